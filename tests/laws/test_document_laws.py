@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
-from moorage.model.text.documents import DecodeError, Document, read_documents
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.plain_scalar import json_number
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=8)

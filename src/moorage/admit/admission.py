@@ -24,8 +24,8 @@ from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
 from moorage.model.api_error import ApiError
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import ConversionError, Kind, TypeProblem, kind_of
-from moorage.model.schema.conversion import convert_view
+from moorage.model.kinds import Kind, kind_of
+from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, PodTemplateSpec
 from moorage.model.types.view import INT64_MAX, View

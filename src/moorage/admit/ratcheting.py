@@ -12,8 +12,9 @@ import msgspec
 
 from moorage.admit.options import STRICT, ValidationOptions, options_for_create
 from moorage.admit.pod.pod import DELETION_COST_ANNOTATION, is_deletion_cost
+from moorage.admit.pod.resources import is_whole_pages, resource_rules
 from moorage.admit.pod.security import validate_host_sysctl
-from moorage.admit.pod.shared import validate_local_path
+from moorage.admit.pod.shared import all_containers, validate_local_path
 from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.admit.scheduling.pod_terms import (
     validate_label_keys,
@@ -23,14 +24,10 @@ from moorage.admit.scheduling.pod_terms import (
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import GateSet
 from moorage.model.names import label_value_errors
-from moorage.model.quantity import Quantity, QuantityError, parse_quantity
-from moorage.model.types.container import Container, EphemeralContainer
 from moorage.model.types.meta import LabelSelector, ObjectMeta
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import PodAffinityTerm, PodSpec, PodTemplateSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
-
-_HUGE_PAGES = "hugepages-"
 
 
 def options_for_update(
@@ -105,7 +102,7 @@ def _mistakes_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, bool
             for policy in container.resizePolicy
         ),
         "allow_user_namespaces_with_volume_devices": old.hostUsers is False
-        and any(container.volumeDevices for container in _containers(old)),
+        and any(container.volumeDevices for container in all_containers(old)),
     }
     if old.topologySpreadConstraints:
         allowed |= _spread_mistakes(options, old)
@@ -170,31 +167,17 @@ def _pod_terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
                 yield weighted.podAffinityTerm
 
 
-def _containers(spec: PodSpec) -> Iterator[Container | EphemeralContainer]:
-    yield from spec.initContainers
-    yield from spec.containers
-    yield from spec.ephemeralContainers
-
-
 def _has_indivisible_huge_pages(spec: PodSpec) -> bool:
     lists = [
         amounts
-        for container in _containers(spec)
+        for container in all_containers(spec)
         for amounts in (container.resources.limits, container.resources.requests)
     ]
     return any(
-        name.startswith(_HUGE_PAGES) and not _is_divisible(name.removeprefix(_HUGE_PAGES), amount)
+        resource_rules(name).is_huge_pages and not is_whole_pages(amount, resource_rules(name))
         for amounts in (*lists, spec.overhead)
         for name, amount in amounts.items()
     )
-
-
-def _is_divisible(page_size: str, amount: Quantity) -> bool:
-    try:
-        page = parse_quantity(page_size)
-    except QuantityError:
-        return False
-    return page.sign() > 0 and page.milli_value() % 1000 == 0 and amount.value() % page.value() == 0
 
 
 def _has_non_local_token_path(spec: PodSpec) -> bool:

@@ -17,7 +17,8 @@ from moorage.demo.tables import BadPath, render_custom_columns, render_table
 from moorage.demo.wire import AS_TABLE, Wire
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind, kind_of
-from moorage.model.text.documents import DecodeError, read_documents
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import read_documents
 from moorage.serve.resources.discovery_table import RESOURCES
 
 Raw = dict[str, Any]

@@ -14,8 +14,7 @@ from moorage.lint.engine import Linter, Run
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.report.form import LintSummary, Problem
 from moorage.match.tolerations import compile_tolerations
-from moorage.model.kinds import ConversionError
-from moorage.model.schema.conversion import convert_view
+from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 

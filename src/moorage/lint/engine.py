@@ -40,7 +40,8 @@ from moorage.lint.rules.versions import check_versions
 from moorage.lint.sources import opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of
 from moorage.model.kinds import kind_of
-from moorage.model.text.documents import DecodeError, Document, read_documents
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Document, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -8,8 +8,7 @@ answers of each strategy under pkg/registry. Differs: documents of other kinds a
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
-from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
-from moorage.model.schema.known_fields import UnknownField, unknown_fields
+from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
 from moorage.model.types import request, storage
@@ -29,26 +28,6 @@ from moorage.model.types.workload import (
     ReplicaSet,
     StatefulSet,
 )
-
-__all__ = [
-    "BINDING",
-    "DELETE_OPTIONS",
-    "EVICTION",
-    "KINDS",
-    "SCALE",
-    "STANDARD_VERBS",
-    "VIRTUAL_KINDS",
-    "ConversionError",
-    "Kind",
-    "Ref",
-    "Subresource",
-    "TypeProblem",
-    "UnknownField",
-    "decode_errors",
-    "kind_of",
-    "unknown_fields",
-    "view_of",
-]
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 

@@ -3,7 +3,9 @@ from io import BytesIO
 import msgspec
 import pytest
 
-from moorage.model.kinds import KINDS, ConversionError, Kind, decode_errors, kind_of, unknown_fields, view_of
+from moorage.model.kinds import KINDS, Kind, decode_errors, kind_of, view_of
+from moorage.model.schema.conversion import ConversionError
+from moorage.model.schema.known_fields import unknown_fields
 from moorage.model.schema.shapes import struct_shape
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.types.pod import Pod

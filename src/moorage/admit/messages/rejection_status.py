@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from moorage.admit.raw import Raw
-from moorage.model.api_error import bad_request, failure
+from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.kinds import Kind
+from moorage.model.schema.conversion import ConversionError, convert_view
 
 
 def as_manifest(value: Any) -> Any:
@@ -62,6 +63,14 @@ def bad_request_status(kind: Kind, reasons: Sequence[str]) -> Raw:
     version = kind.api_version.rpartition("/")[2]
     message = f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {"; ".join(reasons)}'
     return bad_request(message).status
+
+
+def read_request(kind: Kind, document: Raw) -> Any:
+    """Return the view of a document that is sent to a subresource. Raises ApiError."""
+    try:
+        return convert_view(document, kind.view)
+    except ConversionError as error:
+        raise ApiError(bad_request_status(kind, [error.problems[0].reason])) from None
 
 
 def _qualified(name: str, group: str) -> str:

@@ -214,11 +214,13 @@ def _validate_against_limit(
 def _validate_pages(
     name: str, quantity: Quantity, rules: ResourceRules, path: str, options: ValidationOptions
 ) -> list[FieldError]:
-    if options.allow_indivisible_huge_pages_values:
-        return []
-    if rules.page_size is not None and quantity.value() % rules.page_size == 0:
+    if options.allow_indivisible_huge_pages_values or is_whole_pages(quantity, rules):
         return []
     return [invalid(path, str(quantity), f"{quantity} is not positive integer multiple of {name}")]
+
+
+def is_whole_pages(quantity: Quantity, rules: ResourceRules) -> bool:
+    return rules.page_size is not None and quantity.value() % rules.page_size == 0
 
 
 def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: frozenset[str]) -> list[FieldError]:

@@ -5,13 +5,12 @@ validateWindowsSecurityContextOptions, validateWindowsHostProcessPod, validateOS
 """
 
 import re
-from collections.abc import Iterable
 
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.shared import AnyContainer, all_containers, containers_with_paths
+from moorage.admit.pod.shared import all_containers, containers_with_paths
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length, dns1123_subdomain_errors
-from moorage.model.types.container import WindowsSecurityContextOptions
+from moorage.model.types.container import PodSecurityContext, SecurityContext, WindowsSecurityContextOptions
 from moorage.model.types.pod import PodSpec
 
 _SYSTEMS = ("linux", "windows")
@@ -76,10 +75,10 @@ def validate_os(spec: PodSpec, path: str) -> list[FieldError]:
 
 def _validate_linux(spec: PodSpec, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    if spec.securityContext is not None and spec.securityContext.windowsOptions is not None:
+    if _windows_options(spec.securityContext) is not None:
         errors.append(forbidden(f"{path}.securityContext.windowsOptions", _NOT_ON_LINUX))
     for container, at in containers_with_paths(spec, path):
-        if container.securityContext is not None and container.securityContext.windowsOptions is not None:
+        if _windows_options(container.securityContext) is not None:
             errors.append(forbidden(f"{at}.securityContext.windowsOptions", _NOT_ON_LINUX))
     return errors
 
@@ -156,15 +155,14 @@ def _user_name_errors(name: str) -> list[str]:
 
 def validate_host_process(spec: PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
     """Host process containers: all or none of a pod, on the host's network, and only where privilege is allowed."""
-    pod = spec.securityContext
-    pod_wants = pod.windowsOptions.hostProcess if pod is not None and pod.windowsOptions is not None else None
+    pod_wants = _wants_host_process(spec.securityContext)
     containers = all_containers(spec)
-    if pod_wants is None and not _any_has_windows_options(containers):
+    if pod_wants is None and all(_windows_options(one.securityContext) is None for one in containers):
         return []
     errors: list[FieldError] = []
     count = 0
     for container, at in containers_with_paths(spec, path):
-        wants = _wants_host_process(container)
+        wants = _wants_host_process(container.securityContext)
         if pod_wants is not None and wants is not None and pod_wants != wants:
             shown = "true" if pod_wants else "false"
             detail = f"pod hostProcess value must be identical if both are specified, was {shown}"
@@ -180,13 +178,10 @@ def validate_host_process(spec: PodSpec, path: str, options: ValidationOptions) 
     return errors
 
 
-def _any_has_windows_options(containers: Iterable[AnyContainer]) -> bool:
-    for container in containers:
-        if container.securityContext is not None and container.securityContext.windowsOptions is not None:
-            return True
-    return False
+def _windows_options(context: SecurityContext | PodSecurityContext | None) -> WindowsSecurityContextOptions | None:
+    return None if context is None else context.windowsOptions
 
 
-def _wants_host_process(container: AnyContainer) -> bool | None:
-    context = container.securityContext
-    return context.windowsOptions.hostProcess if context is not None and context.windowsOptions is not None else None
+def _wants_host_process(context: SecurityContext | PodSecurityContext | None) -> bool | None:
+    options = _windows_options(context)
+    return None if options is None else options.hostProcess

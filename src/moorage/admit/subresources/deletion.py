@@ -11,13 +11,12 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.messages.rejection_status import invalid_status, read_request
 from moorage.admit.raw import Raw
-from moorage.model.api_error import ApiError, bad_request, conflict
+from moorage.model.api_error import ApiError, conflict
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.go.integers import INT64_MAX
 from moorage.model.kinds import DELETE_OPTIONS, Kind
-from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.request import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
@@ -37,11 +36,7 @@ class Deletion(msgspec.Struct, frozen=True):
 
 def read_delete_options(document: Raw) -> DeleteOptions:
     """Return the body of a DELETE. Raises ApiError."""
-    try:
-        options = convert_view(document, DeleteOptions)
-    except ConversionError as error:
-        reason = error.problems[0].reason
-        raise bad_request(f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {reason}') from None
+    options: DeleteOptions = read_request(DELETE_OPTIONS, document)
     if errors := validate_delete_options(options):
         raise ApiError(invalid_status(DELETE_OPTIONS, "", errors))
     return options

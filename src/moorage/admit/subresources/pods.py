@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.messages.rejection_status import invalid_status, read_request
 from moorage.admit.raw import Raw
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, not_supported, required
-from moorage.model.kinds import BINDING
-from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.kinds import BINDING, EVICTION
+from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
 from moorage.model.types.policy import PodDisruptionBudget
@@ -40,11 +40,7 @@ _SCHEDULED = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
 
 def read_binding(document: Raw, name: str) -> Binding:
     """Return a Binding as it was sent to the pod of that name. Raises ApiError."""
-    try:
-        binding = convert_view(document, Binding)
-    except ConversionError as error:
-        reason = error.problems[0].reason
-        raise bad_request(f'Binding in version "v1" cannot be handled as a Binding: {reason}') from None
+    binding: Binding = read_request(BINDING, document)
     if binding.metadata.name != name:
         raise bad_request("name in URL does not match name in Binding object")
     if errors := validate_binding(binding):
@@ -139,11 +135,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def read_eviction(document: Raw, name: str) -> DeleteOptions:
     """Return an Eviction as it was sent to the pod of that name: the options to delete it with. Raises ApiError."""
-    try:
-        eviction = convert_view(document, Eviction)
-    except ConversionError as error:
-        reason = error.problems[0].reason
-        raise bad_request(f'Eviction in version "v1" cannot be handled as a Eviction: {reason}') from None
+    eviction: Eviction = read_request(EVICTION, document)
     if eviction.metadata.name != name:
         raise bad_request("name in URL does not match name in Eviction object")
     return eviction.deleteOptions or DeleteOptions()

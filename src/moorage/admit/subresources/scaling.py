@@ -7,13 +7,13 @@ and ValidateScale.
 
 from dataclasses import replace
 
-from moorage.admit.messages.rejection_status import invalid_status
-from moorage.admit.metadata import NOT_NEGATIVE, validate_object_meta
+from moorage.admit.kinds.fields import validate_not_negative
+from moorage.admit.messages.rejection_status import invalid_status, read_request
+from moorage.admit.metadata import validate_object_meta
 from moorage.admit.raw import Raw
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, conflict
-from moorage.model.field_error import FieldError, invalid
 from moorage.model.kinds import SCALE, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.meta import LabelSelector
@@ -44,13 +44,11 @@ def render_scale(workload: Raw) -> Raw:
 
 def apply_scale(kind: Kind, workload: Raw, document: Raw) -> Raw:
     """Return the workload with the replicas of a Scale, and with its resourceVersion, if it insists on one."""
-    try:
-        scale = convert_view(document, Scale)
-    except ConversionError as error:
-        reason = error.problems[0].reason
-        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {reason}') from None
+    scale: Scale = read_request(SCALE, document)
     metadata = workload["metadata"]
-    if errors := validate_scale(scale):
+    errors = validate_object_meta(scale.metadata, "metadata")
+    errors += validate_not_negative(scale.spec.replicas, "spec.replicas")
+    if errors:
         raise ApiError(invalid_status(SCALE, metadata["name"], errors))
     if scale.metadata.uid and scale.metadata.uid != metadata.get("uid"):
         text = (
@@ -63,10 +61,3 @@ def apply_scale(kind: Kind, workload: Raw, document: Raw) -> Raw:
     if scale.metadata.resourceVersion:
         kept["resourceVersion"] = scale.metadata.resourceVersion
     return {**workload, "metadata": kept, "spec": {**(workload.get("spec") or {}), "replicas": scale.spec.replicas}}
-
-
-def validate_scale(scale: Scale) -> list[FieldError]:
-    errors = validate_object_meta(scale.metadata, "metadata")
-    if scale.spec.replicas < 0:
-        errors.append(invalid("spec.replicas", scale.spec.replicas, NOT_NEGATIVE))
-    return errors

@@ -18,7 +18,8 @@ from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, complete_metadata
 from moorage.admit.subresources.statuses import complete_pod_status
 from moorage.model.gates import GateSet
-from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
+from moorage.model.kinds import Kind, kind_of, view_of
+from moorage.model.schema.conversion import ConversionError
 
 #: What a status update leaves alone where a kind's row says all metadata.
 _ALL_METADATA = ("selfLink", "labels", "annotations", "finalizers", "ownerReferences")

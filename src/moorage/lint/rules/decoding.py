@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from moorage.lint.hints import did_you_mean, gate_needed, hint_for
 from moorage.lint.subject import Complaint
-from moorage.model.kinds import KINDS, unknown_fields
+from moorage.model.kinds import KINDS
+from moorage.model.schema.known_fields import unknown_fields
 from moorage.model.text.decode_error import DecodeError, Problem
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from moorage.admit.raw import Raw
     from moorage.model.field_error import FieldError
     from moorage.model.gates import GateSet
-    from moorage.model.kinds import Kind, TypeProblem
+    from moorage.model.kinds import Kind
+    from moorage.model.schema.conversion import TypeProblem
     from moorage.model.text.documents import Document
 
 _ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")

@@ -43,6 +43,7 @@ def _applied_by(key: str) -> MergeRow:
 
 
 _SET = MergeRow("set")
+_CONTAINERS = ("Container", "EphemeralContainerCommon")
 _PATCHED_SET = MergeRow("set", (), "merge")
 
 MERGED_FIELDS: Final[dict[tuple[str, str], MergeRow]] = {
@@ -65,17 +66,12 @@ MERGED_FIELDS: Final[dict[tuple[str, str], MergeRow]] = {
     ("PodStatus", "resourceClaimStatuses"): _by("name", retain_keys=True),
     ("NodeAllocatableResourceClaimStatus", "containers"): _SET,
     # Containers
-    ("Container", "env"): _by("name"),
-    ("Container", "ports"): _by("containerPort", "protocol"),
-    ("Container", "volumeMounts"): _by("mountPath"),
-    ("Container", "volumeDevices"): _by("devicePath"),
-    ("EphemeralContainerCommon", "env"): _by("name"),
-    ("EphemeralContainerCommon", "ports"): _by("containerPort", "protocol"),
-    ("EphemeralContainerCommon", "volumeMounts"): _by("mountPath"),
-    ("EphemeralContainerCommon", "volumeDevices"): _by("devicePath"),
+    **{(owner, "env"): _by("name") for owner in _CONTAINERS},
+    **{(owner, "ports"): _by("containerPort", "protocol") for owner in _CONTAINERS},
+    **{(owner, "volumeMounts"): _by("mountPath") for owner in (*_CONTAINERS, "ContainerStatus")},
+    **{(owner, "volumeDevices"): _by("devicePath") for owner in _CONTAINERS},
     ("ResourceRequirements", "claims"): _applied_by("name"),
     ("ContainerRestartRuleOnExitCodes", "values"): _SET,
-    ("ContainerStatus", "volumeMounts"): _by("mountPath"),
     ("ContainerStatus", "allocatedResourcesStatus"): _by("name"),
     ("ResourceStatus", "resources"): _applied_by("resourceID"),
     # Nodes and namespaces

@@ -151,8 +151,6 @@ def shape_of(annotation: Any) -> Shape:
         return AnyShape() if arguments[1] is Any else MapShape(shape_of(arguments[1]), go_type)
     if annotation is Quantity:
         return QuantityShape()
-    if annotation is Any:
-        return AnyShape()
     if isinstance(annotation, type) and issubclass(annotation, View):
         return struct_shape(annotation)
     return ScalarShape(annotation, go_type or {str: "string", bool: "bool", float: "float32"}[annotation])

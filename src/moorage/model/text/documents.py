@@ -24,18 +24,6 @@ from moorage.model.text.positions import JsonPositions, Location, Positions, Yam
 from moorage.model.text.yaml_list import split_yaml_list, without_dash
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
 
-__all__ = [
-    "MAX_DOCUMENT_BYTES",
-    "MAX_OBJECT_BYTES",
-    "DecodeError",
-    "Document",
-    "DuplicateField",
-    "Location",
-    "Problem",
-    "read_documents",
-]
-
-
 # What one YAML object may take. The API server accepts requests of at most 3 MiB, so nothing it would take is lost.
 MAX_OBJECT_BYTES = 4 * 1024 * 1024
 _LARGE_LIST = 1024 * 1024  # above this a list is cut into its items before it is parsed

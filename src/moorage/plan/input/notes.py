@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from moorage.model.text.documents import Location
+from moorage.model.text.positions import Location
 
 
 class Level(StrEnum):

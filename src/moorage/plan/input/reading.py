@@ -23,8 +23,10 @@ from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint, wr
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
 from moorage.model.gates import GateSet
-from moorage.model.kinds import ConversionError, Kind, kind_of, view_of
-from moorage.model.text.documents import DecodeError, Document, read_documents
+from moorage.model.kinds import Kind, kind_of, view_of
+from moorage.model.schema.conversion import ConversionError
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.notes import UNREADABLE, Level, Note, Place

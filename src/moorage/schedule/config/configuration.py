@@ -15,7 +15,8 @@ from moorage.model.go.durations import DurationError, duration_text, parse_durat
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.known_fields import UnknownField, unknown_fields
-from moorage.model.text.documents import DecodeError, Document, read_documents
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Document, read_documents
 from moorage.schedule.config.configuration_views import (
     API_VERSION,
     GROUP,

@@ -10,7 +10,8 @@ from typing import Any
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.model.kinds import KINDS, ConversionError, Kind
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.schema.conversion import ConversionError
 from moorage.schedule.live.pod_feed import PodFeed
 from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 from moorage.telemetry.logs import get_logger

@@ -4,7 +4,8 @@ from textwrap import indent
 import pytest
 
 from moorage.model.text import documents
-from moorage.model.text.documents import DecodeError, Document, Problem, read_documents
+from moorage.model.text.decode_error import DecodeError, Problem
+from moorage.model.text.documents import Document, read_documents
 
 
 def read(text: str | bytes) -> list[Document | DecodeError]:
