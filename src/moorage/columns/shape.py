@@ -6,14 +6,11 @@ first. Of volumes, a shape holds disks and the facts about claims, but not whose
 
 from typing import Any
 
-import msgspec
-
 from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
 from moorage.columns.slots import SlotArray
 from moorage.columns.volumes.inline_disks import Disk, inline_disks
-from moorage.match.volumes.claims import ClaimFacts, Key, facts_key, inline_attachables, inline_key
+from moorage.match.volumes.claims import ClaimFacts, Key, encode_view, facts_key, inline_attachables, inline_key
 from moorage.match.volumes.csi_migration import Attachable
-from moorage.model.quantity import Quantity
 from moorage.model.types.container import Container
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, PodSpec
@@ -104,7 +101,7 @@ def shape_key(pod: Pod, node_name: str = "", claims_key: Key = ()) -> bytes:
     """Return a key equal for pods that scheduling cannot tell apart; `claims_key` is `facts_key` of each claim."""
     spec = pod.spec
     labels = pod.metadata.labels
-    return _encode(
+    return encode_view(
         (
             pod.metadata.namespace,
             sorted(labels.items()) if len(labels) > 1 else list(labels.items()),
@@ -133,12 +130,3 @@ def shape_key(pod: Pod, node_name: str = "", claims_key: Key = ()) -> bytes:
 
 def _container_key(container: Container) -> tuple[Any, ...]:
     return container.image, container.resources, container.ports, container.restartPolicy
-
-
-def _encode_quantity(value: Any) -> Any:
-    if isinstance(value, Quantity):
-        return str(value)
-    raise TypeError(f"cannot encode {type(value).__name__}")
-
-
-_encode = msgspec.msgpack.Encoder(enc_hook=_encode_quantity).encode

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from moorage.lint.facts.possible_taints import EFFECTS
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.numeric import MUST_BE_CANONICAL, NumberError, parse_canonical_int64
 from moorage.match.operators import (
@@ -23,7 +24,7 @@ from moorage.match.operators import (
     names_in,
     use_of,
 )
-from moorage.match.semver import SemverError, parse_tolerant
+from moorage.match.semver import version_or_none
 from moorage.model.field_error import ErrorKind
 from moorage.model.gates import TAINT_TOLERATION_CEL, Gate
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 NOT_AN_OPERATOR = "not a valid selector operator"
 TOO_COMPLEX = "too complex, exceeds cost limit"
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OTHER_WORDS = {word: row.name for row in OPERATORS for word in row.spellings}
 _VERSION_OPERATORS = tuple(comparisons_in(TOLERATION, VERSION))
 _AT_LEAST = (">=", "<=", "gte", "lte", "ge", "le", "semvergte", "semverlte", "semverge", "semverle")
@@ -95,7 +95,7 @@ def hint_for(error: FieldError, gates: GateSet) -> str:
         if hint := _operator_hint(path, value, error):
             return hint
     elif path.endswith(".effect") and error.kind is ErrorKind.NOT_SUPPORTED:
-        return did_you_mean(value, _EFFECTS)
+        return did_you_mean(value, EFFECTS)
     elif path.endswith(".value") and "tolerations[" in path:
         return _value_hint(value, error)
     elif "].values" in path and error.kind is ErrorKind.INVALID and (hint := _version_hint(value, error.detail)):
@@ -247,9 +247,6 @@ def nearest_version(text: str) -> str | None:
         return None
     numbers = found[1] + ".0" * (2 - found[1].count("."))
     for candidate in (numbers + (found[2] or ""), numbers):
-        try:
-            parse_tolerant(candidate)
-        except SemverError:
-            continue
-        return candidate if candidate != text else None
+        if version_or_none(candidate) is not None:
+            return candidate if candidate != text else None
     return None

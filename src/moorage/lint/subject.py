@@ -8,6 +8,7 @@ import msgspec
 
 from moorage.lint.excerpts import excerpt_of
 from moorage.lint.finding import SourcePlace
+from moorage.match.label_keys import PREFERRED, REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,10 +112,6 @@ def pod_part_of(kind: str, view: Any) -> PodPart | None:
     return PodPart(template.metadata, template.spec, _TEMPLATE_PATHS.get(kind, "spec.template."))
 
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
-
 def node_requirements(subject: Subject) -> Iterator[tuple[str, NodeSelectorRequirement]]:
     """Yield every node selector requirement of pods, templates and PersistentVolumes, with its path."""
     if subject.kind == "PersistentVolume":
@@ -127,9 +124,9 @@ def node_requirements(subject: Subject) -> Iterator[tuple[str, NodeSelectorRequi
         return
     node_affinity, path = pods.spec.affinity.nodeAffinity, f"{pods.spec_path}.affinity.nodeAffinity"
     if node_affinity.requiredDuringSchedulingIgnoredDuringExecution is not None:
-        yield from _of_selector(node_affinity.requiredDuringSchedulingIgnoredDuringExecution, f"{path}.{_REQUIRED}")
+        yield from _of_selector(node_affinity.requiredDuringSchedulingIgnoredDuringExecution, f"{path}.{REQUIRED}")
     for index, preferred in enumerate(node_affinity.preferredDuringSchedulingIgnoredDuringExecution):
-        yield from _of_term(preferred.preference, f"{path}.{_PREFERRED}[{index}].preference")
+        yield from _of_term(preferred.preference, f"{path}.{PREFERRED}[{index}].preference")
 
 
 def _of_selector(selector: NodeSelector, path: str) -> Iterator[tuple[str, NodeSelectorRequirement]]:

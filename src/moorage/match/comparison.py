@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from moorage.match.numeric import canonical_int64_errors, parse_canonical_int64, parse_int64, why_not_canonical
-from moorage.match.semver import SemverError, Version, parse_tolerant
+from moorage.match.semver import SemverError, Version, parse_tolerant, version_or_none
 from moorage.model.go.quoting import go_quote
 
 _MAX_INT64, _MIN_INT64 = 2**63 - 1, -(2**63)
@@ -112,16 +112,9 @@ def _version_errors(text: str) -> list[str]:
     return []
 
 
-def _version(text: str) -> Version | None:
-    try:
-        return parse_tolerant(text)
-    except SemverError:
-        return None
-
-
 def _version_step(text: str, by: int) -> str | None:
     """Return a version that people would write: its release or the next patch above, the previous patch below."""
-    version = _version(text)
+    version = version_or_none(text)
     if version is None:
         return None
     major, minor, patch = version.major, version.minor, version.patch
@@ -136,7 +129,7 @@ def _version_step(text: str, by: int) -> str | None:
 
 
 def _version_distance(before: str, after: str) -> float:
-    old, new = _version(before), _version(after)
+    old, new = version_or_none(before), version_or_none(after)
     if old is None or new is None:
         return 0.0
     return abs((new.major - old.major) * 1e12 + (new.minor - old.minor) * 1e6 + (new.patch - old.patch))

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.match.label_keys import REQUIRED
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
@@ -18,7 +19,6 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import PodSpec, Toleration
 
 _NODE_NAME_FIELD = "metadata.name"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TAINT_PREFIX = "node.kubernetes.io/"
 
 #: What a DaemonSet's pods must survive: trouble with their node is what many of them are there for.
@@ -89,7 +89,7 @@ def pinned_affinity(affinity: dict[str, Any] | None, node: str) -> dict[str, Any
     field = {"key": _NODE_NAME_FIELD, "operator": "In", "values": [node]}
     affinity = affinity or {}
     required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
-    return affinity | {"nodeAffinity": (affinity.get("nodeAffinity") or {}) | {_REQUIRED: required}}
+    return affinity | {"nodeAffinity": (affinity.get("nodeAffinity") or {}) | {REQUIRED: required}}
 
 
 def pinned_to(spec: PodSpec) -> str:

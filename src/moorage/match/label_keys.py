@@ -16,9 +16,8 @@ from moorage.model.gates import (
     GateSet,
 )
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 _LabelKeys = tuple[tuple[str, str], ...]
 _AFFINITY_KEYS: _LabelKeys = (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
@@ -54,10 +53,10 @@ def merge_label_keys(pod: dict[str, Any], gates: GateSet) -> None:
 
 def _merged_rules(rules: dict[str, Any], labels: dict[str, Any]) -> dict[str, Any]:
     merged = dict(rules)
-    if isinstance(required := rules.get(_REQUIRED), list):
-        merged[_REQUIRED] = [_merged(term, _AFFINITY_KEYS, labels) for term in required]
-    if isinstance(preferred := rules.get(_PREFERRED), list):
-        merged[_PREFERRED] = [
+    if isinstance(required := rules.get(REQUIRED), list):
+        merged[REQUIRED] = [_merged(term, _AFFINITY_KEYS, labels) for term in required]
+    if isinstance(preferred := rules.get(PREFERRED), list):
+        merged[PREFERRED] = [
             weighted | {"podAffinityTerm": _merged(weighted["podAffinityTerm"], _AFFINITY_KEYS, labels)}
             if isinstance(weighted, dict) and "podAffinityTerm" in weighted
             else weighted

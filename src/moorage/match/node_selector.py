@@ -17,8 +17,9 @@ import msgspec
 from moorage.match.comparison import false_inequality, shown
 from moorage.match.label_selector import EVERYTHING, Selector, compile_label_set, conjunction
 from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, gate_of, names_in
-from moorage.match.requirement import Labels, Requirement, SelectorError, aggregate, child, compile_requirement
+from moorage.match.requirement import Labels, Requirement, SelectorError, aggregate, compile_requirement
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
+from moorage.model.field_path import child_path
 from moorage.model.gates import GateSet
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import Affinity, PreferredSchedulingTerm
@@ -144,7 +145,7 @@ class PreferredTerms(msgspec.Struct, frozen=True):
 
 def compile_node_selector(selector: NodeSelector, gates: GateSet, path: str = "") -> NodeSelectorMatcher:
     """Compile the terms. An empty term matches no node and so is left out."""
-    path = child(path, "nodeSelectorTerms")
+    path = child_path(path, "nodeSelectorTerms")
     terms = tuple(
         _compile_term(term, gates, f"{path}[{i}]")
         for i, term in enumerate(selector.nodeSelectorTerms)

@@ -13,6 +13,7 @@ import msgspec
 from moorage.match.comparison import Comparison, false_inequality, shown
 from moorage.match.operators import NODE_SELECTOR, OPERATORS, comparison_of, siblings
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
+from moorage.model.field_path import child_path
 from moorage.model.names import label_key_errors, label_value_errors
 
 Labels: TypeAlias = Mapping[str, str]
@@ -90,10 +91,6 @@ def aggregate(errors: Sequence[FieldError]) -> str:
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
 
 
-def child(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
 def _listed(requirement: Requirement) -> str:
     values = ",".join(sorted(requirement.values))
     return f"({values})" if requirement.operator in (IN, NOT_IN) else values
@@ -102,12 +99,12 @@ def _listed(requirement: Requirement) -> str:
 def _requirement_errors(key: str, operator: str, values: Sequence[str], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if complaints := label_key_errors(key):
-        errors.append(invalid(child(path, "key"), key, "; ".join(complaints)))
-    value_path = child(path, "values")
+        errors.append(invalid(child_path(path, "key"), key, "; ".join(complaints)))
+    value_path = child_path(path, "values")
     row = _OPERATORS.get(operator)
     if row is None:
         errors.append(
-            not_supported(child(path, "operator"), AsJSON(operator), (*BINARY_OPERATORS, EXISTS, DOES_NOT_EXIST))
+            not_supported(child_path(path, "operator"), AsJSON(operator), (*BINARY_OPERATORS, EXISTS, DOES_NOT_EXIST))
         )
     else:
         if not row.least <= len(values) <= row.most:

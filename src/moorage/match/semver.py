@@ -70,6 +70,14 @@ def parse_tolerant(text: str) -> Version:
     return parse(normalized(trimmed, "Short"))
 
 
+def version_or_none(text: str) -> Version | None:
+    """Return the version that `parse_tolerant` reads, None where it fails."""
+    try:
+        return parse_tolerant(text)
+    except SemverError:
+        return None
+
+
 def normalized(text: str, short: str) -> str:
     """Forgive leading zeros and missing parts; `short` starts the message that refuses `1.2-rc`."""
     parts = text.split(".", 2)

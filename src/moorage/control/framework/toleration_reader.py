@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from functools import partial
 
 from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.tolerations import TolerationSet, describe_taint
+from moorage.match.toleration_log import TolerationLog
+from moorage.match.tolerations import TolerationSet
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.model.types.node import Taint
-from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 
 _REMEMBERED = 4096
@@ -28,8 +28,7 @@ class TolerationReader:
 
             self.programs = ProgramCache()
         self.evaluation_errors = 0
-        self._log = get_logger(component)
-        self._told: set[tuple[str, ...]] = set()
+        self._log = TolerationLog(component, _REMEMBERED)
         for what in ("hits", "misses", "evictions"):
             said = f"The {spoken} controller's cache of compiled toleration expressions: {what}."
             metrics.counter_function(f"{metric}_cel_cache_{what}_total", said, partial(self._count, what))
@@ -47,32 +46,14 @@ class TolerationReader:
                 continue
             for taint in taints:
                 why = matcher.unreadable(taint)
-                if why is None or not self._is_new(node, taint.key, taint.value, comparison.kind.noun):
+                if why is None or not self._log.is_new(node, taint.key, taint.value, comparison.kind.noun):
                     continue
-                kind = {"node": node, "taint": _shown(taint), **about, "err": why}
-                if comparison.kind.noun == "number":
-                    self._log.warning("failed to parse taint value as integer for numeric comparison", **kind)
-                else:
-                    self._log.error("failed to parse taint value as semantic version", **kind)
+                self._log.unreadable(comparison.kind.noun, taint, why, {"node": node}, **about)
 
     def evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
         """Count and log a failed expression: a callback for `match`."""
         self.evaluation_errors += 1
-        if self._is_new("expression", expression, taint.key, taint.value, taint.effect):
-            message = "A toleration's expression failed: the taint is not tolerated"
-            self._log.error(message, expression=expression, taint=_shown(taint), err=error)
-
-    def _is_new(self, *kind: str) -> bool:
-        if kind in self._told:
-            return False
-        if len(self._told) >= _REMEMBERED:
-            self._told.clear()
-        self._told.add(kind)
-        return True
+        self._log.expression_failed(expression, taint, error)
 
     def _count(self, what: str) -> float:
         return float(getattr(self.programs, what)) if self.programs is not None else 0.0
-
-
-def _shown(taint: Taint) -> str:
-    return f"{describe_taint(taint)}:{taint.effect}"

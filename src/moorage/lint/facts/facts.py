@@ -15,7 +15,7 @@ from moorage.lint.rules.versions import base_of, is_distribution_build, same_bas
 from moorage.lint.subject import Complaint, node_requirements
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, comparison_of
-from moorage.match.semver import SemverError, Version, parse_tolerant
+from moorage.match.semver import version_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,15 +115,8 @@ def _suspicious(value: str) -> bool:
     """True if some comparison may fail on the value; plain numbers and releases need not be remembered."""
     if value.isascii() and value.isdigit() and len(value) < 19 and (value[0] != "0" or value == "0"):
         return False
-    version = _version_or_none(value)
+    version = version_or_none(value)
     return True if version is None else (bool(version.pre) or CANONICAL_INTEGER.unreadable(value) is not None)
-
-
-def _version_or_none(text: str) -> Version | None:
-    try:
-        return parse_tolerant(text)
-    except SemverError:
-        return None
 
 
 def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
@@ -147,13 +140,13 @@ def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison])
 
 
 def _prereleases(where: str, fact: NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
-    version = _version_or_none(fact.value)
+    version = version_or_none(fact.value)
     if version is None or not is_distribution_build(version):
         return
     for one in comparisons:
         if one.comparison.kind is not VERSION:
             continue
-        wanted = _version_or_none(one.value)
+        wanted = version_or_none(one.value)
         if wanted is None or not same_base(version, wanted) or wanted.pre == version.pre:
             continue
         base = base_of(version)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.numeric import NumberError, parse_canonical_int64
 from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.semver import SemverError, Version, parse_tolerant
+from moorage.match.semver import Version, version_or_none
 from moorage.model.names import label_value_errors
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -72,11 +72,8 @@ def _thresholds(wanted: Iterable[tuple[str, str]]) -> tuple[list[int], list[Vers
         if kind is not VERSION:
             with suppress(NumberError):
                 numbers[parse_canonical_int64(value)] = None
-        if kind is not CANONICAL_INTEGER and operator != "Exists":
-            try:
-                version = parse_tolerant(value)
-            except SemverError:
-                continue
+        version = None if kind is CANONICAL_INTEGER or operator == "Exists" else version_or_none(value)
+        if version is not None:
             versions[Version(version.major, version.minor, version.patch, version.pre)] = None
             numbers[version.major] = None
     return list(numbers), list(versions)

@@ -16,7 +16,7 @@ import msgspec
 
 from moorage.lint.facts.facts import NodeValue, placed
 from moorage.lint.subject import Complaint, PodPart
-from moorage.match.semver import SemverError, parse_tolerant
+from moorage.match.semver import version_or_none
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
 
@@ -264,9 +264,7 @@ class AskedExpressions:
 
 def _advice(value: str, expression: str) -> str:
     if "semver(" in expression:
-        try:
-            parse_tolerant(value)
-        except SemverError:
+        if version_or_none(value) is None:
             return "give it a value that is a version"
         return "semver(taint.value) is strict; semver(taint.value, true) also reads v1.2 and 1.2"
     return "give it a value the expression can read"

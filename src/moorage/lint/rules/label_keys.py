@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from moorage.lint.hints import hint_for
 from moorage.lint.rules.decoding import written_path
 from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PodPart, Subject
+from moorage.match.label_keys import PREFERRED, REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from moorage.model.types.pod import PodAffinityTerm
 
 POD_TEMPLATE_HASH = "pod-template-hash"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _INSTEAD = {
     "StatefulSet": "controller-revision-hash",
     "DaemonSet": "controller-revision-hash",
@@ -39,9 +38,9 @@ def affinity_terms(pods: PodPart) -> Iterator[tuple[str, PodAffinityTerm]]:
             continue
         path = f"{pods.spec_path}.affinity.{name}"
         for index, term in enumerate(part.requiredDuringSchedulingIgnoredDuringExecution):
-            yield f"{path}.{_REQUIRED}[{index}]", term
+            yield f"{path}.{REQUIRED}[{index}]", term
         for index, weighted in enumerate(part.preferredDuringSchedulingIgnoredDuringExecution):
-            yield f"{path}.{_PREFERRED}[{index}].podAffinityTerm", weighted.podAffinityTerm
+            yield f"{path}.{PREFERRED}[{index}].podAffinityTerm", weighted.podAffinityTerm
 
 
 def label_keys(pods: PodPart) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ import msgspec
 
 from moorage.lint.rules.label_keys import POD_TEMPLATE_HASH
 from moorage.lint.subject import Complaint, PodPart, Subject
+from moorage.match.label_keys import REQUIRED
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.requirement import SelectorError
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from moorage.model.types.node import Node
     from moorage.model.types.pod import PodAffinityTerm, PodSpec
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _HOSTNAME = "kubernetes.io/hostname"
 _UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 _KEEPING_OUT = ("NoSchedule", "NoExecute")
@@ -76,7 +76,7 @@ def check_rollout(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
     for index, term in enumerate(affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution):
         if not _selects_old_pods(term, pods, namespace, revision_key):
             continue
-        path = f"{pods.spec_path}.affinity.podAntiAffinity.{_REQUIRED}[{index}]"
+        path = f"{pods.spec_path}.affinity.podAntiAffinity.{REQUIRED}[{index}]"
         free = f"without a free {term.topologyKey}{' there' if within else ''}"
         waits = f"{free}, the rolling update waits forever" if occupied else "it waits forever"
         complaint = Complaint(

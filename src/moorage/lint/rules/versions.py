@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from moorage.lint.subject import Complaint, Subject, node_requirements
 from moorage.match.comparison import VERSION
 from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of
-from moorage.match.semver import SemverError, parse_tolerant
+from moorage.match.semver import version_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,11 +34,8 @@ def check_versions(subject: Subject) -> Iterator[Complaint]:
 
 
 def _check(operator: str, value: str, path: str) -> Iterator[Complaint]:
-    try:
-        version = parse_tolerant(value)
-    except SemverError:
-        return
-    if not is_distribution_build(version):
+    version = version_or_none(value)
+    if version is None or not is_distribution_build(version):
         return
     base = base_of(version)
     consequence = BY_NAME[operator].prerelease.format(base=base, value=value)

@@ -87,6 +87,10 @@ class Type:
         return f"{self.name}({', '.join(parameter.declared_name for parameter in self.parameters)})"
 
     @property
+    def is_optional(self) -> bool:
+        return self.kind is TypeKind.OPAQUE and self.name == "optional_type"
+
+    @property
     def is_dyn(self) -> bool:
         """Return whether the type is only known when the expression runs."""
         return self.kind is TypeKind.DYN or self.kind is TypeKind.ANY

@@ -122,7 +122,7 @@ def _volume_key(volume: PersistentVolume, attachable: Attachable | None) -> Key:
     labels = volume.metadata.labels
     zones = tuple((label, labels[label]) for label in TOPOLOGY_LABELS if label in labels) if labels else ()
     affinity = volume.spec.nodeAffinity
-    where = _encode(affinity) if affinity is not None else b""
+    where = encode_view(affinity) if affinity is not None else b""
     return where, zones, (attachable.driver, attachable.plugin) if attachable is not None else ()
 
 
@@ -132,7 +132,7 @@ def _request_key(claim: PersistentVolumeClaim) -> Key:
         claim_class(claim),
         spec.accessModes,
         str(spec.resources.requests.get("storage", "")),
-        _encode(spec.selector) if spec.selector is not None else b"",
+        encode_view(spec.selector) if spec.selector is not None else b"",
         spec.volumeMode,
         spec.volumeAttributesClassName,
         claim.metadata.annotations.get(SELECTED_NODE),
@@ -143,7 +143,7 @@ def _class_key(storage_class: StorageClass | None) -> Key:
     if storage_class is None:
         return ()
     mode, topologies = storage_class.volumeBindingMode, storage_class.allowedTopologies
-    return storage_class.metadata.name, storage_class.provisioner, mode, _encode(topologies) if topologies else b""
+    return storage_class.metadata.name, storage_class.provisioner, mode, encode_view(topologies) if topologies else b""
 
 
 def inline_key(spec: PodSpec) -> Key:
@@ -175,7 +175,7 @@ def _encode_quantity(value: Any) -> Any:
     raise TypeError(f"cannot encode {type(value).__name__}")
 
 
-_encode = msgspec.msgpack.Encoder(enc_hook=_encode_quantity).encode
+encode_view = msgspec.msgpack.Encoder(enc_hook=_encode_quantity).encode
 
 
 def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:

@@ -13,6 +13,7 @@ import msgspec
 from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, Raw, Unreachable
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
@@ -22,10 +23,6 @@ from moorage.telemetry.logs import get_logger
 POD = KINDS["v1", "Pod"]
 _LOG = get_logger("scheduler")
 _PAUSES = (0.01, 0.05, 0.25, 1.0)  # between tries
-
-
-def _wall_clock() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class _Said(msgspec.Struct):
@@ -46,7 +43,7 @@ class PodStatusWriter:
         client: Client,
         errands: BackgroundCalls,
         sleep: Callable[[float], Awaitable[None]],
-        wall_clock: Callable[[], str] = _wall_clock,
+        wall_clock: Callable[[], str] = lambda: time_text(time.time()),
     ) -> None:
         self._client = client
         self._errands = errands

@@ -9,13 +9,13 @@ from typing import Any
 from moorage.match.label_selector import compile_label_selector, compile_label_set
 from moorage.match.requirement import SelectorError
 from moorage.match.volumes.claims import ClaimKey
-from moorage.model.quantity import Quantity
 from moorage.model.types.core import Namespace
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.storage import CSIDriver, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.volumes.volume_needs import largest_volume
 
 # Of each kind, what its coming and its changing are to those who wait; what is not here takes more than that to say.
 _EVENTS = {
@@ -124,13 +124,9 @@ def _counted(driver: CSIDriver) -> bool:
     return bool(driver.spec.storageCapacity)
 
 
-def _limit(capacity: CSIStorageCapacity) -> Quantity | None:
-    return capacity.maximumVolumeSize if capacity.maximumVolumeSize is not None else capacity.capacity
-
-
 def _has_more(old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
     """Return whether a larger volume than before can be provisioned."""
     if old is None:
         return True
-    before, after = _limit(old), _limit(new)
+    before, after = largest_volume(old), largest_volume(new)
     return after is not None and (before is None or after > before)

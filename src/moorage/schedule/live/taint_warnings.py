@@ -11,14 +11,13 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.tolerations import TolerationSet, compile_tolerations, describe_taint
+from moorage.match.toleration_log import TolerationLog
+from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Taint
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
-from moorage.telemetry.logs import get_logger
 
-_LOG = get_logger("scheduler")
 _REMEMBERED = 1 << 16
 
 
@@ -37,11 +36,11 @@ class TaintWarnings:
         self._gates = gates
         self._readers: dict[int, _Reader | None] = {}  # by the shape's number
         self._by_tolerations: dict[Any, _Reader] = {}
-        self._told: set[tuple[str, ...]] = set()
+        self._log = TolerationLog("scheduler", _REMEMBERED)
         for engine in scheduler.engines.values():
             for plugin in engine.profile.filters:
                 if isinstance(plugin, TaintToleration):
-                    plugin.evaluation_failed = self._expression_failed
+                    plugin.evaluation_failed = self._log.expression_failed
 
     def look(self, record: PodRecord) -> None:
         """Check the taints that are new since a pod of this shape was last tried."""
@@ -78,31 +77,10 @@ class TaintWarnings:
     def _tell(self, taint: Taint, operator: str, why: str, code: int, record: PodRecord) -> None:
         nodes = self._cluster.nodes
         slots = np.flatnonzero((nodes.taints == code) & nodes.alive).tolist()
-        if not slots or not self._is_new("taint", taint.key, taint.value, taint.effect, operator):
+        if not slots or not self._log.is_new("taint", taint.key, taint.value, taint.effect, operator):
             return
-        kind: dict[str, Any] = {"node": nodes.node(slots[0]).metadata.name}
+        where: dict[str, Any] = {"node": nodes.node(slots[0]).metadata.name}
         if len(slots) > 1:
-            kind["moreNodes"] = len(slots) - 1
-        kind |= {"taint": f"{describe_taint(taint)}:{taint.effect}", "pod": record.key, "err": why}
-        if operator in NUMERIC_OPERATORS:
-            _LOG.warning("failed to parse taint value as integer for numeric comparison", **kind)
-        else:
-            _LOG.error("failed to parse taint value as semantic version", **kind)
-
-    def _expression_failed(self, expression: str, taint: Taint, error: str) -> None:
-        if self._is_new("expression", expression, taint.key, taint.value, taint.effect):
-            said = f"{describe_taint(taint)}:{taint.effect}"
-            _LOG.error(
-                "A toleration's expression failed: the taint is not tolerated",
-                expression=expression,
-                taint=said,
-                err=error,
-            )
-
-    def _is_new(self, *about: str) -> bool:
-        if about in self._told:
-            return False
-        if len(self._told) >= _REMEMBERED:
-            self._told.clear()
-        self._told.add(about)
-        return True
+            where["moreNodes"] = len(slots) - 1
+        noun = "number" if operator in NUMERIC_OPERATORS else "version"
+        self._log.unreadable(noun, taint, why, where, pod=record.key)

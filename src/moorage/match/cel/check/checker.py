@@ -52,10 +52,6 @@ def check(root: Node, environment: Environment) -> list[tuple[int, str]]:
     return checker.issues
 
 
-def _is_optional(type_: Type) -> bool:
-    return type_.kind is TypeKind.OPAQUE and type_.name == "optional_type"
-
-
 class _Checker:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -135,7 +131,7 @@ class _Checker:
 
     def field(self, node: Node, operand: Node, field: str, optional: bool) -> Type:
         operand_type = substitute(self.bindings, self.check(operand))
-        target = operand_type.parameters[0] if _is_optional(operand_type) else operand_type
+        target = operand_type.parameters[0] if operand_type.is_optional else operand_type
         result = ERROR
         if target.kind is TypeKind.MAP:
             result = target.parameters[1]
@@ -266,9 +262,12 @@ class _Checker:
             return current
         return most_general(previous, current) if self.assignable(previous, current) else DYN
 
-    def unwrapped(self, node: Node, type_: Type) -> Type:
-        """Return the value type of an element written with `?`, which must be optional."""
-        if _is_optional(type_):
+    def element(self, node: Node, optional: bool) -> Type:
+        """Return the type of an element; of one written with `?`, which must be optional, that of its value."""
+        type_ = self.check(node)
+        if not optional:
+            return type_
+        if type_.is_optional:
             return type_.parameters[0]
         if not type_.is_dyn:
             self.report(node.position, f"expected type '{optional_of(type_)}' but found '{type_}'")
@@ -277,10 +276,7 @@ class _Checker:
     def list_literal(self, node: ListLiteral) -> Type:
         elements: Type | None = None
         for index, element in enumerate(node.elements):
-            type_ = self.check(element)
-            if index in node.optional:
-                type_ = self.unwrapped(element, type_)
-            elements = self.join(elements, type_)
+            elements = self.join(elements, self.element(element, index in node.optional))
         return list_of(self.new_variable() if elements is None else elements)
 
     def map_literal(self, node: MapLiteral) -> Type:
@@ -288,10 +284,7 @@ class _Checker:
         values: Type | None = None
         for entry in node.entries:
             keys = self.join(keys, self.check(entry.key))
-            type_ = self.check(entry.value)
-            if entry.optional:
-                type_ = self.unwrapped(entry.value, type_)
-            values = self.join(values, type_)
+            values = self.join(values, self.element(entry.value, entry.optional))
         if keys is None or values is None:
             keys, values = self.new_variable(), self.new_variable()
         return map_of(keys, values)
@@ -309,9 +302,7 @@ class _Checker:
             self.report(node.position, f"'{found.denotes.name}' is not a message type")
         declared = self.environment.objects.get(result.name, {})
         for field in node.fields:
-            type_ = self.check(field.value)
-            if field.optional:
-                type_ = self.unwrapped(field.value, type_)
+            type_ = self.element(field.value, field.optional)
             wanted = declared.get(field.name)
             if wanted is None:
                 self.report(field.position, f"undefined field '{field.name}'")

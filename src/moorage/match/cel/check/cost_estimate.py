@@ -62,15 +62,9 @@ def estimate_cost(root: Node, environment: Environment) -> Interval:
 
 
 def _is_scalar(type_: Type) -> bool:
-    if type_.kind is TypeKind.OPAQUE and type_.name == "optional_type":
+    if type_.is_optional:
         return _is_scalar(type_.parameters[0])
     return type_.kind in _SCALARS
-
-
-def _union(first: _EntrySize | None, second: _EntrySize | None) -> _EntrySize | None:
-    if first is None or second is None:
-        return None
-    return _EntrySize(first.kind, first.key.union(second.key), first.value.union(second.value))
 
 
 class _Estimator:
@@ -150,6 +144,13 @@ class _Estimator:
             local = self.local(node.name)
             return None if local is None else local.entry
         return found
+
+    def join_entry_sizes(self, node: Node, one: Node, other: Node) -> None:
+        """Remember that the entries of a value are those of one or the other."""
+        first, second = self.known_entry_size(one), self.known_entry_size(other)
+        if first is not None and second is not None:
+            key, value = first.key.union(second.key), first.value.union(second.value)
+            self.entry_sizes[id(node)] = _EntrySize(first.kind, key, value)
 
     def size_or_unknown(self, node: Node) -> Interval:
         return self.known_size(node) or UNKNOWN_SIZE
@@ -322,18 +323,14 @@ class _Estimator:
             return CallEstimate(Interval(costs[0].min, costs[0].plus(costs[1]).max))
         if id_ == "conditional":
             size = (args[1].size or UNKNOWN_SIZE).union(args[2].size or UNKNOWN_SIZE)
-            entry = _union(self.known_entry_size(node.args[1]), self.known_entry_size(node.args[2]))
-            if entry is not None:
-                self.entry_sizes[id(node)] = entry
+            self.join_entry_sizes(node, node.args[1], node.args[2])
             return CallEstimate(costs[0].plus(costs[1].union(costs[2])), size)
         total = ZERO
         for cost in costs:
             total = total.plus(cost)
         if id_ in ("add_string", "add_bytes", "add_list"):
             size = (args[0].size or UNKNOWN_SIZE).plus(args[1].size or UNKNOWN_SIZE)
-            entry = _union(self.known_entry_size(node.args[0]), self.known_entry_size(node.args[1]))
-            if entry is not None:
-                self.entry_sizes[id(node)] = entry
+            self.join_entry_sizes(node, node.args[0], node.args[1])
             cost = ONE if id_ == "add_list" else size.by_factor(STRING_FACTOR)
             return CallEstimate(cost.plus(total), size)
         own = None if overload.estimate is None else overload.estimate(self, target, args)

@@ -69,7 +69,7 @@ def accepts(type_: Type, value: Any) -> bool:
     kind = type_.kind
     if kind in _ANYTHING:
         return True
-    if kind is TypeKind.OPAQUE and type_.name == "optional_type":
+    if type_.is_optional:
         return isinstance(value, OptionalValue)
     if kind is TypeKind.OPAQUE or kind is TypeKind.STRUCT:
         return isinstance(value, OpaqueValue) and value.cel_type.name == type_.name
@@ -152,8 +152,8 @@ def build_call(
         if len(runs) == 1:
             return EvaluationStep(_unary(implementation, cost, runs[0]))
         if len(runs) == 2:
-            return EvaluationStep(_binary(implementation, cost, runs[0], runs[1]))
-    return EvaluationStep(_variadic(implementation, cost, runs))
+            return EvaluationStep(binary(implementation, cost, runs[0], runs[1]))
+    return EvaluationStep(variadic(implementation, cost, runs))
 
 
 def _is_lenient(function: str, overloads: Sequence[Overload], args: list[EvaluationStep], checked: bool) -> bool:
@@ -274,7 +274,7 @@ def _unary(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], i
     return run
 
 
-def _binary(
+def binary(
     implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, first: Run, second: Run
 ) -> Run:
     def first_failed(state: State, error: CelError) -> None:
@@ -303,7 +303,7 @@ def _binary(
     return run
 
 
-def _variadic(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, runs: list[Run]) -> Run:
+def variadic(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, runs: list[Run]) -> Run:
     last = len(runs) - 1
 
     def run(state: State) -> Any:
@@ -335,7 +335,8 @@ def _quick(overload: Overload, args: list[EvaluationStep]) -> Run | None:
     if overload.id == "equals":
         return _field_equals(left, constant)
     if overload.id == "not_equals":
-        return _field_differs(left, constant)
+        equals = _field_equals(left, constant)
+        return lambda state: not equals(state)
     if overload.id in ("starts_with_string", "ends_with_string"):
         return _field_affix(left, constant, overload.implementation)
     return None
@@ -353,15 +354,6 @@ def _field_equals(field: FieldStep, constant: str) -> Run:
             state[0] -= 2 + cost
             charge_in_turn(state, 1, 1, cost)
         return value == constant
-
-    return run
-
-
-def _field_differs(field: FieldStep, constant: str) -> Run:
-    equals = _field_equals(field, constant)
-
-    def run(state: State) -> Any:
-        return not equals(state)
 
     return run
 

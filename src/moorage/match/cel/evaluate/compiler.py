@@ -18,16 +18,16 @@ from moorage.match.cel.evaluate.attributes import (
     lazy_variable,
     variable,
 )
-from moorage.match.cel.evaluate.calls import build_call
+from moorage.match.cel.evaluate.calls import binary, build_call, variadic
 from moorage.match.cel.evaluate.logic_and_loops import (
-    build_append,
+    append_in_place,
     build_binding,
     build_in_constants,
-    build_insert,
     build_logical,
     build_loop,
     build_not_strictly_false,
     build_or_else,
+    insert_in_place,
 )
 from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, EvaluationStep, Run, State, charge, kept
 from moorage.match.cel.parse.syntax import (
@@ -226,9 +226,9 @@ class Compiler:
             return None
         if node.function == "_+_" and isinstance(node.args[1], ListLiteral):
             # A constant list would otherwise be the very object that grows.
-            return build_append(args[0].run, args[1].run)
+            return binary(append_in_place, None, args[0].run, args[1].run)
         if node.function == "cel.@mapInsert":
-            return build_insert(args[0].run, [arg.run for arg in args[1:]])
+            return variadic(insert_in_place, None, [arg.run for arg in args])
         return None
 
     def index(self, node: Call) -> EvaluationStep:
@@ -250,25 +250,17 @@ class Compiler:
 
         def run(state: State) -> Any:
             values: list[Any] = []
-            try:
-                for evaluate, optional in runs:
-                    value = evaluate(state)
-                    if optional:
-                        if not isinstance(value, OptionalValue):
-                            message = f"cannot initialize optional list element from non-optional value {value}"
-                            raise CelError(message)
-                        if not value.present:
-                            continue
-                        value = value.value
-                    values.append(value)
-            except CelError as error:
-                kept(error)
-                charge(state, 10)
-                raise
-            charge(state, 10)
+            for evaluate, optional in runs:
+                value = evaluate(state)
+                if optional:
+                    value = _optional(value, "list element")
+                    if not value.present:
+                        continue
+                    value = value.value
+                values.append(value)
             return values
 
-        return EvaluationStep(run)
+        return EvaluationStep(_charged(run, 10))
 
     def map_literal(self, node: MapLiteral) -> EvaluationStep:
         steps = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
@@ -278,27 +270,20 @@ class Compiler:
 
         def run(state: State) -> Any:
             entries: list[tuple[Any, Any]] = []
-            try:
-                for evaluate_key, evaluate, optional in runs:
-                    key = evaluate_key(state)
-                    value = evaluate(state)
-                    if optional:
-                        if not isinstance(value, OptionalValue):
-                            message = f"cannot initialize optional entry '{key}' from non-optional value {value}"
-                            raise CelError(message)
-                        if not value.present:
-                            entries = [entry for entry in entries if entry[0] != key]
-                            continue
-                        value = value.value
-                    entries.append((key, value))
-            except CelError as error:
-                kept(error)
-                charge(state, 30)
-                raise
-            charge(state, 30)
-            return CelMap(entries)
+            for evaluate_key, evaluate, optional in runs:
+                key = evaluate_key(state)
+                value = evaluate(state)
+                if optional:
+                    value = _optional(value, f"entry '{key}'")
+                    if not value.present:
+                        entries = [entry for entry in entries if entry[0] != key]
+                        continue
+                    value = value.value
+                entries.append((key, value))
+            return entries
 
-        return EvaluationStep(run)
+        charged = _charged(run, 30)
+        return EvaluationStep(lambda state: CelMap(charged(state)))
 
     # -- macros
 
@@ -330,3 +315,25 @@ class Compiler:
         return EvaluationStep(
             build_loop(range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run)
         )
+
+
+def _optional(value: Any, what: str) -> OptionalValue:
+    if isinstance(value, OptionalValue):
+        return value
+    raise CelError(f"cannot initialize optional {what} from non-optional value {value}")
+
+
+def _charged(run: Run, cost: int) -> Run:
+    """Charge for a literal after its parts, also if one of them fails."""
+
+    def charged(state: State) -> Any:
+        try:
+            value = run(state)
+        except CelError as error:
+            kept(error)
+            charge(state, cost)
+            raise
+        charge(state, cost)
+        return value
+
+    return charged

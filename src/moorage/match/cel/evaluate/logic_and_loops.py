@@ -188,61 +188,21 @@ def _go_name(value: Any) -> str:
     return _GO_NAMES.get(type(value), "*types.Type")
 
 
-def build_append(accumulator: Run, elements: Run) -> Run:
-    """`accumulator + [element]`, in place; charged like the concatenation it is."""
-
-    def failed(state: State) -> None:
-        try:
-            elements(state)
-        except CelError as error:
-            kept(error)
-        charge(state, 1)
-
-    def run(state: State) -> Any:
-        try:
-            items = accumulator(state)
-        except CelError as error:
-            kept(error)
-            failed(state)
-            raise
-        try:
-            added = elements(state)
-        except CelError as error:
-            kept(error)
-            charge(state, 1)
-            raise
-        charge(state, 1)
-        require_result_size(len(items) + len(added))
-        items.extend(added)
-        return items
-
-    return run
+def append_in_place(items: list[Any], added: list[Any]) -> list[Any]:
+    """`accumulator + [element]`, in place."""
+    require_result_size(len(items) + len(added))
+    items.extend(added)
+    return items
 
 
-def build_insert(accumulator: Run, parts: list[Run]) -> Run:
-    """Insertion into the map being accumulated, in place: of a key and a value, or of all entries of a map."""
-    last = len(parts) - 1
-
-    def run(state: State) -> Any:
-        entries: CelMap = accumulator(state)
-        values: list[Any] = []
-        for index, part in enumerate(parts):
-            try:
-                values.append(part(state))
-            except CelError as error:
-                if index == last:
-                    kept(error)
-                    charge(state, 1)
-                raise
-        charge(state, 1)
-        added = [(values[0], values[1])] if len(values) == 2 else _entries_of(values[0])
-        for key, value in added:
-            if key in entries:
-                raise CelError(f"insert failed: key {show_key(key)} already exists")
-            entries.insert_in_place(key, value)
-        return entries
-
-    return run
+def insert_in_place(entries: CelMap, *values: Any) -> CelMap:
+    """Insert into the map being accumulated, in place: a key and a value, or all entries of a map."""
+    added = [(values[0], values[1])] if len(values) == 2 else _entries_of(values[0])
+    for key, value in added:
+        if key in entries:
+            raise CelError(f"insert failed: key {show_key(key)} already exists")
+        entries.insert_in_place(key, value)
+    return entries
 
 
 def _entries_of(value: Any) -> list[tuple[Any, Any]]:

@@ -8,6 +8,8 @@ Differs: syntax errors are worded more briefly; see tokens.py for the rest.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from moorage.match.cel.parse.macros import MacroError, expand_macro
 from moorage.match.cel.parse.syntax import (
     NO_POSITION,
@@ -333,47 +335,44 @@ class _Parser(TokenStream):
         self.token = self.tokens[ahead]
         at = self.advance().position
         fields: list[Field] = []
-        while self.token.kind not in ("}", ","):
+        for _ in self.items("}"):
             optional = self.accept("?")
             field = self.identifier(("ident", "quoted"))
             if field.kind == "quoted":
                 self.issue(field.position, "unsupported syntax: '`'")
             colon = self.expect(":")
             fields.append(Field(colon.position, field.text, self.nested(_AFTER_ENTRY), optional))
-            if self.token.kind != "," or self.tokens[self.index + 1].kind == "}":
-                break
-            self.advance()
-        self.close("}")
         node = StructLiteral(at, name, fields)
         node.depth = max((field.value.depth for field in fields), default=0)
         return node
 
+    def items(self, end: str) -> Iterator[None]:
+        """Stop at each item of a literal, then go past the commas between them and the end."""
+        while self.token.kind not in (end, ","):
+            yield
+            if self.token.kind != "," or self.tokens[self.index + 1].kind == end:
+                break
+            self.advance()
+        self.close(end)
+
     def list_literal(self, at: int) -> Node:
         elements: list[Node] = []
         optional: list[int] = []
-        while self.token.kind not in ("]", ","):
+        for _ in self.items("]"):
             if self.accept("?"):
                 optional.append(len(elements))
             elements.append(self.nested(_AFTER_ELEMENT))
-            if self.token.kind != "," or self.tokens[self.index + 1].kind == "]":
-                break
-            self.advance()
-        self.close("]")
         node = ListLiteral(at, elements, frozenset(optional))
         node.depth = max((element.depth for element in elements), default=0)
         return node
 
     def map_literal(self, at: int) -> Node:
         entries: list[Entry] = []
-        while self.token.kind not in ("}", ","):
+        for _ in self.items("}"):
             optional = self.accept("?")
             key = self.nested(_AFTER_KEY)
             colon = self.expect(":")
             entries.append(Entry(colon.position, key, self.nested(_AFTER_ENTRY), optional))
-            if self.token.kind != "," or self.tokens[self.index + 1].kind == "}":
-                break
-            self.advance()
-        self.close("}")
         node = MapLiteral(at, entries)
         node.depth = max((max(entry.key.depth, entry.value.depth) for entry in entries), default=0)
         return node

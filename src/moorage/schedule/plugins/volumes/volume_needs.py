@@ -15,6 +15,7 @@ from moorage.match.requirement import IN, SelectorError, compile_requirement
 from moorage.match.volumes.claims import SELECTED_NODE, ClaimFacts, claim_class
 from moorage.match.volumes.csi_migration import moved_affinity
 from moorage.match.volumes.volume_matching import ClaimMatcher
+from moorage.model.quantity import Quantity
 from moorage.model.types.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.schedule.framework.plugin import Mask
 from moorage.schedule.plugins.volumes.volume_pool import VolumePool
@@ -147,7 +148,8 @@ class Need:
                     part
                     for capacity in storage.capacities.values()
                     if capacity.storageClassName == claim_class(self.claim)
-                    and _suffices(capacity, requests[_STORAGE].value())
+                    and (limit := largest_volume(capacity)) is not None
+                    and limit.value() >= requests[_STORAGE].value()
                     and (part := _access(capacity, cluster)) is not None
                 )
                 predicate = any_of(parts, cluster.nodes)
@@ -155,9 +157,9 @@ class Need:
         return self._spacious[1]
 
 
-def _suffices(capacity: CSIStorageCapacity, size: int) -> bool:
-    limit = capacity.maximumVolumeSize if capacity.maximumVolumeSize is not None else capacity.capacity
-    return limit is not None and limit.value() >= size
+def largest_volume(capacity: CSIStorageCapacity) -> Quantity | None:
+    """Return the size of the largest volume that can be provisioned; None if it is not reported."""
+    return capacity.maximumVolumeSize if capacity.maximumVolumeSize is not None else capacity.capacity
 
 
 def _access(capacity: CSIStorageCapacity, cluster: Cluster) -> NodePredicate | None:

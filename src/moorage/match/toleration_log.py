@@ -1,0 +1,45 @@
+"""Log taint values that tolerations cannot compare and expressions that fail, once each (KEP-5471, KEP-5721, KEP-5500).
+
+A value that is not an integer is a warning, one that is not a version an error. Kubernetes: none.
+"""
+
+from typing import Any
+
+from moorage.match.tolerations import describe_taint
+from moorage.model.types.node import Taint
+from moorage.telemetry.logs import get_logger
+
+
+class TolerationLog:
+    """What one component has logged; when it is too much to remember, texts may repeat."""
+
+    def __init__(self, component: str, remembered: int) -> None:
+        self._log = get_logger(component)
+        self._remembered = remembered
+        self._told: set[tuple[str, ...]] = set()
+
+    def is_new(self, *about: str) -> bool:
+        if about in self._told:
+            return False
+        if len(self._told) >= self._remembered:
+            self._told.clear()
+        self._told.add(about)
+        return True
+
+    def unreadable(self, noun: str, taint: Taint, err: str, where: dict[str, Any], **about: str) -> None:
+        """Log a taint's value that is no number or version, as the noun says."""
+        told = {**where, "taint": _shown(taint), **about, "err": err}
+        if noun == "number":
+            self._log.warning("failed to parse taint value as integer for numeric comparison", **told)
+        else:
+            self._log.error("failed to parse taint value as semantic version", **told)
+
+    def expression_failed(self, expression: str, taint: Taint, error: str) -> None:
+        """Log an expression that failed for a taint: a callback for `match`."""
+        if self.is_new("expression", expression, taint.key, taint.value, taint.effect):
+            message = "A toleration's expression failed: the taint is not tolerated"
+            self._log.error(message, expression=expression, taint=_shown(taint), err=error)
+
+
+def _shown(taint: Taint) -> str:
+    return f"{describe_taint(taint)}:{taint.effect}"
