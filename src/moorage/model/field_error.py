@@ -108,7 +108,9 @@ def one_of(value: str | None, supported: Sequence[str], path: str) -> list[Field
 
 def required_one_of(value: str | None, supported: Sequence[str], path: str) -> list[FieldError]:
     """Check that a member of an enumeration is there and known."""
-    return one_of(value, supported, path) if value else [required(path)]
+    if value in supported:
+        return []
+    return [not_supported(path, AsJSON(value), supported)] if value else [required(path)]
 
 
 def too_long(path: str, limit: int, unit: str = "bytes") -> FieldError:

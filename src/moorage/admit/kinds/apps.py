@@ -3,6 +3,9 @@
 Kubernetes: pkg/apis/apps/validation. Differs: templateGeneration, which clients cannot set in apps/v1, is not checked.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from moorage.admit.kinds.fields import (
@@ -19,7 +22,7 @@ from moorage.admit.kinds.fields import (
     validate_selected,
     validate_selector_not_empty,
 )
-from moorage.admit.kinds.row import KindRow, Rows, selector_options, workload
+from moorage.admit.kinds.row import KindRow, Rows, Validate, ValidateUpdate, selector_options, workload
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import (
     validate_annotations,
@@ -38,42 +41,30 @@ from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, no
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import dns1123_label_errors
 from moorage.model.types import workload as views
+from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage import PersistentVolumeClaimVolumeSource, Volume
 
 _DEPLOYMENT_STRATEGIES = ("Recreate", "RollingUpdate")
+ValidateSpec = Callable[[Any, ValidationOptions], list[FieldError]]
 
 
-def validate_deployment(deployment: views.Deployment, options: ValidationOptions) -> list[FieldError]:
-    return validate_object_meta(deployment.metadata, "metadata") + _validate_deployment_spec(deployment.spec, options)
+def _of_spec(validate_spec: ValidateSpec) -> Validate:
+    """Return the check of a new object: its metadata, then its spec."""
+    return lambda new, options: validate_object_meta(new.metadata, "metadata") + validate_spec(new.spec, options)
 
 
-def validate_deployment_update(
-    new: views.Deployment, old: views.Deployment, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += _validate_deployment_spec(new.spec, options)
-    return errors + _validate_selector_kept(new.spec, old.spec)
-
-
-def validate_replica_set(replica_set: views.ReplicaSet, options: ValidationOptions) -> list[FieldError]:
-    return validate_object_meta(replica_set.metadata, "metadata") + _validate_replica_set_spec(
-        replica_set.spec, options
+def _of_spec_update(validate_spec: ValidateSpec) -> ValidateUpdate:
+    """Return the check of an update, which must leave the selector as it is."""
+    return lambda new, old, options: (
+        validate_object_meta_update(new.metadata, old.metadata, "metadata")
+        + validate_spec(new.spec, options)
+        + _validate_selector_kept(new.spec.selector, old.spec.selector)
     )
 
 
-def validate_replica_set_update(
-    new: views.ReplicaSet, old: views.ReplicaSet, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += _validate_replica_set_spec(new.spec, options)
-    return errors + _validate_selector_kept(new.spec, old.spec)
-
-
-def _validate_selector_kept(
-    new: views.DeploymentSpec | views.ReplicaSetSpec, old: views.DeploymentSpec | views.ReplicaSetSpec
-) -> list[FieldError]:
-    return validate_immutable(new.selector, old.selector, "spec.selector", internal_form(new.selector))
+def _validate_selector_kept(new: LabelSelector | None, old: LabelSelector | None) -> list[FieldError]:
+    return validate_immutable(new, old, "spec.selector", internal_form(new))
 
 
 def _validate_deployment_spec(spec: views.DeploymentSpec, options: ValidationOptions) -> list[FieldError]:
@@ -136,16 +127,11 @@ def _shown_rolling(rolling: views.RollingUpdateDeployment | views.RollingUpdateD
 _DAEMON_SET_STRATEGIES = ("RollingUpdate", "OnDelete")
 
 
-def validate_daemon_set(daemon_set: views.DaemonSet, options: ValidationOptions) -> list[FieldError]:
-    return validate_object_meta(daemon_set.metadata, "metadata") + _validate_daemon_set_spec(daemon_set.spec, options)
-
-
 def validate_daemon_set_update(
     new: views.DaemonSet, old: views.DaemonSet, options: ValidationOptions
 ) -> list[FieldError]:
     errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    shown = internal_form(new.spec.selector)
-    errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
+    errors += _validate_selector_kept(new.spec.selector, old.spec.selector)
     return errors + _validate_daemon_set_spec(new.spec, options)
 
 
@@ -349,16 +335,19 @@ def _validate_revision(revision: views.ControllerRevision) -> list[FieldError]:
     return errors + validate_not_negative(revision.revision, "revision")
 
 
+validate_deployment = _of_spec(_validate_deployment_spec)
+validate_daemon_set = _of_spec(_validate_daemon_set_spec)
+
 ROWS: Rows = {
     views.Deployment: workload(
         validate_deployment,
-        validate_deployment_update,
+        _of_spec_update(_validate_deployment_spec),
         defaults.default_deployment,
         statuses.validate_deployment_status,
     ),
     views.ReplicaSet: workload(
-        validate_replica_set,
-        validate_replica_set_update,
+        _of_spec(_validate_replica_set_spec),
+        _of_spec_update(_validate_replica_set_spec),
         defaults.default_replica_set,
         statuses.validate_replica_set_status,
     ),

@@ -5,6 +5,7 @@ and PrepareForUpdate of the strategies in pkg/registry. Differs: CrossNamespaceV
 """
 
 from base64 import b64encode
+from collections.abc import Callable
 
 from moorage.admit.prepare.mutate import drop_disabled_fields
 from moorage.admit.prepare.service_addresses import drop_what_the_type_has_not, keep_allocated
@@ -102,22 +103,18 @@ def prepare_cron_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
 
 def prepare_volume(new: Raw, old: Raw | None, gates: GateSet) -> None:
     """Begin a volume or claim as Pending, whatever status the document has."""
-    if old is None:
-        new["status"] = {"phase": "Pending"}
-    else:
-        keep_status(new, old)
+    _write_status(new, old, {"phase": "Pending"})
 
 
 def prepare_namespace(new: Raw, old: Raw | None, gates: GateSet) -> None:
     """Begin a namespace as Active, with the finalizer `kubernetes`."""
     spec = part(new, "spec")
+    _write_status(new, old, {"phase": "Active"})
     if old is None:
-        new["status"] = {"phase": "Active"}
         finalizers = spec.get("finalizers") or []
         if NAMESPACE_FINALIZER not in finalizers:
             spec["finalizers"] = [*finalizers, NAMESPACE_FINALIZER]
     else:
-        keep_status(new, old)
         spec["finalizers"] = (old.get("spec") or {}).get("finalizers") or []
 
 
@@ -132,7 +129,7 @@ def prepare_node(new: Raw, old: Raw | None, gates: GateSet) -> None:
         spec.pop("configSource", None)
         (new.get("status") or {}).pop("config", None)
         return
-    keep_status(new, old)
+    _write_status(new, old, {})
     if (old.get("spec") or {}).get("configSource") is None:
         spec.pop("configSource", None)
 
@@ -140,16 +137,16 @@ def prepare_node(new: Raw, old: Raw | None, gates: GateSet) -> None:
 def _begin_status(new: Raw, old: Raw | None) -> None:
     if old is None:
         part(new, "metadata")["generation"] = 1
-        new["status"] = dict.fromkeys(_COUNTS.get(new["kind"], ()), 0)
-    else:
-        keep_status(new, old)
+    _write_status(new, old, dict.fromkeys(_COUNTS.get(new["kind"], ()), 0))
 
 
-def keep_status(new: Raw, old: Raw) -> None:
-    if old.get("status") is None:
+def _write_status(new: Raw, old: Raw | None, first: Raw) -> None:
+    """Give a new object its first status; keep the status of one that is updated."""
+    status = first if old is None else old.get("status")
+    if status is None:
         new.pop("status", None)
     else:
-        new["status"] = old["status"]
+        new["status"] = status
 
 
 def _template_spec(workload: Raw) -> Raw:
@@ -167,10 +164,8 @@ def prepare_secret(new: Raw, old: Raw | None, gates: GateSet) -> None:
 
 def prepare_service(new: Raw, old: Raw | None, gates: GateSet) -> None:
     keep_allocated(new, old)
-    if old is None:
-        new["status"] = {"loadBalancer": {}}
-    else:
-        keep_status(new, old)
+    _write_status(new, old, {"loadBalancer": {}})
+    if old is not None:
         drop_what_the_type_has_not(new, old)
 
 
@@ -180,25 +175,24 @@ def prepare_service_account(new: Raw, old: Raw | None, gates: GateSet) -> None:
         new["secrets"] = [{"name": secret.get("name") or ""} for secret in items(new, "secrets")]
 
 
-def prepare_lease(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """Drop the fields of CoordinatedLeaderElection, which is off by default."""
-    spec, before = part(new, "spec"), (old or {}).get("spec") or {}
-    for name in ("strategy", "preferredHolder"):
-        if before.get(name) is None:
-            spec.pop(name, None)
+def _drop_from_spec(*names: str) -> Callable[[Raw, Raw | None, GateSet], None]:
+    """Return the preparation of a kind whose spec has fields of a gate that is off by default."""
+
+    def prepare(new: Raw, old: Raw | None, gates: GateSet) -> None:
+        spec, before = part(new, "spec"), (old or {}).get("spec") or {}
+        for name in names:
+            if before.get(name) is None:
+                spec.pop(name, None)
+
+    return prepare
 
 
-def prepare_csi_driver(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """Drop the field of VolumeLimitScaling, which is off by default."""
-    if ((old or {}).get("spec") or {}).get("preventPodSchedulingIfMissing") is None:
-        part(new, "spec").pop("preventPodSchedulingIfMissing", None)
+prepare_lease = _drop_from_spec("strategy", "preferredHolder")  # CoordinatedLeaderElection
+prepare_csi_driver = _drop_from_spec("preventPodSchedulingIfMissing")  # VolumeLimitScaling
 
 
 def prepare_volume_attachment(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    if old is None:
-        new["status"] = {"attached": False}
-    else:
-        keep_status(new, old)
+    _write_status(new, old, {"attached": False})
 
 
 _DATA_SOURCE_FIELDS = ("apiGroup", "kind", "name")
