@@ -30,6 +30,7 @@ from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.control.framework.workloads import (
     ROLLING_UPDATE,
     delete_pod,
+    digits,
     namespace_is_terminating,
     new_pod_report,
     nonempty,
@@ -77,8 +78,8 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 def template_generation(daemon_set: Object) -> str:
     """Return how often the template has changed, by the API server's annotation; empty if absent."""
-    text: str = daemon_set.view.metadata.annotations.get(_TEMPLATE_GENERATION, "")
-    return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else ""
+    number = digits(daemon_set.view.metadata.annotations.get(_TEMPLATE_GENERATION, ""), 18)
+    return "" if number is None else str(number)
 
 
 def daemon_pods(daemon_set: Object, hash_: str, nodes: Iterable[str]) -> list[Raw]:

@@ -232,7 +232,7 @@ class Tracker:
         self._verdicts: dict[str, NodeVerdict] = {}
         self._stages: dict[Stage, dict[str, NodeVerdict]] = {stage: {} for stage in Stage}
         self._counts = [0] * len(Counts._fields)
-        self.nodes_without_pod: dict[str, None] = {}
+        self._creating: dict[str, None] = {}
         self._deleting: dict[str, None] = {}
         self._until: dict[str, float] = {}
         self._dirty: dict[str, None] = {}
@@ -296,7 +296,7 @@ class Tracker:
         if old is not None:
             del self._stages[old.stage][node]
             self._add(old, -1)
-            self.nodes_without_pod.pop(node, None)
+            self._creating.pop(node, None)
             self._deleting.pop(node, None)
             self._until.pop(node, None)
         if node not in self._fits and node not in self._pods_on:
@@ -305,7 +305,7 @@ class Tracker:
         self._stages[verdict.stage][node] = verdict
         self._add(verdict, 1)
         if verdict.creates:
-            self.nodes_without_pod[node] = None
+            self._creating[node] = None
         if verdict.delete:
             self._deleting[node] = None
         if verdict.until is not None:
@@ -323,6 +323,10 @@ class Tracker:
     @property
     def next_change(self) -> float | None:
         return min(self._until.values(), default=None)
+
+    @property
+    def nodes_without_pod(self) -> Iterable[str]:
+        return self._creating
 
     def nodes_with_surplus(self) -> Iterator[tuple[str, NodeVerdict]]:
         """Return the nodes with pods to delete regardless of a rolling update."""

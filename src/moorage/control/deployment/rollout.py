@@ -13,7 +13,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
 from moorage.control.framework.pods_of import POD
-from moorage.control.framework.workloads import ROLLING_UPDATE, desired_replicas, scaled, template_hash
+from moorage.control.framework.workloads import ROLLING_UPDATE, desired_replicas, digits, scaled, template_hash
 from moorage.control.framework.world import World
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.workload import Deployment
@@ -49,10 +49,8 @@ def next_revision(old: list[Object]) -> int:
 
 def number_in(found: Object, annotation: str) -> int | None:
     """Return a count from an annotation; None if absent or malformed."""
-    text = found.view.metadata.annotations.get(annotation, "")
-    if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > _INT32_MAX:
-        return None
-    return int(text)
+    number = digits(found.view.metadata.annotations.get(annotation, ""))
+    return number if number is not None and number <= _INT32_MAX else None
 
 
 def copied_annotations(deployment: Object) -> dict[str, str]:

@@ -34,6 +34,11 @@ def scaled(value: int | str | None, total: int, *, up: bool) -> int:
     return -(-share // 100) if up else share // 100
 
 
+def digits(text: str, max_length: int = 10) -> int | None:
+    """Return a number that is written in ASCII digits; None if it is malformed or too long."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= max_length else None
+
+
 def namespace_is_terminating(error: ApiError) -> bool:
     return error.has_cause("NamespaceTerminating")
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Patch, Raw, patch_metadata
 from moorage.control.framework.pods_of import pod_from_template
+from moorage.control.framework.workloads import digits
 from moorage.model.go.times import seconds_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import ContainerStatus
@@ -84,8 +85,7 @@ def release(pod: Object) -> Patch:
 
 
 def completion_index(pod: Pod) -> int | None:
-    text = pod.metadata.annotations.get(INDEX, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 11 else None
+    return digits(pod.metadata.annotations.get(INDEX, ""))
 
 
 def valid_index(pod: Pod, spec: JobSpec) -> int | None:
@@ -108,7 +108,8 @@ def all_failures(pod: Pod) -> int:
 
 
 def _count(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 11 and int(text) <= _MOST else 0
+    count = digits(text) or 0
+    return count if count <= _MOST else 0
 
 
 def replaces_only_failed(spec: JobSpec) -> bool:

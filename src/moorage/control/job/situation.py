@@ -3,6 +3,7 @@
 Kubernetes: syncJobCtx, calculateSucceededIndexes, calculateFailedIndexes, getPodsWithDelayedDeletionPerIndex.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.pods_of import is_active, is_terminating, ready_condition
+from moorage.control.framework.workloads import digits
 from moorage.control.job.pods import (
     FAIL_INDEX,
     all_failures,
@@ -35,14 +37,8 @@ class Indexes(NamedTuple):
         return sum(last - first + 1 for first, last in self.intervals)
 
     def has(self, index: int) -> bool:
-        low, high = 0, len(self.intervals)
-        while low < high:
-            middle = (low + high) // 2
-            if self.intervals[middle][1] >= index:
-                high = middle
-            else:
-                low = middle + 1
-        return low < len(self.intervals) and self.intervals[low][0] <= index
+        position = bisect_left(self.intervals, index, key=lambda interval: interval[1])
+        return position < len(self.intervals) and self.intervals[position][0] <= index
 
     def plus(self, indexes: Iterable[int]) -> "Indexes":
         return self.united(Indexes(tuple((index, index) for index in sorted(set(indexes)))))
@@ -89,17 +85,13 @@ def parse_indexes(text: str, below: int) -> Indexes:
     intervals: list[tuple[int, int]] = []
     for part in text.split(",") if text else ():
         first, dash, last = part.partition("-")
-        if not _is_number(first) or (dash and not _is_number(last)):
+        low, high = digits(first), digits(last if dash else first)
+        if low is None or high is None:
             continue
-        low = int(first)
-        high = min(int(last), below - 1) if dash else low
-        if low < below and low <= high:
+        high = min(high, below - 1)
+        if low <= high:
             intervals.append((low, high))
     return Indexes().united(Indexes(tuple(intervals)))
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 11
 
 
 OWN_NAME = "kubernetes.io/job-controller"

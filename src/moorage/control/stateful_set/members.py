@@ -28,29 +28,18 @@ def pods_to_replace(view: StatefulSet, replicas: Sequence[Object | None], revisi
     """Return the outdated pods to delete, highest ordinal first, down to the partition."""
     update = view.spec.updateStrategy.rollingUpdate
     lowest = (update.partition or 0) if update is not None else 0
+    candidates = replicas[lowest:][::-1]
+    old = [pod for pod in candidates if pod is not None and hash_of(pod) != revision and not is_leaving(pod)]
     if update is not None and update.maxUnavailable is not None:
-        return _several(view, replicas, revision, lowest, now)
-    for pod in reversed(replicas[lowest:]):
-        if pod is not None and hash_of(pod) != revision and not is_leaving(pod):
-            return [pod]
+        max_unavailable = max(1, scaled(update.maxUnavailable, len(replicas), up=False))
+        missing = sum(pod is None or is_unavailable(pod, view.spec.minReadySeconds, now) for pod in replicas)
+        return old[: max(0, max_unavailable - missing)]
+    for pod in candidates:
+        if old and pod is old[0]:
+            return old[:1]
         if pod is None or is_unavailable(pod, view.spec.minReadySeconds, now):
             return []
     return []
-
-
-def _several(
-    view: StatefulSet, replicas: Sequence[Object | None], revision: str, lowest: int, now: float
-) -> list[Object]:
-    """Return as many outdated pods as maxUnavailable allows."""
-    update = view.spec.updateStrategy.rollingUpdate
-    max_unavailable = max(1, scaled(update.maxUnavailable, len(replicas), up=False)) if update is not None else 1
-    missing = sum(pod is None or is_unavailable(pod, view.spec.minReadySeconds, now) for pod in replicas)
-    old = [
-        pod
-        for pod in reversed(replicas[lowest:])
-        if pod is not None and hash_of(pod) != revision and not is_leaving(pod)
-    ]
-    return old[: max(0, max_unavailable - missing)]
 
 
 def stateful_set_status(

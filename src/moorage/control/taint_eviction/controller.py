@@ -10,6 +10,7 @@ by the current tolerations; a pod that is being deleted is left alone.
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from moorage.client.protocol import Object, PatchType
@@ -101,35 +102,25 @@ class EvictionDecider:
 
     def __init__(self, gates: GateSet, metrics: Metrics) -> None:
         name = "taint-eviction-controller"
-        self._reader = TolerationReader(gates, metrics, name, "taint_eviction_controller", "taint-eviction")
-        self._compiled: dict[Tolerations, TolerationSet] = {}
-        self._decided: dict[tuple[Taints, Tolerations], tuple[Eviction, TolerationSet]] = {}
+        self._reader = reader = TolerationReader(gates, metrics, name, "taint_eviction_controller", "taint-eviction")
+
+        @lru_cache(_REMEMBERED)
+        def compiled(tolerations: Tolerations) -> TolerationSet:
+            return compile_tolerations(tolerations, reader.gates, reader.programs, reader.evaluation_failed)
+
+        @lru_cache(_REMEMBERED)
+        def decided(taints: Taints, tolerations: Tolerations) -> Eviction:
+            return decide_eviction(taints, compiled(tolerations))
+
+        self._compiled, self._decided = compiled, decided
 
     def decide(self, taints: Taints, pod: Object, node: str) -> Eviction:
         """Return when the pod must leave. `taints` are the node's NoExecute taints."""
-        view: Pod = pod.view
-        case = (taints, tuple(view.spec.tolerations))
-        decided = self._decided.get(case)
-        if decided is None:
-            if len(self._decided) >= _REMEMBERED:
-                self._decided.clear()
-            tolerations = self._compile(case[1])
-            decided = decide_eviction(taints, tolerations), tolerations
-            self._decided[case] = decided
-        eviction, tolerations = decided
+        tolerations = tuple(pod.view.spec.tolerations)
+        eviction = self._decided(taints, tolerations)
         if not eviction.all_tolerated:
-            self._reader.tell_unreadable(tolerations, taints, node, pod=pod.key)
+            self._reader.tell_unreadable(self._compiled(tolerations), taints, node, pod=pod.key)
         return eviction
-
-    def _compile(self, tolerations: Tolerations) -> TolerationSet:
-        compiled = self._compiled.get(tolerations)
-        if compiled is None:
-            if len(self._compiled) >= _REMEMBERED:
-                self._compiled.clear()
-            reader = self._reader
-            compiled = compile_tolerations(tolerations, reader.gates, reader.programs, reader.evaluation_failed)
-            self._compiled[tolerations] = compiled
-        return compiled
 
 
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
