@@ -230,6 +230,26 @@ def test_bad_input_is_named_and_located_and_the_rest_is_planned(tmp_path: Path, 
         (("--untaint", "n1=a"), "node n1 has no taint a"),
         (("--drain", "worker"), "there is no node 'worker' in the input"),
         (("--rollout", "deployment/wbe"), "there is no Deployment 'wbe' in the input; is it web?"),
+        (("--rollout", "statefulset/nope"), "there is no StatefulSet 'nope' in the input"),
+        (("--rollout", "replicaset/x"), "is a ReplicaSet; only Deployment, StatefulSet or DaemonSet can be rolled out"),
+        (("--cordon", "worker"), "there is no node 'worker' in the input"),
+        (("--remove", "worker"), "there is no node 'worker' in the input"),
+        (("--scale", "deployment/wbe=3"), "there is no Deployment 'wbe' in the input; is it web?"),
+        (("--scale", "daemonset/web=3"), "is a DaemonSet; only Deployment, StatefulSet or ReplicaSet can be scaled"),
+        (("--scale", "x=-1"), "'x=-1' is not of the form KIND/[NAMESPACE/]NAME=REPLICAS"),
+        (("--scale", "deployment/web"), "is not of the form KIND/[NAMESPACE/]NAME=REPLICAS"),
+        (("--scale", "deployment/web=٣"), "is not of the form KIND/[NAMESPACE/]NAME=REPLICAS"),
+        (("--scale", "deployment/web=999999999"), "too many replicas: no more than 150,000 are planned"),
+        (("--scale", "deployment/web=" + "9" * 10_000), "too many replicas: no more than 150,000 are planned"),
+        (("--add-nodes", "100000000", "--like", "n1"), "--add-nodes must be from 1 to 10,000, not 100000000"),
+        (("--add-nodes", "0", "--like", "n1"), "--add-nodes must be from 1 to 10,000, not 0"),
+        (("--add-nodes", "2", "--like", "worker"), "there is no node 'worker' in the input"),
+        (("--add-nodes", "2"), "--add-nodes and --like go together"),
+        (("--like", "n1"), "--add-nodes and --like go together"),
+        (("--at", "10y"), '--at: time: unknown unit "y" in duration "10y"'),
+        (("--at", "-5m"), "--at must be from 0s to 8784h, not -5m"),
+        (("--at", "100000h"), "--at must be from 0s to 8784h, not 100000h"),
+        (("--at", "9999999999999h"), "--at: time: invalid duration"),
         (("--feature-gates", "Nonsense=true"), "unrecognized feature gate: Nonsense"),
         (("--output", "xml"), "'xml' is not one of"),
         (("--seed", "x"), "'x' is not a valid integer"),
@@ -240,6 +260,8 @@ def test_wrong_usage_exits_2_and_says_why(cluster: str, arguments: tuple[str, ..
     done = run(cluster, *arguments, stdin="", code=2)
     assert reason in " ".join(done.stderr.split())
     assert not done.stdout
+    assert done.stderr.count("Error: ") == 1
+    assert "Traceback" not in done.stderr
 
 
 def test_nothing_to_plan_is_said() -> None:
@@ -251,6 +273,13 @@ def test_nothing_to_plan_is_said() -> None:
 def test_empty_input_is_an_empty_plan(tmp_path: Path) -> None:
     assert run("-", stdin="").stdout == "0 pods on 0 nodes: 0 placed.\n"
     assert "no *.yaml, *.yml or *.json files" in run(str(tmp_path)).stderr
+
+
+def test_an_empty_change_changes_nothing(cluster: str, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("")
+    assert run(str(empty), "--headroom", "--at", "1m").stdout == "0 pods on 0 nodes: 0 placed.\n"
+    assert "Nothing moves." in run(cluster, "--change", str(empty)).stdout
 
 
 def test_colours_on_a_terminal_only(cluster: str) -> None:

@@ -1,6 +1,6 @@
 """`moorage.plan` and `moorage.explain`: where pods land and why, as objects."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,14 @@ from moorage.plan.explain.explanation import Explanation, explain_pod
 from moorage.plan.explain.target import TargetError, find_target
 from moorage.plan.input.live_cluster import NoLiveCluster, load_live, read_live_cluster
 from moorage.plan.input.notes import Note
-from moorage.plan.node_changes import ChangeError, parse_taint, parse_untaint
+from moorage.plan.node_changes import (
+    ChangeError,
+    parse_added_nodes,
+    parse_scale,
+    parse_taint,
+    parse_time,
+    parse_untaint,
+)
 from moorage.plan.outcome import FailedLine, NodeLine, PodLine, Preempted
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
@@ -26,7 +33,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Where every pod lands. With changes: where it lands after them, and `difference` says what they did.
 
     `failed` are workloads whose pods the API server refuses, `preempted` pods that had to go, `notes` remarks on the
-    input. `rejected` and `unreadable` count objects and sources that are not part of the plan.
+    input. `rejected` and `unreadable` count objects and sources that are not part of the plan. `headroom` has for each
+    workload how many more of its pods fit, if that was asked for.
     """
 
     pods: tuple[PodLine, ...]
@@ -38,6 +46,7 @@ class Plan(msgspec.Struct, frozen=True):
     rollout: Rollout | None
     rejected: int
     unreadable: int
+    headroom: dict[str, int]
     _asked: "_Asked"
 
     @property
@@ -105,31 +114,41 @@ def plan(
     untaint: Iterable[str] = (),
     drain: Iterable[str] = (),
     remove: Iterable[str] = (),
+    cordon: Iterable[str] = (),
+    scale: Mapping[str, int] | None = None,
+    add_nodes: int | None = None,
+    like: str = "",
     rollout: str = "",
+    at: str = "",
+    headroom: bool = False,
 ) -> Plan:
     """Plan where every pod lands, as `moorage plan` does. Raises MoorageError.
 
     `manifests` are nodes, pods, workloads and whatever else the pods' places depend on; with `kubeconfig` they are
-    a change of a live cluster, which is only read. `change`, `taint`, `untaint`, `drain` and `remove` are what if: the
-    result is the plan after them, and `difference` tells what they did. `rollout` names a workload, such as
-    `deployment/web`, whose update (to its template in `change`, or a restart) is played; the result is in `rollout`.
+    a change of a live cluster, which is only read. `change`, `taint`, `untaint`, `drain`, `remove`, `cordon`, `scale`
+    (`{"deployment/web": 5}`) and `add_nodes`, which are `like` a node, are what if: the result is the plan after them,
+    and `difference` tells what they did. `rollout` names a workload, such as `deployment/web`, whose update (to its
+    template in `change`, or a restart) is played; the result is in `rollout`. `at` is a duration, such as `10m`: the
+    plan shows the state after so much time. With `headroom`, the plan says how many more pods of each workload fit.
     `config` is a KubeSchedulerConfiguration, a path or its text.
     """
     asked = _asked(manifests, gates, config, namespace, seed, kubeconfig, context)
     sources = [*(sources_from(asked.manifests) if kubeconfig else ()), *sources_from(change)]
     with as_moorage_errors(ChangeError):
+        until = parse_time(at)
         changes = Changes(
             tuple(source.name for source in sources),
             tuple(map(parse_taint, taint)),
             tuple(map(parse_untaint, untaint)),
             tuple(drain),
             tuple(remove),
+            tuple(parse_scale(f"{workload}={replicas}") for workload, replicas in (scale or {}).items()),
+            tuple(cordon),
+            parse_added_nodes(add_nodes, like),
         )
         planner = asked.planner(with_manifests=not kubeconfig)
-        simulation = planner.build()
-        outcome, difference, played = planner.plan(simulation), None, None
-        if changes or rollout:
-            outcome, difference, played = planner.what_if(simulation, outcome, changes, sources, rollout)
+        simulation = planner.build(lives=until is not None)
+        outcome, difference, played = planner.answer(simulation, changes, sources, rollout, until, headroom=headroom)
     return Plan(
         tuple(outcome.pods),
         tuple(outcome.nodes),
@@ -140,6 +159,7 @@ def plan(
         played,
         outcome.rejected,
         outcome.unreadable,
+        outcome.headroom,
         asked,
     )
 

@@ -11,12 +11,15 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
 from moorage.model.api_error import ApiError
+from moorage.model.go.durations import DurationError, parse_duration
 from moorage.plan.simulation.api import NODE
 from moorage.plan.simulation.loading import MAX_PODS
 from moorage.plan.simulation.simulation import Simulation
 from moorage.run.node_objects import node_status
 
 MAX_NODES = 10_000
+MAX_SECONDS = 366 * 24 * 3600
+_MAX_DIGITS = 12
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -92,7 +95,33 @@ def parse_scale(text: str) -> ScaleChange:
     workload, equals, replicas = text.rpartition("=")
     if not workload or not equals or not replicas.isascii() or not replicas.isdecimal():
         raise ChangeError(f"{text!r} is not of the form KIND/[NAMESPACE/]NAME=REPLICAS")
-    return ScaleChange(workload, min(int(replicas), MAX_PODS))
+    if len(replicas) > _MAX_DIGITS or int(replicas) > MAX_PODS:
+        raise ChangeError(f"{text!r} asks for too many replicas: no more than {MAX_PODS:,} are planned")
+    return ScaleChange(workload, int(replicas))
+
+
+def parse_added_nodes(number: int | None, like: str) -> tuple[AddedNodes, ...]:
+    """Return the nodes to add, none without a number. Raises ChangeError."""
+    if (number is None) != (not like):
+        raise ChangeError("--add-nodes and --like go together")
+    if number is None:
+        return ()
+    if not 1 <= number <= MAX_NODES:
+        raise ChangeError(f"--add-nodes must be from 1 to {MAX_NODES:,}, not {number}")
+    return (AddedNodes(number, like),)
+
+
+def parse_time(text: str) -> float | None:
+    """Return a duration such as `10m` in seconds; None for no text. Raises ChangeError."""
+    if not text:
+        return None
+    try:
+        seconds = parse_duration(text) / 1e9
+    except DurationError as error:
+        raise ChangeError(f"--at: {error}") from None
+    if not 0 <= seconds <= MAX_SECONDS:
+        raise ChangeError(f"--at must be from 0s to {MAX_SECONDS // 3600}h, not {text}")
+    return seconds
 
 
 def add_nodes(simulation: Simulation, change: AddedNodes) -> None:
@@ -102,7 +131,7 @@ def add_nodes(simulation: Simulation, change: AddedNodes) -> None:
     """
     like = find_node(simulation, change.like)
     numbers = (number for number in count(1) if simulation.world.get(NODE, f"{change.like}-{number}") is None)
-    for number in islice(numbers, min(change.count, MAX_NODES)):
+    for number in islice(numbers, change.count):
         name = f"{change.like}-{number}"
         metadata, spec = like.raw["metadata"], like.raw.get("spec") or {}
         labels = {**(metadata.get("labels") or {}), "kubernetes.io/hostname": name}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from moorage.admit.raw import Raw
 from moorage.lint.sources import Source
 from moorage.plan.difference import Difference
+from moorage.plan.headroom import headroom as pods_that_fit
 from moorage.plan.input.inventory import Inventory, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.outcome import Outcome, outcome_of
@@ -20,6 +21,7 @@ from moorage.plan.what_if import Changes, WhatIf
 __all__ = ["Planner", "Settings", "load_cluster"]
 
 Tick = Callable[[], None]
+_REST_SECONDS = 60.0
 
 
 def _nothing() -> None:
@@ -56,6 +58,33 @@ class Planner:
         else:
             simulation.run_until(simulation.clock.start + until)
         return outcome_of(simulation, self.inventory)
+
+    def answer(
+        self,
+        simulation: Simulation,
+        changes: Changes,
+        sources: Iterable[Source],
+        rollout: str = "",
+        until: float | None = None,
+        *,
+        headroom: bool = False,
+        tick: Tick = _nothing,
+    ) -> tuple[Outcome, Difference | None, Rollout | None]:
+        """Plan, then play the changes and the rollout, if there are any. Raises ChangeError.
+
+        `until` is the time to show, in seconds; changes are made of a cluster at rest. With `headroom`, the outcome
+        says how many more pods of each workload fit.
+        """
+        is_changed = bool(changes) or bool(rollout)
+        outcome = self.plan(simulation, tick, _REST_SECONDS if until is not None and is_changed else until)
+        difference = played = None
+        if is_changed:
+            after, found, played = self.what_if(simulation, outcome, changes, sources, rollout, until)
+            if changes:  # a mere restart leaves the plan as it is
+                outcome, difference = after, found
+        if headroom:
+            outcome.headroom = pods_that_fit(simulation)
+        return outcome, difference, played
 
     def what_if(
         self,

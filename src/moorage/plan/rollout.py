@@ -63,20 +63,27 @@ def find_workload(inventory: Inventory, name: str, kinds: tuple[str, ...] = ROLL
     kind = _KINDS.get(word.lower()) if slash else None
     if kind in kinds:
         kinds = (kind,)
-    else:
-        kind = None
+    elif kind is not None:
+        raise ChangeError(
+            f"{name!r} is a {kind}; only {_either(kinds)} can be {'rolled out' if kinds is ROLLED_OUT else 'scaled'}"
+        )
     rest = rest if kind is not None else name
     namespace, slash, plain = rest.rpartition("/")
     keys = [key for key in inventory.items if key.kind in kinds]
     found = [key for key in keys if key.name == plain and (not slash or key.namespace == namespace)]
     if len(found) == 1:
         return found[0]
-    shown = kind or "Deployment"
     if found:
         several = ", ".join(f"{key.kind.lower()}/{key.namespace}/{key.name}" for key in found)
-        raise ChangeError(f"there are several {shown}s {plain!r}: {several}")
+        raise ChangeError(f"there are several {kind or 'workload'}s {plain!r}: {several}")
     close = get_close_matches(plain, [key.name for key in keys], n=1)
-    raise ChangeError(f"there is no {shown} {rest!r} in the input" + (f"; is it {close[0]}?" if close else ""))
+    raise ChangeError(
+        f"there is no {kind or _either(kinds)} {rest!r} in the input" + (f"; is it {close[0]}?" if close else "")
+    )
+
+
+def _either(kinds: tuple[str, ...]) -> str:
+    return f"{', '.join(kinds[:-1])} or {kinds[-1]}"
 
 
 def restart(simulation: Simulation, key: Key) -> None:
@@ -135,7 +142,9 @@ class RolloutWatch:
         if kind is not POD:
             return
         if old is None and new is not None:
-            if self._is_ours(new) and self._revision(new) not in self._old_revisions:
+            if self._is_ours(new) and self._revision(new) in self._old_revisions:
+                self._old.add(new.uid)
+            elif self._is_ours(new):
                 self._new.add(new.uid)
                 self._group(created=True).pods.append(new)
         elif old is not None and old.uid in self._old and (new is None or _is_leaving(new.view)):

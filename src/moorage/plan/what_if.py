@@ -33,7 +33,7 @@ from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restar
 from moorage.plan.simulation.api import NODE, POD, Deletion
 from moorage.plan.simulation.controllers import POD_GARBAGE, TAINT_EVICTION
 from moorage.plan.simulation.drain import DRAIN, complaints, cordon, drain
-from moorage.plan.simulation.loading import load, load_services
+from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load, load_services
 from moorage.plan.simulation.scheduling import SCHEDULER
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.config.default_profile import program_cache
@@ -131,9 +131,14 @@ class WhatIf:
     def _scale(self, change: ScaleChange) -> None:
         key = find_workload(self._inventory, change.workload, SCALED)
         api = self._simulation.api
+        self._expect_pods(change.replicas)
         api.actor = _USER
         api.patch(kind_of_workload(key.kind), key.name, key.namespace, {"spec": {"replicas": change.replicas}})
         api.actor = ""
+
+    def _expect_pods(self, number: int) -> None:
+        """Let the simulation write so much more before it is taken to be without end."""
+        self._simulation.api.max_writes += WRITES_PER_POD * number
 
     def _note_refusals(self, nodes: Iterable[str]) -> None:
         for name in nodes:
@@ -156,6 +161,7 @@ class WhatIf:
             item = inventory.items.get(key)
             if item is None:
                 continue
+            self._expect_pods(bound_replicas(inventory, item) if key.kind in COUNTED else 0)
             found = simulation.world.get(item.kind, f"{key.namespace}/{key.name}" if key.namespace else key.name)
             if found is None:
                 self._create(item)

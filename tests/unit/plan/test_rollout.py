@@ -146,7 +146,7 @@ def test_a_template_that_is_refused_stops_it_at_once() -> None:
     [
         ("deployment/wbe", "there is no Deployment 'wbe' in the input; is it web?"),
         ("deployment/other/web", "there is no Deployment 'other/web' in the input; is it web?"),
-        ("job/web", "there is no Deployment 'job/web' in the input; is it web?"),
+        ("job/web", "there is no Deployment, StatefulSet or DaemonSet 'job/web' in the input; is it web?"),
     ],
 )
 def test_names_that_are_not_there(name: str, reason: str) -> None:
@@ -162,3 +162,12 @@ def test_the_namespace_decides_between_equal_names() -> None:
     assert plan.rollout("deploy/other/web").deployment == "Deployment other/web"
     with pytest.raises(ChangeError, match="several Deployments 'web'"):
         plan.rollout("deployment/web")
+
+
+def test_pods_that_a_scaling_adds_to_the_old_template_count_as_old() -> None:
+    """The Deployment controller scales the ReplicaSet that is there first, and then rolls out."""
+    changed = web(9)
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
+    rollout = Plan(node("n1", "3"), web(2)).rollout("deployment/web", changed)
+    assert [(step.old, step.new, step.available) for step in rollout.steps] == [(9, 1, 3)]
+    assert not rollout.completes

@@ -4,7 +4,15 @@ import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
 
 from moorage.plan.difference import Cause, Departure
-from moorage.plan.node_changes import ChangeError, TaintChange, UntaintChange, parse_taint, parse_untaint
+from moorage.plan.node_changes import (
+    ChangeError,
+    ScaleChange,
+    TaintChange,
+    UntaintChange,
+    parse_taint,
+    parse_untaint,
+)
+from moorage.plan.simulation import loading
 from moorage.plan.what_if import Changes
 
 TAINT = TaintChange("n1", "maintenance", "soon", "NoExecute")
@@ -202,3 +210,15 @@ def test_untaints_as_they_are_written(text: str, change: UntaintChange | None) -
             parse_untaint(text)
     else:
         assert parse_untaint(text) == change
+
+
+def test_a_change_may_not_ask_for_endless_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "MAX_PODS", 40)
+    monkeypatch.setattr(loading, "MAX_WRITES", 10)
+    plan = Plan(node("n1"), workload("Deployment", "web", replicas=1))
+    plan.what_if(Changes(), workload("Deployment", "many", replicas=999_999_999))
+    assert any("asks for 999,999,999 pods; 40 are planned" in note for note in plan.notes)
+    assert len(plan.nodes_of("many")) == 40
+    plan.what_if(Changes(scales=(ScaleChange("web", 90),)))
+    assert len(plan.nodes_of("web")) == 90
+    assert not any("does not come to rest" in note for note in plan.notes)

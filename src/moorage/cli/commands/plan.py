@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 FORMS = ("text", "json", "yaml", "markdown")
 _MADE, _INCOMPLETE, _UNREADABLE = 0, 1, 2
 _WORTH_A_BAR = 2_000
-_REST = 60.0
 
 
 @click.command("plan", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -66,7 +65,7 @@ _REST = 60.0
     metavar="KIND/[NAMESPACE/]NAME=REPLICAS",
     help="What if a deployment, statefulset or replicaset were scaled? Repeatable.",
 )
-@click.option("--add-nodes", type=click.IntRange(1), metavar="N", help="What if there were N more nodes, --like NODE?")
+@click.option("--add-nodes", type=int, metavar="N", help="What if there were N more nodes, --like NODE?")
 @click.option("--like", default="", metavar="NODE", help="Which node the added ones are like.")
 @click.option(
     "--at",
@@ -142,7 +141,7 @@ def command(
     Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
     """
     from moorage.plan.input.live_cluster import load_live
-    from moorage.plan.node_changes import ChangeError
+    from moorage.plan.node_changes import ChangeError, parse_time
     from moorage.plan.planner import Planner, Settings
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
@@ -161,12 +160,10 @@ def command(
     planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
     if live is not None:
         load_live(planner, live)
-    if bool(add_nodes) != bool(like):
-        raise click.UsageError("--add-nodes and --like go together.")
-    added = [(add_nodes, like)] if add_nodes else []
     try:
-        changes = _changes(files, taints, untaints, drains, removes, scales, cordons, added)
-        outcome, difference, played = _plan(planner, paths, changes, rollout, _seconds(at), headroom=headroom)
+        until = parse_time(at)
+        changes = _changes(files, taints, untaints, drains, removes, scales, cordons, (add_nodes, like))
+        outcome, difference, played = _plan(planner, paths, changes, rollout, until, headroom=headroom)
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
     _write(form, outcome, difference, played, everything=everything, colour=colour)
@@ -184,9 +181,9 @@ def _changes(
     removes: tuple[str, ...],
     scales: tuple[str, ...],
     cordons: tuple[str, ...],
-    added: list[tuple[int, str]],
+    added: tuple[int | None, str],
 ) -> Changes:
-    from moorage.plan.node_changes import AddedNodes, parse_scale, parse_taint, parse_untaint
+    from moorage.plan.node_changes import parse_added_nodes, parse_scale, parse_taint, parse_untaint
     from moorage.plan.what_if import Changes
 
     return Changes(
@@ -197,19 +194,8 @@ def _changes(
         removes,
         tuple(map(parse_scale, scales)),
         cordons,
-        tuple(AddedNodes(*one) for one in added),
+        parse_added_nodes(*added),
     )
-
-
-def _seconds(text: str) -> float | None:
-    from moorage.model.go.durations import DurationError, parse_duration
-
-    if not text:
-        return None
-    try:
-        return parse_duration(text) / 1e9
-    except DurationError as error:
-        raise click.UsageError(f"--at: {error}") from None
 
 
 def _plan(
@@ -229,19 +215,10 @@ def _plan(
     simulation = planner.build(lives=until is not None)
     progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))
     tick = progress.tick if progress is not None else _nothing
-    is_changed = bool(changes) or rollout is not None
-    # Changes are made of a cluster at rest.
-    outcome = planner.plan(simulation, tick, _REST if until is not None and is_changed else until)
-    difference = played = None
-    if is_changed:
-        sources = sources_of(changes.files)
-        after, found, played = planner.what_if(simulation, outcome, changes, sources, rollout or "", until)
-        if changes:  # a mere restart leaves the plan as it is
-            outcome, difference = after, found
-    if headroom:
-        from moorage.plan.headroom import headroom as more_that_fit
-
-        outcome.headroom = more_that_fit(simulation)
+    sources = sources_of(changes.files)
+    outcome, difference, played = planner.answer(
+        simulation, changes, sources, rollout or "", until, headroom=headroom, tick=tick
+    )
     if progress is not None:
         progress.clear()
     _complain(outcome)

@@ -109,7 +109,8 @@ def _difference(difference: Difference) -> dict[str, Any]:
     return {
         "changes": list(difference.changes),
         "before": summary(difference.before),
-        "evicted": as_data(difference.departures),
+        "evicted": as_data(difference.evicted),
+        "replaced": as_data(difference.rolled),
         "blocked": [{"pod": pod, "message": message} for pod, message in difference.blocked],
         "placed": [_pod(pod) for pod in difference.placed],
         "pending": [_pod(pod) for pod in difference.pending],

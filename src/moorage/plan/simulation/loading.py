@@ -33,8 +33,9 @@ from moorage.serve.cluster.bootstrap import NAMESPACES
 _NAMESPACE, _PRIORITY_CLASS = KINDS["v1", "Namespace"], KINDS["scheduling.k8s.io/v1", "PriorityClass"]
 _SERVICE, _CLAIM = KINDS["v1", "Service"], KINDS["v1", "PersistentVolumeClaim"]
 _FIRST = ("Namespace", "PriorityClass", "StorageClass", "Node")
-_COUNTED = ("Deployment", "ReplicaSet", "StatefulSet", "Job")
+COUNTED = ("Deployment", "ReplicaSet", "StatefulSet", "Job")
 _MANY = 1000
+WRITES_PER_POD = 30
 #: More pods than Kubernetes supports in a whole cluster.
 MAX_PODS = 150_000
 _replace = msgspec.structs.replace
@@ -44,7 +45,7 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     """Return a simulation of the cluster that the inventory describes, in which nothing has happened yet."""
     simulation = Simulation(settings, _start(inventory), lives=lives)
     _note_nodes(inventory)
-    wanted = sum(_bound_replicas(inventory, item) for item in list(inventory.of_kind(*_COUNTED)))
+    wanted = sum(bound_replicas(inventory, item) for item in list(inventory.of_kind(*COUNTED)))
     learned = resolve_priorities(inventory)
     api = simulation.api
     names = [item.key.name for item in inventory.of_kind("Namespace")]
@@ -68,7 +69,7 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     load(simulation, _in_order(inventory))
     for raw in (*absent.workloads, *revisions):
         api.put(KINDS[raw["apiVersion"], raw["kind"]], raw, view_of(raw))
-    api.max_writes = MAX_WRITES + 30 * api.writes + 30 * wanted
+    api.max_writes = MAX_WRITES + WRITES_PER_POD * api.writes + WRITES_PER_POD * wanted
     simulation.scheduling.take_in()
     note_dangling(inventory)
     return simulation
@@ -146,7 +147,7 @@ def _report_status(item: Item, number: int, now: float) -> None:
     item.view = view_of(item.raw)
 
 
-def _bound_replicas(inventory: Inventory, item: Item) -> int:
+def bound_replicas(inventory: Inventory, item: Item) -> int:
     """Return how many pods a workload asks for, and let it ask for no more than a cluster can have."""
     name = "parallelism" if item.key.kind == "Job" else "replicas"
     wanted: int = getattr(item.view.spec, name) or 0
