@@ -12,9 +12,9 @@ import msgspec
 
 from moorage.client.protocol import Object
 from moorage.control.daemon_set.rolling import limits_of
-from moorage.control.deployment.rollout import bounds_of
+from moorage.control.deployment.rollout import bounds_of, is_made_of, is_same_template
 from moorage.control.framework.pods_of import ready_condition
-from moorage.control.framework.revisions import REVISION_HASH
+from moorage.control.framework.revisions import CONTROLLER_REVISION, REVISION_HASH
 from moorage.control.framework.workloads import scaled
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
@@ -29,6 +29,7 @@ from moorage.plan.simulation.simulation import FINISHED, Simulation
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 SCALED = ("Deployment", "StatefulSet", "ReplicaSet")
 _KINDS = kind_words(*ROLLED_OUT, *SCALED)
+_DEPLOYMENT, _REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 
 
@@ -140,6 +141,8 @@ class RolloutWatch:
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         if kind is not POD:
+            if old is not None and new is not None:
+                self._note_return(kind, old, new)
             return
         if old is None and new is not None:
             if self._is_ours(new) and self._revision(new) in self._old_revisions:
@@ -154,6 +157,29 @@ class RolloutWatch:
             group.lost += _is_available(old.view)
         elif old is not None and old.uid in self._new and (new is None or _is_leaving(new.view)):
             self._new.discard(old.uid)
+
+    def _note_return(self, kind: Kind, old: Object, new: Object) -> None:
+        """Count an old revision as the new one if the workload goes back to it, as in `kubectl rollout undo`."""
+        name = f"{self._key.namespace}/{self._key.name}"
+        if kind is _DEPLOYMENT and self._key.kind == kind.name and new.key == name:
+            if not is_same_template(old.view.spec.template, new.view.spec.template):
+                for one in self._simulation.world.all(_REPLICA_SET):
+                    owner = controller_of(one.view.metadata)
+                    if owner is not None and owner.uid == new.uid and is_made_of(one, new):
+                        self._take_as_new(self._revision(one))
+        elif kind is CONTROLLER_REVISION and new.view.revision > old.view.revision:
+            owner = controller_of(new.view.metadata)
+            workload = self._simulation.world.get(kind_of_workload(self._key.kind), name)
+            if owner is not None and workload is not None and owner.uid == workload.uid:
+                self._take_as_new(new.name)
+                self._take_as_new(self._revision(new))
+
+    def _take_as_new(self, revision: str) -> None:
+        self._old_revisions.discard(revision)
+        pods = [pod for pod in self._pods() if self._revision(pod) == revision]
+        self._old -= {pod.uid for pod in pods}
+        self._new |= {pod.uid for pod in pods}
+        self._placed |= {pod.uid for pod in pods if pod.view.spec.nodeName}
 
     def _group(self, *, created: bool) -> _Group:
         if not self._groups or self._groups[-1].created is not created:

@@ -6,6 +6,7 @@ import pytest
 from tests.unit.plan.planning import Plan, Raw, node, running, workload
 
 from moorage.plan.node_changes import ChangeError
+from moorage.plan.what_if import Changes
 
 HOST, ZONE = "kubernetes.io/hostname", "zone"
 
@@ -171,3 +172,15 @@ def test_pods_that_a_scaling_adds_to_the_old_template_count_as_old() -> None:
     rollout = Plan(node("n1", "3"), web(2)).rollout("deployment/web", changed)
     assert [(step.old, step.new, step.available) for step in rollout.steps] == [(9, 1, 3)]
     assert not rollout.completes
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
+def test_a_rollout_that_is_stuck_can_go_back(kind: str) -> None:
+    size: dict[str, Any] = {} if kind == "DaemonSet" else {"replicas": 2}
+    good, bad = workload(kind, "web", **size), workload(kind, "web", "99", **size)
+    plan = Plan(*NODES, good)
+    plan.what_if(Changes(), bad)
+    assert plan.why
+    back = plan.rollout(f"{kind.lower()}/web", good)
+    assert kind == "StatefulSet" or back.completes  # a StatefulSet waits for its stuck pod to be deleted
+    assert all(step.old < 2 for step in back.steps)
