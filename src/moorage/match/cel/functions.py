@@ -126,8 +126,6 @@ class Overload:
     member: bool = False
     estimate: Estimate | None = None
     cost: Cost | None = None
-    # Non-strict overloads get failed arguments as CelError instances instead of not being called at all.
-    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +142,6 @@ def row(
     implementation: Callable[..., Any],
     estimate: Estimate | None = None,
     cost: Cost | None = None,
-    *,
-    strict: bool = True,
 ) -> Function:
     """Return a function with one overload; rows of one name are joined by the environment."""
     call, _, result = signature.rpartition(" -> ")
@@ -163,7 +159,7 @@ def row(
     member = rest.startswith(".") and receiver is not None
     returned, _ = leading_type(result)
     assert returned is not None, signature
-    overload = Overload(overload_id, tuple(params), returned, implementation, member, estimate, cost, strict)
+    overload = Overload(overload_id, tuple(params), returned, implementation, member, estimate, cost)
     return Function(name, (overload,))
 
 

@@ -157,11 +157,6 @@ class CelMap:
     def __contains__(self, key: Any) -> bool:
         return self.find(key, _MISSING) is not _MISSING
 
-    def with_entry(self, key: Any, value: Any) -> CelMap:
-        copy = CelMap()
-        copy._slots = {**self._slots, _slot(key): (key, value)}
-        return copy
-
     def insert_in_place(self, key: Any, value: Any) -> None:
         """Add an entry to a map that is not shared yet."""
         self._slots[_slot(key)] = (key, value)

@@ -164,23 +164,18 @@ class _Checker:
             return substitute(self.bindings, result)
         for arg in node.args:
             self.check(arg)
-        if node.target is None:
-            function = self.environment.function(node.function)
-            if function is None:
-                return self.undeclared(node.position, node.function)
-            node.function = function.name
-            return self.resolve(node, function)
-        prefix = qualified_name(node.target)
-        if prefix is not None:
-            function = self.environment.function(f"{prefix}.{node.function}")
-            if function is not None:
-                node.function = function.name
-                node.target = None
-                return self.resolve(node, function)
-        self.check(node.target)
+        if node.target is not None:
+            prefix = qualified_name(node.target)
+            namespaced = None if prefix is None else self.environment.function(f"{prefix}.{node.function}")
+            if namespaced is not None:
+                node.function, node.target = namespaced.name, None
+                return self.resolve(node, namespaced)
+            self.check(node.target)
         function = self.environment.function(node.function)
         if function is None:
             return self.undeclared(node.position, node.function)
+        if node.target is None:
+            node.function = function.name
         return self.resolve(node, function)
 
     def resolve(self, node: Call, function: Function) -> Type:

@@ -270,15 +270,13 @@ class _Estimator:
         value = None if entry is None else entry.value
         path = self.path(node.range)
         is_list = kind is TypeKind.LIST
-        key_path = (*path, "@indices" if is_list else "@keys")
-        value_path = (*path, "@items" if is_list else "@values")
+        key_local = _Local((*path, "@indices" if is_list else "@keys"), key, None)
+        value_local = _Local((*path, "@items" if is_list else "@values"), value, None)
         if node.variable2:
-            self.push(node.variable, _Local(key_path, key, None))
-            self.push(node.variable2, _Local(value_path, value, None))
-        elif is_list:
-            self.push(node.variable, _Local(value_path, value, None))
+            self.push(node.variable, key_local)
+            self.push(node.variable2, value_local)
         else:
-            self.push(node.variable, _Local((*path, "@keys"), key, None))
+            self.push(node.variable, value_local if is_list else key_local)
 
     # -- calls
 

@@ -37,20 +37,6 @@ def _list_size_cost(args: Sequence[Any]) -> int:
     return actual_size(args[1])
 
 
-def insert_entry(entries: CelMap, key: Any, value: Any) -> CelMap:
-    """Return a map with one entry more, which must be new."""
-    if key in entries:
-        raise CelError(f"insert failed: key {show_key(key)} already exists")
-    return entries.with_entry(key, value)
-
-
-def insert_entries(entries: CelMap, added: CelMap) -> CelMap:
-    """Return a map with more entries, which must be new."""
-    for key, value in added.items():
-        entries = insert_entry(entries, key, value)
-    return entries
-
-
 def show_key(key: Any) -> str:
     """Return a key as Go's %v prints it."""
     if isinstance(key, bool):
@@ -96,8 +82,8 @@ AGGREGATES: tuple[Function, ...] = (
     row("map(K, V).size() -> int", "map_size", len),
     row("size(string) -> int", "size_string", len),
     row("string.size() -> int", "string_size", len),
-    row("cel.@mapInsert(map(K, V), K, V) -> map(K, V)", "cel_@mapInsert_map_key_value", insert_entry),
-    row("cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)", "cel_@mapInsert_map_map", insert_entries),
+    row("cel.@mapInsert(map(K, V), K, V) -> map(K, V)", "cel_@mapInsert_map_key_value", no_such_overload),
+    row("cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)", "cel_@mapInsert_map_map", no_such_overload),
     row("optional.of(V) -> optional_type(V)", "optional_of", OptionalValue.of),
     row("optional.ofNonZeroValue(V) -> optional_type(V)", "optional_ofNonZeroValue", _of_non_zero),
     row("optional.none() -> optional_type(V)", "optional_none", lambda: OPTIONAL_NONE),

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.costs import smaller_size_cost, smaller_size_estimate, sum_of_sizes_cost
 from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, no_such_overload, row
-from moorage.match.cel.types import FORMAT, URL, TypeKind
+from moorage.match.cel.types import (
+    AUTHORIZER,
+    CIDR,
+    DECISION,
+    FORMAT,
+    GROUP_CHECK,
+    IP,
+    PATH_CHECK,
+    QUANTITY,
+    RESOURCE_CHECK,
+    SEMVER,
+    URL,
+)
 from moorage.match.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -148,40 +160,21 @@ def _equality_estimate(context: EstimateContext, _: Node | None, args: Sequence[
     """Kubernetes' own types are compared in one step; named formats and URLs by their length."""
     left, right = args[0].type, args[1].type
     if left.name == right.name:
-        if left.kind is TypeKind.OPAQUE and left.name in ("net.IP", "net.CIDR"):
+        if left in _UNIT_COST_TYPES:
             return CallEstimate(Interval(1, 1))
-        if left.kind is TypeKind.STRUCT:
-            if left == FORMAT:
-                return CallEstimate(Interval(1, 64).by_factor(0.1))
-            if left == URL:
-                size = args[1].size
-                return CallEstimate(Interval(1, 1 if size is None else size.max).by_factor(0.1))
-            if left.name.startswith("kubernetes.") and left.name in _UNIT_COST_TYPES:
-                return CallEstimate(Interval(1, 1))
+        if left == FORMAT:
+            return CallEstimate(Interval(1, 64).by_factor(0.1))
+        if left == URL:
+            size = args[1].size
+            return CallEstimate(Interval(1, 1 if size is None else size.max).by_factor(0.1))
     return smaller_size_estimate(context, None, args)
 
 
-_UNIT_COST_TYPES = frozenset(
-    f"kubernetes.{name}"
-    for name in (
-        "Quantity",
-        "Semver",
-        "authorization.Authorizer",
-        "authorization.PathCheck",
-        "authorization.GroupCheck",
-        "authorization.ResourceCheck",
-        "authorization.Decision",
-    )
-)
+_UNIT_COST_TYPES = (IP, CIDR, QUANTITY, SEMVER, AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
 
 
 def equality_cost(args: Sequence[Any]) -> int:
     return 1 if isinstance(args[0], OpaqueValue) else smaller_size_cost(args)
-
-
-def not_strictly_false(value: Any) -> bool:
-    """Return whether a loop goes on: anything but a plain false, even an error."""
-    return value is not False
 
 
 OPERATORS: tuple[Function, ...] = (
@@ -189,7 +182,7 @@ OPERATORS: tuple[Function, ...] = (
     row("_&&_(bool, bool) -> bool", "logical_and", no_such_overload),
     row("_||_(bool, bool) -> bool", "logical_or", no_such_overload),
     row("!_(bool) -> bool", "logical_not", operator.not_),
-    row("@not_strictly_false(bool) -> bool", "not_strictly_false", not_strictly_false, strict=False),
+    row("@not_strictly_false(bool) -> bool", "not_strictly_false", no_such_overload),
     row("_==_(T, T) -> bool", "equals", equal, _equality_estimate, equality_cost),
     row("_!=_(T, T) -> bool", "not_equals", lambda a, b: not equal(a, b), smaller_size_estimate, smaller_size_cost),
     row("_+_(bytes, bytes) -> bytes", "add_bytes", _concat, cost=sum_of_sizes_cost),

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from moorage.match.cel.costs import argument_cost, argument_estimate
-from moorage.match.cel.functions import Function, Overload, row
+from moorage.match.cel.functions import Function, row
 from moorage.match.cel.libraries.network.ip_address import AddressError, parse_address
-from moorage.match.cel.types import STRING, URL, Type
+from moorage.match.cel.types import URL, Type
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue
 from moorage.model.go.quoting import go_quote
 
@@ -328,16 +328,17 @@ def _url(text: str) -> URLValue:
         raise CelError(f"URL parse error during conversion from string: {error}") from None
 
 
-def _is_url(text: str) -> bool:
+def uri_errors(text: str) -> list[str]:
+    """Return why the text is no URI, in Go's words."""
     try:
         parse_request_uri(text)
-    except URLError:
-        return False
-    return True
+    except URLError as error:
+        return [str(error)]
+    return []
 
 
 def _accessor(name: str, overload: str, read: Callable[[ParsedURL], bytes]) -> Function:
-    return Function(name, (Overload(overload, (URL,), STRING, lambda value: to_text(read(value.url)), member=True),))
+    return row(f"URL.{name}() -> string", overload, lambda value: to_text(read(value.url)))
 
 
 FUNCTIONS = (
@@ -352,5 +353,5 @@ FUNCTIONS = (
         "url_get_query",
         lambda value: CelMap.of_strings(value.url.query()),
     ),
-    row("isURL(string) -> bool", "is_url_string", _is_url),
+    row("isURL(string) -> bool", "is_url_string", lambda text: not uri_errors(text)),
 )

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from moorage.match.cel.functions import REGEX_FACTOR, STRING_FACTOR, CallEstimate, actual_size, ceil_factor, row
-from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri
+from moorage.match.cel.libraries.network.url_value import uri_errors
 from moorage.match.cel.types import FORMAT, Type
 from moorage.match.cel.values import OPTIONAL_NONE, OpaqueValue, OptionalValue
 from moorage.model.names import (
@@ -64,14 +64,6 @@ def _prefix_of(complaints: Callable[[str], list[str]]) -> Callable[[str], list[s
     return check
 
 
-def _uri_errors(text: str) -> list[str]:
-    try:
-        parse_request_uri(text)
-    except URLError as error:
-        return [str(error)]
-    return []
-
-
 def _unless(valid: Callable[[str], object], complaint: str) -> Callable[[str], list[str]]:
     return lambda text: [] if valid(text) else [complaint]
 
@@ -106,7 +98,7 @@ FORMATS = {
     "dns1123SubdomainPrefix": NamedFormat("DNS1123SubdomainPrefix", _prefix_of(dns1123_subdomain_errors), 60),
     "dns1035LabelPrefix": NamedFormat("DNS1035LabelPrefix", _prefix_of(dns1035_label_errors), 30),
     "labelValue": NamedFormat("LabelValue", label_value_errors, 40),
-    "uri": NamedFormat("URI", _uri_errors, 1103),
+    "uri": NamedFormat("URI", uri_errors, 1103),
     "uuid": NamedFormat("uuid", _unless(_UUID.match, "does not match the UUID format"), 70),
     "byte": NamedFormat("byte", _unless(_BASE64.match, "invalid base64"), 84),
     "date": NamedFormat("date", _unless(_is_date, "invalid date"), 71),

@@ -27,22 +27,8 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INT64_DIGITS = 19
 
 _INTEGERS = frozenset({TypeKind.INT, TypeKind.UINT})
-_STRING_KINDS = frozenset(
-    {
-        TypeKind.LIST,
-        TypeKind.MAP,
-        TypeKind.INT,
-        TypeKind.UINT,
-        TypeKind.DOUBLE,
-        TypeKind.BOOL,
-        TypeKind.STRING,
-        TypeKind.TIMESTAMP,
-        TypeKind.BYTES,
-        TypeKind.DURATION,
-        TypeKind.TYPE,
-        TypeKind.NULL,
-    }
-)
+_NOT_PRINTED = {TypeKind.ANY, TypeKind.DYN, TypeKind.ERROR, TypeKind.OPAQUE, TypeKind.STRUCT, TypeKind.TYPE_PARAM}
+_STRING_KINDS = frozenset(TypeKind) - _NOT_PRINTED
 
 
 class FormatError(Exception):
