@@ -16,6 +16,7 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.run.last_answer import remember_last
 from moorage.telemetry.logs import get_logger
 
 if TYPE_CHECKING:
@@ -31,6 +32,16 @@ _EVERY_ADDRESS = "0.0.0.0"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _NO_EXECUTE = frozenset({"NoExecute"})
 _LOG = get_logger("kubelet")
+
+
+@remember_last("spec.containers", "spec.initContainers", "spec.resources", "spec.overhead")
+def _requests(pod: Pod) -> Amounts:
+    return pod_requests(pod.spec)
+
+
+@remember_last("spec.containers", "spec.initContainers")
+def _host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    return host_ports(pod.spec)
 
 
 class Refusal(NamedTuple):
@@ -66,9 +77,9 @@ class Load:
 
     def _count(self, pod: Pod, sign: int) -> None:
         self.pods += sign
-        for name, value in pod_requests(pod.spec).items():
+        for name, value in _requests(pod).items():
             self.used[name] = self.used.get(name, 0) + sign * value
-        for port in host_ports(pod.spec):
+        for port in _host_ports(pod):
             self.ports[port] += sign
             if not self.ports[port]:
                 del self.ports[port]
@@ -139,7 +150,7 @@ def _no_room(pod: Pod, node: Node, load: Load) -> Refusal | None:
     if load.pods + 1 > capacity.get(PODS, 0):
         return _out_of(PODS, 1, load.pods, capacity.get(PODS, 0))
     # Extended resources that the node does not have are not the kubelet's to check.
-    wanted = {name: value for name, value in pod_requests(pod.spec).items() if name in capacity or "/" not in name}
+    wanted = {name: value for name, value in _requests(pod).items() if name in capacity or "/" not in name}
     for name in (*_BASIC, *sorted(wanted.keys() - {*_BASIC, PODS})):
         value, has, taken = wanted.get(name, 0), capacity.get(name, 0), load.used.get(name, 0)
         if value > 0 and value > has - taken:
@@ -164,7 +175,7 @@ def _elsewhere(pod: Pod, node: Node, gates: GateSet) -> Refusal | None:
 
 
 def _port_taken(pod: Pod, load: Load) -> Refusal | None:
-    for address, protocol, number in host_ports(pod.spec):
+    for address, protocol, number in _host_ports(pod):
         for other, other_protocol, other_number in load.ports:
             same_place = address == other or _EVERY_ADDRESS in (address, other)
             if same_place and (protocol, number) == (other_protocol, other_number):

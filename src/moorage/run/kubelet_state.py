@@ -57,7 +57,9 @@ Action = WriteStatus | Remove | ReportEvent
 class KubeletState:
     """Nodes, pods and their next steps. `due` returns actions; `next_time` says when there are more."""
 
-    def __init__(self, admission: Admission, mounts: Mounts | None = None) -> None:
+    def __init__(self, admission: Admission, mounts: Mounts | None = None, *, reports: bool = True) -> None:
+        """`reports`: `due` returns the events of containers that start and stop, too."""
+        self._reports = reports
         self.started = 0
         self.refused: Counter[str] = Counter()
         self._admission, self._mounts = admission, mounts or Mounts(admission.gates)
@@ -123,6 +125,14 @@ class KubeletState:
             return
         self.pod_gone(key)
         self._arrived(key, pod, now)
+
+    def wrote(self, key: str, old: Pod, new: Pod) -> bool:
+        """Note the pod with the status that was written for it. Return whether there is nothing else to see in it."""
+        life = self._lives.get(key)
+        if life is None or life.pod is not old or old.metadata is not new.metadata or new.metadata.deletionTimestamp:
+            return False
+        life.pod = new
+        return True
 
     def pod_gone(self, key: str) -> None:
         node = self._waits_for.pop(key, None)
@@ -228,7 +238,7 @@ class KubeletState:
 
     def _stop(self, key: str, life: SimulatedPod, now: float) -> None:
         if life.stage in (PodStage.RUNNING, PodStage.BACKING_OFF):
-            self._now_due += _of_containers(life.pod, "Killing", "Stopping container {}")
+            self._now_due += self._of_containers(life.pod, "Killing", "Stopping container {}")
         life.stop(now)
 
     def _take_step(self, key: str, life: SimulatedPod, now: float) -> Iterator[Action]:
@@ -242,7 +252,7 @@ class KubeletState:
             life.start(now) if life.stage is PodStage.STARTING else life.start_again(now)
             self.started += not life.restarts
             yield self._write(key, life, life.doing(), now)
-            yield from _of_containers(pod, "Started", "Container started")
+            yield from self._of_containers(pod, "Started", "Container started")
         elif step is PodStep.GET_READY:
             life.is_ready = True
             yield self._write(key, life, life.doing(), now)
@@ -288,11 +298,16 @@ class KubeletState:
             yield self._write(key, life, ended, now)
             return
         if life.exit(now):
-            yield from _of_containers(pod, "Started", "Container started")
+            yield from self._of_containers(pod, "Started", "Container started")
         else:
             text = f"Back-off restarting failed container {{}} in pod {lifecycle.described(pod)}"
-            yield from _of_containers(pod, "BackOff", text, kind="Warning")
+            yield from self._of_containers(pod, "BackOff", text, kind="Warning")
         yield self._write(key, life, life.doing(), now)
+
+    def _of_containers(self, pod: Pod, reason: str, text: str, kind: str = "Normal") -> Iterable[ReportEvent]:
+        if not self._reports:
+            return ()
+        return [ReportEvent(pod, kind, reason, text.format(one.name), one.name) for one in pod.spec.containers]
 
     def _write(self, key: str, life: SimulatedPod, doing: Doing, now: float) -> WriteStatus:
         host = host_address(self._nodes.get(life.pod.spec.nodeName))
@@ -324,7 +339,3 @@ def _precedence(named: tuple[str, Pod]) -> tuple[bool, str, str]:
 
 def _grace(pod: Pod) -> int | None:
     return pod.metadata.deletionGracePeriodSeconds
-
-
-def _of_containers(pod: Pod, reason: str, text: str, kind: str = "Normal") -> Iterator[ReportEvent]:
-    return (ReportEvent(pod, kind, reason, text.format(one.name), one.name) for one in pod.spec.containers)

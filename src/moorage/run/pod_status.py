@@ -12,6 +12,7 @@ from moorage.model.types.container import Container
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
 from moorage.run.admission import Refusal
+from moorage.run.last_answer import remember_last
 
 Raw = dict[str, Any]
 
@@ -64,7 +65,8 @@ def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) ->
         _container(pod, one, _named(state, pod, one), doing.is_ready, doing.restarts, doing.last)
         for one in pod.spec.containers
     ]
-    status["conditions"] = _conditions(pod, doing, time_text(now))
+    conditions = _conditions(pod, doing.phase, doing.is_ready, time_text(now))
+    status["conditions"] = [one.copy() for one in conditions]
     return status
 
 
@@ -140,14 +142,17 @@ def _container(pod: Pod, container: Container, state: Raw, is_ready: bool, resta
     return status
 
 
-def _conditions(pod: Pod, doing: Doing, now: str) -> list[Raw]:
+@remember_last(
+    "status.conditions", "spec.containers", "spec.initContainers", "spec.readinessGates", "metadata.generation"
+)
+def _conditions(pod: Pod, phase: str, is_ready: bool, now: str) -> list[Raw]:
     """Return the conditions a kubelet maintains. Unchanged ones keep their transition times."""
     known = _known(pod)
-    phase, started = doing.phase, doing.phase != "Pending"
+    started = phase != "Pending"
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
-    containers = ("", "") if doing.is_ready else (over or _NOT_READY, "" if over else _unready(pod, started))
+    containers = ("", "") if is_ready else (over or _NOT_READY, "" if over else _unready(pod, started))
     ready = containers
-    if doing.is_ready and (closed := _closed_gates(pod, known)):
+    if is_ready and (closed := _closed_gates(pod, known)):
         ready = (_GATES_CLOSED, closed)
     initialized = ("PodCompleted" if phase == "Succeeded" else "", "")
     has_waiting = not started and bool(pod.spec.initContainers)
@@ -158,7 +163,7 @@ def _conditions(pod: Pod, doing: Doing, now: str) -> list[Raw]:
         ("PodReadyToStartContainers", started and not over, ("", "")),
         ("Initialized", not has_waiting, initialized),
         ("Ready", not ready[0], ready),
-        ("ContainersReady", doing.is_ready, containers),
+        ("ContainersReady", is_ready, containers),
         ("PodScheduled", True, ("", "")),
     )
     generation = pod.metadata.generation

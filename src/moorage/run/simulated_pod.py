@@ -12,6 +12,7 @@ from moorage.model.go.times import seconds_of
 from moorage.model.types.container import Probe
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
+from moorage.run.last_answer import remember_last
 from moorage.run.pod_status import Doing
 
 START_DELAY = "simulate.moorage.dev/start-delay"
@@ -33,6 +34,7 @@ class Script(NamedTuple):
     stop_delay: float = 0.0
 
 
+@remember_last("metadata.annotations", "metadata.ownerReferences", "spec.containers", "spec.initContainers")
 def script_of(pod: Pod) -> Script:
     """Return the pod's script; malformed annotations count as absent."""
     annotations = pod.metadata.annotations
@@ -141,15 +143,16 @@ class SimulatedPod:
 
     def next_step(self) -> tuple[float, PodStep]:
         """Return the next step and when it is due."""
-        if self.stage is PodStage.STOPPING:
-            return self.at, PodStep.REMOVE
-        if self.stage in (PodStage.OVER, PodStage.REMOVED):
-            return NEVER, PodStep.NOTHING
-        if self.stage is PodStage.RUNNING:
+        stage = self.stage
+        if stage is PodStage.RUNNING:
             ready = NEVER if self.is_ready else self.since + self.script.ready_delay
             after = self.script.completes_after
             exits = NEVER if after is None else self.since + after
             due, step = (exits, PodStep.EXIT) if exits <= ready else (ready, PodStep.GET_READY)
+        elif stage is PodStage.STOPPING:
+            return self.at, PodStep.REMOVE
+        elif stage is PodStage.OVER or stage is PodStage.REMOVED:
+            return NEVER, PodStep.NOTHING
         else:
             due, step = self.at, PodStep.START
         deadline = self.pod.spec.activeDeadlineSeconds

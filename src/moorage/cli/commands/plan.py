@@ -140,7 +140,6 @@ def command(
     \b
     Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
     """
-    from moorage.plan.input.live_cluster import load_live
     from moorage.plan.node_changes import ChangeError, parse_time
     from moorage.plan.planner import Planner, Settings
 
@@ -159,6 +158,8 @@ def command(
     namespace = namespace or (live.namespace if live is not None else "default")
     planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
     if live is not None:
+        from moorage.plan.input.live_cluster import load_live
+
         load_live(planner, live)
     try:
         until = parse_time(at)

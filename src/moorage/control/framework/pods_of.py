@@ -99,6 +99,9 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
 def concerned_owners(kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
     """Return the keys of the objects of a kind that control, controlled or may adopt a changed object."""
+    if old is not None and new is not None and old.view.metadata is new.view.metadata:  # the status of a pod
+        key = owner_key(kind, new, world)
+        return () if key is None else (key,)
     keys: dict[str, None] = {}
     for found in (old, new):
         key = owner_key(kind, found, world) if found is not None else None

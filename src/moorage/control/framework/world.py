@@ -83,7 +83,11 @@ class World:
     def _add(self, kind: Kind, found: Object) -> None:
         self._objects.setdefault(kind, {})[found.key] = found
         for index, value in self._indices(kind, found):
-            index.setdefault(value, {})[found.key] = found
+            entries = index.get(value)
+            if entries is None:
+                index[value] = {found.key: found}
+            else:
+                entries[found.key] = found
 
     def _remove(self, kind: Kind, found: Object) -> None:
         self._objects.get(kind, {}).pop(found.key, None)
@@ -94,23 +98,25 @@ class World:
                 if not entries:
                     del index[value]
 
-    def _indices(self, kind: Kind, found: Object) -> Iterator[tuple[dict[Any, dict[str, Object]], Any]]:
-        view = found.view
+    def _indices(self, kind: Kind, found: Object) -> list[tuple[dict[Any, dict[str, Object]], Any]]:
+        view, namespace = found.view, found.namespace
         owner = controller_of(view.metadata)
+        indices: list[tuple[dict[Any, dict[str, Object]], Any]] = []
         if owner is not None:
-            yield self._by_owner, (kind, owner.uid)
+            indices.append((self._by_owner, (kind, owner.uid)))
         elif kind.namespaced:
-            yield self._orphans, (kind, found.namespace)
+            indices.append((self._orphans, (kind, namespace)))
             for key, value in view.metadata.labels.items():
-                yield self._orphans_by_label, (kind, found.namespace, key, value)
-        if kind.template is not None and kind.namespaced:
+                indices.append((self._orphans_by_label, (kind, namespace, key, value)))
+        if kind is not _POD and kind.template is not None and kind.namespaced:
             selector = getattr(view.spec, "selector", None)
             if isinstance(selector, LabelSelector):
-                yield self._by_selector, (kind, found.namespace, *telling_label(selector))
+                indices.append((self._by_selector, (kind, namespace, *telling_label(selector))))
         if kind.namespaced:
-            yield self._by_namespace, (kind, found.namespace)
+            indices.append((self._by_namespace, (kind, namespace)))
         if kind is _POD and view.spec.nodeName:
-            yield self._pods_by_node, view.spec.nodeName
+            indices.append((self._pods_by_node, view.spec.nodeName))
+        return indices
 
 
 def _stays_in_place(old: Pod, new: Pod) -> bool:

@@ -110,7 +110,8 @@ class _SimulatedObject(Object):
         document: Raw,
         edits: tuple[_Bound | bytes, ...] = (),
     ) -> None:
-        super().__init__(kind, key, revision, view=view)
+        self.kind, self.key, self.revision = kind, key, revision
+        self._body, self._raw, self._view = b"", None, view
         self._document, self._template, self._edits = document, template, edits
 
     @property

@@ -5,7 +5,7 @@ informer's first list does: a plan of Deployments does not pay for Jobs and budg
 lifecycle controller's pulse, happen when time passes them, but time is not advanced for their sake.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
 from moorage.client.protocol import Object
@@ -61,7 +61,10 @@ class ControllerLoop:
         self._api, self._told = api, told
 
     def changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        for key in self.controller.concerns(kind, old, new, self._api.world):
+        self.add(self.controller.concerns(kind, old, new, self._api.world))
+
+    def add(self, keys: Iterable[str]) -> None:
+        for key in keys:
             self.queue.add(key, self._api.clock.now)
 
     def pulse(self) -> None:
@@ -185,7 +188,8 @@ class Controllers:
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         if kind is POD and new is not None and not self._has_collectors and _is_plain(new.view):
             for loop in self._watching.get(POD, ()):  # the path of nearly all changes: none is started by them
-                loop.changed(POD, old, new)
+                if keys := loop.controller.concerns(POD, old, new, self._api.world):
+                    loop.add(keys)
             return
         started = self._start_for(kind, old, new)
         for loop in self._watching.get(kind, ()):

@@ -26,6 +26,7 @@ from moorage.run.simulated_pod import COMPLETES_AFTER
 
 _CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
 _LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
+KUBELET = "kubelet"
 #: A time that no plan reaches.
 NEVER_COMPLETES = "876000h"
 _AT_ONCE = 256
@@ -38,7 +39,7 @@ class SimulatedKubelets:
     def __init__(self, api: SimulatedApi, controllers: Controllers, gates: GateSet, *, ends: bool) -> None:
         self._api, self._controllers, self._ends = api, controllers, ends
         self._mounts = Mounts(gates)
-        self.state = KubeletState(Admission(gates), self._mounts)
+        self.state = KubeletState(Admission(gates), self._mounts, reports=False)
         self.down: set[str] = set()
         self._pods: dict[str, Pod] = {}
         self._leases: dict[str, Object] = {}
@@ -51,7 +52,9 @@ class SimulatedKubelets:
                 if old is not None:
                     self._pods.pop(old.key, None)
                     self.state.pod_gone(old.key)
-            elif new.view.spec.nodeName:
+            elif new.view.spec.nodeName and not (
+                self._api.actor == KUBELET and old is not None and self.state.wrote(new.key, old.view, new.view)
+            ):
                 self._pods[new.key] = new.view if self._ends else _endless(new.view)
         elif kind is NODE:
             if new is not None and self._is_alive(new.view, old):
@@ -91,7 +94,7 @@ class SimulatedKubelets:
     def _carry_out(self) -> bool:
         api = self._api
         actions = self.state.due(api.clock.now)
-        api.actor = "kubelet"
+        api.actor = KUBELET
         for action in actions:
             if isinstance(action, WriteStatus):
                 api.write_pod_status(action.key, action.uid, action.status)
@@ -119,7 +122,7 @@ class SimulatedKubelets:
 def _endless(pod: Pod) -> Pod:
     """Return the pod as one that runs until it is deleted."""
     metadata = pod.metadata
-    if COMPLETES_AFTER not in metadata.annotations and not any(one.kind == "Job" for one in metadata.ownerReferences):
+    if COMPLETES_AFTER not in metadata.annotations and "Job" not in [one.kind for one in metadata.ownerReferences]:
         return pod
     annotations = {**metadata.annotations, COMPLETES_AFTER: NEVER_COMPLETES}
     return _replace(pod, metadata=_replace(metadata, annotations=annotations))

@@ -65,7 +65,7 @@ class SimulatedScheduler:
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         handler = self._handlers.get(kind)
         if handler is not None:
-            handler([Delta(old, new)])
+            handler((Delta(old, new),))
 
     def take_in(self) -> None:
         """Look at what has changed, without scheduling anything."""

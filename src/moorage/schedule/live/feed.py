@@ -5,7 +5,7 @@ Kubernetes: eventhandlers.go and the informers' processors.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from moorage.client.informer import Delta
@@ -50,11 +50,11 @@ class Feed:
         self._inboxes: dict[Kind, deque[Delta]] = {kind: deque() for kind in WATCHED_KINDS}
         self._arrived = 0
 
-    def handler(self, kind: Kind) -> Callable[[list[Delta]], None]:
+    def handler(self, kind: Kind) -> Callable[[Sequence[Delta]], None]:
         """Return the handler for an informer of this kind."""
         inbox = self._inboxes[kind]
 
-        def arrived(deltas: list[Delta]) -> None:
+        def arrived(deltas: Sequence[Delta]) -> None:
             inbox.extend(deltas)
             self._arrived += len(deltas)
             self._wake()

@@ -41,11 +41,13 @@ def are_alike(old: Pod, new: Pod) -> bool:
     """Return whether scheduling cannot tell two versions of a pod apart, the node aside."""
     a, b = old.metadata, new.metadata
     return (
-        a.labels == b.labels
-        and a.ownerReferences == b.ownerReferences
-        and (a.deletionTimestamp is None) is (b.deletionTimestamp is None)
-        and (old.spec is new.spec or _SPEC(old.spec) == _SPEC(new.spec))
-    )
+        a is b
+        or (
+            a.labels == b.labels
+            and a.ownerReferences == b.ownerReferences
+            and (a.deletionTimestamp is None) is (b.deletionTimestamp is None)
+        )
+    ) and (old.spec is new.spec or _SPEC(old.spec) == _SPEC(new.spec))
 
 
 class PodFeed:
