@@ -43,9 +43,6 @@ class Eviction(msgspec.Struct, frozen=True):
         return self.nanoseconds // _SECOND
 
 
-STAYS = Eviction(When.NEVER)
-
-
 def decide_eviction(taints: Iterable[Taint], tolerations: TolerationSet) -> Eviction:
     """Return what the NoExecute taints among these mean for a pod with these tolerations."""
     used: list[Toleration] = []

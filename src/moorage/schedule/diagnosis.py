@@ -71,7 +71,8 @@ def diagnose(candidates: Candidates) -> Diagnosis:
         reasons.update(item.plugin.reasons(item.prepared.want, cluster, np.flatnonzero(refused)))
         rejected_by.add(item.plugin.name)
     if before.only_nodes is not None:
-        reasons[_not_named(before.narrowed_by)] += nodes - int(np.count_nonzero(candidates.considered()))
+        not_named = f"node(s) didn't satisfy plugin(s) [{' '.join(before.narrowed_by)}]"
+        reasons[not_named] += nodes - int(np.count_nonzero(candidates.considered()))
     return Diagnosis(nodes, dict(+reasons), frozenset(rejected_by))
 
 
@@ -84,10 +85,6 @@ def first_refusals(candidates: Candidates) -> Iterator[tuple[Filter, Mask]]:
         if refused.any():
             yield item, refused
             remaining &= passing
-
-
-def _not_named(plugins: tuple[str, ...]) -> str:
-    return f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]"
 
 
 class Refusal(msgspec.Struct, frozen=True):

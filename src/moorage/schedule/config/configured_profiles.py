@@ -6,7 +6,7 @@ Kubernetes: mergePluginSet in apis/config/v1/default_plugins.go, expandMultiPoin
 framework/runtime/framework.go.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -153,7 +153,8 @@ class _ProfileCheck(msgspec.Struct):
     registry: PluginRegistry
 
     def configured(self, args: Mapping[str, Any], profile_path: str) -> ConfiguredProfile:
-        for where, own in self._sets():
+        for where in (*Point, MULTI_POINT):
+            own: PluginSet = getattr(self.profile.plugins, where)
             self._check_enabled(where, own)
             self._check_disabled(where, own)
         rows = self.registry.rows
@@ -175,10 +176,6 @@ class _ProfileCheck(msgspec.Struct):
                 given = next((f"{profile_path}.pluginConfig[{i}].args" for i in configs), "")
                 self.complaints.refuse(given or self._place(plugin, min(row.points)), text)
         return ConfiguredProfile(self.name, order, args, own_rows)
-
-    def _sets(self) -> Iterator[tuple[str, PluginSet]]:
-        for where in (*Point, MULTI_POINT):
-            yield where, getattr(self.profile.plugins, where)
 
     def _check_enabled(self, where: str, own: PluginSet) -> None:
         complaints = self.complaints

@@ -64,17 +64,18 @@ class PluginRegistry:
 
 
 def _load(entries: list[EntryPoint]) -> Row:
-    origin = _origin(entries[0])
+    entry = entries[0]
+    origin = f"plugin {go_quote(entry.name)} (entry point {entry.value} of {_package(entry)})"
     if len(entries) > 1:
-        packages = ", ".join(sorted(_package(entry) for entry in entries))
+        packages = ", ".join(sorted(map(_package, entries)))
         raise PluginError(
             f"{origin}: {len(entries)} packages register a plugin of this name: {packages}; uninstall one"
         )
     try:
-        loaded = entries[0].load()
+        loaded = entry.load()
     except (Exception, SystemExit) as error:
         raise PluginError(f"{origin}: cannot be loaded: {_told(error)}") from error
-    complaint = _complaint(loaded, entries[0].name)
+    complaint = _complaint(loaded, entry.name)
     if complaint:
         raise PluginError(f"{origin}: {complaint}")
     plugin: type[Plugin[Any]] = loaded
@@ -114,10 +115,6 @@ def _complaint(loaded: Any, name: str) -> str:
 def _overrides(plugin: type[Plugin[Any]], methods: tuple[str, ...]) -> bool:
     base = WidePlugin if issubclass(plugin, WidePlugin) else Plugin
     return any(getattr(plugin, method, None) is not getattr(base, method, None) for method in methods)
-
-
-def _origin(entry: EntryPoint) -> str:
-    return f"plugin {go_quote(entry.name)} (entry point {entry.value} of {_package(entry)})"
 
 
 def _package(entry: EntryPoint) -> str:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _ANYTHING = frozenset((TypeKind.TYPE_PARAM, TypeKind.DYN, TypeKind.ANY))
 _NUMBERS = frozenset((TypeKind.INT, TypeKind.UINT, TypeKind.DOUBLE))
 _COMPARABLE = _NUMBERS | {TypeKind.BOOL, TypeKind.BYTES, TypeKind.DURATION, TypeKind.STRING, TypeKind.TIMESTAMP}
-# Functions cel-go implements once for all their overloads, with the types that know the operation.
+# Functions cel-go implements once for all their overloads, with the types that know the operation. It changes how
+# failed arguments are treated.
 _SINGLETONS: dict[str, frozenset[TypeKind] | None] = {
     "_+_": _NUMBERS | {TypeKind.BYTES, TypeKind.DURATION, TypeKind.LIST, TypeKind.STRING, TypeKind.TIMESTAMP},
     "_-_": _NUMBERS | {TypeKind.DURATION, TypeKind.TIMESTAMP},
@@ -57,11 +58,6 @@ _SINGLETONS: dict[str, frozenset[TypeKind] | None] = {
 }
 # Types whose methods cel-go asks when the operator itself is of no help.
 _RECEIVERS = frozenset((TypeKind.STRING, TypeKind.DURATION, TypeKind.TIMESTAMP))
-
-
-def is_singleton(function: str) -> bool:
-    """Whether cel-go has one implementation for all overloads, which changes how failed arguments are treated."""
-    return function in _SINGLETONS
 
 
 def accepts(type_: Type, value: Any) -> bool:
@@ -160,7 +156,7 @@ def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Evaluat
     """Return whether all arguments are evaluated even if the first fails."""
     if len(args) == 2 and function in _PATTERN_FUNCTIONS and args[1].is_constant:
         return False
-    if is_singleton(function):
+    if function in _SINGLETONS:
         return True
     return checked and len(overloads) == 1 and overloads[0].id not in _STOPS_EARLY
 
@@ -240,7 +236,7 @@ def _guarded(function: str, overload: Overload) -> Callable[..., Any]:
             return implementation(*args)
         raise no_such_overload(function, args)
 
-    return call if not is_singleton(function) else _dispatching(function, [overload])
+    return call if function not in _SINGLETONS else _dispatching(function, [overload])
 
 
 def _dispatching(function: str, overloads: Sequence[Overload]) -> Callable[..., Any]:
