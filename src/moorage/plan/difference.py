@@ -1,7 +1,4 @@
-"""Tell what a change does to a plan: which pods go and when, where their successors run, which pods have to wait.
-
-In: outcomes before and after, and the departures in between. Out: a `Difference`.
-"""
+"""Tell what a change does to a plan: which pods go and when, where their successors run, which pods have to wait."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -70,7 +67,7 @@ def difference_of(
     departures: list[Departure],
     blocked: Iterable[tuple[str, str]],
 ) -> Difference:
-    """Complete the departures with what became of their successors, and collect what else is new."""
+    """Complete the departures with their successors, and collect the other pods that are new."""
     then = {pod.key: pod for pod in before.pods}
     now = {pod.key: pod for pod in after.pods}
     explained = set()

@@ -1,7 +1,7 @@
-"""How many more pods of each workload would fit on the cluster as it is.
+"""Count how many more pods of each workload would fit on the cluster as it is.
 
-Copies of a pod of the workload are placed one after the other, as the scheduler would, without evicting others, and
-taken away again. It is asked for no more than `MAX_MORE`. Pods with claims are left out: the next one has its own.
+Copies of a pod are placed one after the other without preemption, at most `MAX_MORE`, and taken away again. Pods with
+claims are left out: the next one has its own.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""`NODE=key=value:Effect` and what it means: nodes with other taints, as `kubectl taint` would leave them.
+"""Parse and make changes of nodes: taints as `kubectl taint` writes them, and new nodes.
 
 What the API server refuses is a `ChangeError` in its words.
 """
@@ -56,9 +56,7 @@ def parse_taint(text: str) -> TaintChange:
     key, _, value = body.partition("=")
     if not node or not equals or not colon or not key:
         raise ChangeError(f"{text!r} is not of the form NODE=KEY=VALUE:EFFECT or NODE=KEY:EFFECT")
-    if effect not in EFFECTS:
-        raise ChangeError(f"{effect!r} in {text!r} is no effect; there are {', '.join(EFFECTS)}")
-    return TaintChange(node, key, value, effect)
+    return TaintChange(node, key, value, _checked_effect(effect, text))
 
 
 def parse_untaint(text: str) -> UntaintChange:
@@ -66,9 +64,13 @@ def parse_untaint(text: str) -> UntaintChange:
     key, colon, effect = rest.partition(":")
     if not node or not equals or not key:
         raise ChangeError(f"{text!r} is not of the form NODE=KEY or NODE=KEY:EFFECT")
-    if colon and effect not in EFFECTS:
+    return UntaintChange(node, key, _checked_effect(effect, text) if colon else "")
+
+
+def _checked_effect(effect: str, text: str) -> str:
+    if effect not in EFFECTS:
         raise ChangeError(f"{effect!r} in {text!r} is no effect; there are {', '.join(EFFECTS)}")
-    return UntaintChange(node, key, effect)
+    return effect
 
 
 class ScaleChange(msgspec.Struct, frozen=True):

@@ -1,7 +1,6 @@
-"""What came of a plan, in plain words and numbers: pods, nodes, what could not be made, what there is to say.
+"""The outcome of a plan: pods, nodes, refused workloads, preempted pods and notes.
 
-In: a `World` after `placement`. Out: an `Outcome`, which every report prints in its own form; nothing in it refers to
-the engine, so it can be kept while the world goes on changing.
+Nothing in an `Outcome` refers to the simulation, so it can be kept while the simulation goes on.
 """
 
 import msgspec

@@ -1,7 +1,4 @@
-"""A plan from beginning to end: read, simulate; then what if; then a rollout.
-
-`load_cluster` is for commands that need the cluster but no plan.
-"""
+"""Plan from beginning to end: read the input, simulate it, play changes and rollouts on it."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,8 +1,7 @@
-"""A rolling update as the controllers play it: does it complete, and if not, where does it stop?
+"""Watch a rolling update in a simulation: does it complete, and if not, where does it stop?
 
-The update is a change of the template, or a restart as `kubectl rollout restart` makes it. The simulation is watched:
-whenever the workload's controller creates pods of the new template or deletes pods of the old one, that is a step, with
-what the scheduler made of it. Kubernetes: kubectl rollout status.
+The update is a change of the template or a restart. A step is whenever the workload's controller creates pods of the
+new template or deletes pods of the old one. Kubernetes: kubectl rollout status.
 """
 
 from difflib import get_close_matches

@@ -1,9 +1,7 @@
-"""Which `matchLabelKeys` line would let a rollout complete, found by trying.
+"""Find the `matchLabelKeys` line that would let a rollout complete, by trying.
 
-In: an inventory, a Deployment, a way to plan. Out: the path of the first term that, told to look at pods of the same
-`pod-template-hash` only, makes the rollout complete, as YAML to paste; nothing if none does. The line is tried as if it
-had always been there: the update that adds it has still to get past the old pods, which do not have it.
-Kubernetes: KEP-3633, which `matchLabelKeys` in pod affinity was made for.
+The line is tried as if it had always been there: the update that adds it has still to get past the old pods, which do
+not have it. Kubernetes: KEP-3633 (matchLabelKeys).
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +17,7 @@ _KEYS = "matchLabelKeys"
 
 
 def find_fix(inventory: Inventory, key: Key, completes: Callable[[Inventory], bool]) -> str:
-    """The lines to add, and where; empty if no such line helps."""
+    """Return the lines to add as YAML; empty if no such line helps."""
     item = inventory.items[key]
     paths = [path for path, _ in _terms(item.raw["spec"]["template"]["spec"])]
     attempts = [[path] for path in paths] + ([paths] if len(paths) > 1 else [])
@@ -31,7 +29,7 @@ def find_fix(inventory: Inventory, key: Key, completes: Callable[[Inventory], bo
 
 
 def _terms(spec: Raw) -> Iterator[tuple[str, Raw]]:
-    """The rules that can keep a new pod away from old ones, or bind it to them, and do not tell them apart yet."""
+    """Return the required rules between new and old pods that have no `pod-template-hash` key yet."""
     affinity = spec.get("affinity") or {}
     for kind in ("podAntiAffinity", "podAffinity"):
         for index, term in enumerate((affinity.get(kind) or {}).get(_REQUIRED) or []):
@@ -47,7 +45,7 @@ def _can_have_keys(term: Raw) -> bool:
 
 
 def _with_keys(inventory: Inventory, item: Item, paths: list[str]) -> Inventory | None:
-    """The inventory as if the Deployment had the line and its pods had been made with it; None if it is refused."""
+    """Return the inventory as if the Deployment always had the line; None if the API server refuses it."""
     raw = copy_document(item.raw)
     for path, term in _terms(raw["spec"]["template"]["spec"]):
         if path in paths:

@@ -1,7 +1,7 @@
-"""What if? Changes of a simulated cluster, and everything that follows from them, in the order of time.
+"""Play changes on a simulated cluster: manifests, taints, nodes, drains, scales.
 
-Manifests are applied, taints and nodes changed, nodes drained, all through the API; then controllers, scheduler,
-kubelets and evictions go on until nothing more happens. What went, when and why is read from the log of deletions.
+All changes go through the API; then controllers, scheduler, kubelets and evictions go on until nothing more happens.
+Which pods went, when and why is read from the log of deletions.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,4 @@
-"""What every plugin says about one node: the column of the matrix, with those that have no objection and why.
-
-In: a shape's `Candidates` and a slot. Out: a `Cell` per filter of the profile, in run order.
-"""
+"""Tell what every filter plugin says about one node, in run order, with those that let it pass and why."""
 
 from enum import StrEnum
 from typing import Any
@@ -58,7 +55,7 @@ def column(
 
 
 def why_yes(name: str, candidates: Candidates, slot: int, gates: GateSet, programs: Any = None) -> tuple[str, ...]:
-    """What was compared by a plugin that let the node pass, where there is something to tell."""
+    """Return what a plugin compared that let the node pass; empty for most plugins."""
     if name == TaintToleration.name:
         return _tolerated(candidates, slot, gates, programs)
     if name == NodeResourcesFit.name:

@@ -1,8 +1,7 @@
-"""Why one pod is where it is, goes where it goes, or goes nowhere: everything there is to know, in one place.
+"""Explain why one pod is where it is, goes where it goes, or goes nowhere.
 
-In: a `Target` and the world at its turn. Out: an `Explanation`: which nodes refuse it for which reasons (all of them,
-not only the first), the scores of the others and who wins, what preemption would do, and the smallest changes that
-would make it fit, each of them tried. Kubernetes prints one line of this, in the FailedScheduling event.
+All reasons of all nodes that refuse it, the scores of the others, what preemption would do, and the smallest changes
+that would make it fit, each tried. Kubernetes prints one line of this, in the FailedScheduling event.
 """
 
 from enum import StrEnum
@@ -159,7 +158,7 @@ class _Explaining:
         return made
 
     def _decide(self, made: Explanation, record: PodRecord, candidates: Candidates) -> None:
-        """Where the pod goes, or why nowhere."""
+        """Decide where the pod goes, or why nowhere."""
         kept_out = self._kept_out()
         if kept_out is not None:
             made.standing, (made.reason, made.message) = Standing.PENDING, kept_out
@@ -182,7 +181,7 @@ class _Explaining:
         made.preemption = Preemption(made.node, tuple(v.key for v in selection.victims), selection.violations)
 
     def _kept_out(self) -> tuple[str, str] | None:
-        """Why the scheduler does not even look at the pod."""
+        """Return the reason and message if the scheduler does not look at the pod."""
         pod = self.target.pod
         spec = pod.pod.spec
         verdict = self.scheduler.queue.why_gated(spec, spec.schedulerName)
@@ -229,13 +228,13 @@ class _Explaining:
         made.suggestions = (*found, *self._priority(made, record))
 
     def _daemons_node(self) -> str:
-        """The node that a DaemonSet made the pod for: no change for another node would be of use."""
+        """Return the node that a DaemonSet made the pod for; empty for other pods."""
         pod = self.target.pod
         pinned = pinned_to(pod.pod.spec) if pod.owner is not None and pod.owner.kind == "DaemonSet" else ""
         return pinned if pinned in self.cluster.nodes.slot_of else ""
 
     def _entry(self, made: Explanation, record: PodRecord, feasible: Mask) -> tuple[Suggestion, ...]:
-        """There is a node, but the pod is kept from asking for it."""
+        """Return the change that lets the scheduler look at a pod that has a fitting node."""
         pod, nodes = record.pod, self.cluster.nodes
         fitting = tuple(nodes.node(slot).metadata.name for slot in np.flatnonzero(feasible).tolist())
         if made.reason == CONDITION_REASON:
@@ -262,7 +261,7 @@ class _Explaining:
         return ()
 
     def _priority(self, made: Explanation, record: PodRecord) -> tuple[Suggestion, ...]:
-        """The lowest PriorityClass of the input with which others would have to make room."""
+        """Return the lowest PriorityClass of the input with which the pod would preempt others."""
         if self.node or made.standing is not Standing.PENDING or made.reason != UNSCHEDULABLE:
             return ()
         classes = sorted(self.inventory.of_kind("PriorityClass"), key=lambda item: int(item.view.value))
@@ -293,7 +292,7 @@ class _Explaining:
 
 
 def _score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow, ...], int]:
-    """The nodes that fit by their scores, the best first and those that win ties first; how many tie for the first."""
+    """Return the nodes that fit by score, best first and tie winners first, and how many tie for the first."""
     slots = np.flatnonzero(feasible)
     if not len(slots):
         return (), 0

@@ -1,8 +1,7 @@
-"""Nodes that are refused alike, and their names in few words, so that five thousand of them read as five lines.
+"""Group nodes that are refused alike, and abbreviate their names, so that 5,000 of them read as five lines.
 
-In: a shape's `Candidates`. Out: `Refused`: nodes of which every plugin says exactly the same, so that nothing is lost;
-and `merged`, which makes lines of them: nodes with the same reasons, or, where that is still too much, with the same
-taint keys, or refused by the same plugins.
+`Refused` has nodes of which every plugin says exactly the same. `merged` makes lines of them: nodes with the same
+reasons or, where that is still too much, with the same taint keys, or refused by the same plugins.
 """
 
 import re
@@ -43,7 +42,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def refused_nodes(candidates: Candidates) -> tuple[Refused, ...]:
-    """Every refusal of every plugin for every node; those with the fewest refusals first, then the largest group."""
+    """Return all refusals of all nodes; those with the fewest refusals first, then the largest group."""
     nodes = candidates.cluster.nodes
     refusals_at: dict[int, list[Refusal]] = {}
     for item in candidates.filters:
@@ -120,7 +119,7 @@ def abbreviated(names: Sequence[str]) -> str:
 
 
 def _family(name: str) -> str:
-    """Names that differ by their last number belong together."""
+    """Return the name without its last number."""
     head = name.rstrip("0123456789")
     return head if head != name else f"{name[:6]}*"
 

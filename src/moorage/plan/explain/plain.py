@@ -1,4 +1,4 @@
-"""An explanation as plain data, which JSON writes down.
+"""Return an explanation as plain data, for JSON.
 
 `version` changes only if a field changes its meaning or goes; new fields may come at any time.
 """

@@ -1,8 +1,7 @@
-"""Which pod is to be explained, and the cluster at the moment at which the scheduler looks at it.
+"""Find the pod to explain, and bring the simulation to the moment at which the scheduler looks at it.
 
-In: `pod/web-1`, `web-1`, `shop/web-1`, `deployment/web`, and a world with all pods made and none placed. Out: a
-`Target`: the pod, and a world in which the pods before it in the queue have been placed, as `moorage plan` would.
-Of a workload it is the first pod that stays Pending, or the next one if all of them fit.
+The pods before it in the queue are placed as `moorage plan` would. Of a workload it is the first pod that stays
+Pending, or the next one if all of them fit.
 """
 
 from collections.abc import Sequence

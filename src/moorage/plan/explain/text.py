@@ -1,7 +1,4 @@
-"""An explanation for people: what becomes of the pod, why not elsewhere, who scores what, what would help.
-
-In: an `Explanation`. Out: lines for a terminal, coloured only if asked, long lists cut short unless all is wanted.
-"""
+"""Print an explanation: what becomes of the pod, why not elsewhere, scores by plugin, changes that would help."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,6 +17,7 @@ _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLO
 _ANSWER = {Answer.YES: ("yes", GREEN), Answer.NO: ("NO ", RED), Answer.NOTHING: ("-  ", DIM)}
 _MAX_ROWS = 6
 _MAX_SUGGESTED = 6
+_MAX_NOTES = 5
 _WIDEST_HEAD = 34
 
 
@@ -29,7 +27,7 @@ class ExplanationText(TerminalLines):
     _narrowest = 50
 
     def lines(self, told: Explanation) -> Iterator[str]:
-        """The parts, with an empty line between them."""
+        """Print the parts, with an empty line between them."""
         blank = False
         for line in self._parts(told):
             if blank:
@@ -44,10 +42,10 @@ class ExplanationText(TerminalLines):
             yield from self._column(told.column, told)
         else:
             yield from self._refusals(told)
-            yield from self._scores(told)
-        yield from self._preemption(told)
+            yield from self._section("Scores (times weight) of the nodes that fit", self._scores(told))
+        yield from self._section("Preemption", self._preemption(told))
         yield from self._help(told)
-        yield from self._notes(told)
+        yield from self._section("Notes", self._notes(told))
 
     # -- what becomes of it -------------------------------------------------------------------------------------------
 
@@ -74,7 +72,7 @@ class ExplanationText(TerminalLines):
             return
         refused = sum(len(line.nodes) for line in lines)
         yield self._styled(f"Why not on {refused:,} of {counted(told.nodes, 'node')}", BOLD)
-        shown = lines if self._all else lines[:MAX_LINES]
+        shown = self._cut(lines, MAX_LINES)
         for line in shown:
             yield from self._line(line, alone=told.rejection is None)
         if len(shown) < len(lines):
@@ -133,16 +131,13 @@ class ExplanationText(TerminalLines):
     def _scores(self, told: Explanation) -> Iterator[str]:
         if not told.rows:
             return
-        title = "Scores (times weight) of the nodes that fit"
-        yield self._styled(title, BOLD)
-        rows = told.rows if self._all else told.rows[:_MAX_ROWS]
+        rows = self._cut(told.rows, _MAX_ROWS)
         heads = [printable(abbreviated(row.nodes)) for row in rows]
         for start in range(0, len(rows), per_table := self._columns_that_fit(heads)):
             yield from self._table(rows[start : start + per_table], heads[start : start + per_table], told)
         if len(rows) < len(told.rows):
             left = sum(len(row.nodes) for row in told.rows[len(rows) :])
             yield f"  … and {counted(left, 'node')} with lower scores (--all lists them)"
-        yield ""
 
     def _columns_that_fit(self, heads: Sequence[str]) -> int:
         widest = max(min(len(head), _WIDEST_HEAD) for head in heads) + 2
@@ -167,17 +162,15 @@ class ExplanationText(TerminalLines):
         preemption = told.preemption
         if preemption is None or not preemption.victims:
             return
-        yield self._styled("Preemption", BOLD)
         victims = ", ".join(preemption.victims)
         budgets = f"; {preemption.violations} of them against a disruption budget" if preemption.violations else ""
         yield from self._wrapped("  ", 4, f"evicts {victims} from {preemption.node}{budgets}", YELLOW)
-        yield ""
 
     def _help(self, told: Explanation) -> Iterator[str]:
         if told.suggestions:
             where = f" on {printable(told.column.node)}" if told.column is not None else ""
             yield self._styled(f"It would fit{where} with any one of these changes (each was tried)", BOLD)
-            shown = told.suggestions if self._all else told.suggestions[:_MAX_SUGGESTED]
+            shown = self._cut(told.suggestions, _MAX_SUGGESTED)
             for number, suggestion in enumerate(shown, 1):
                 yield from self._suggestion(number, suggestion, wide=told.column is None)
             if len(shown) < len(told.suggestions):
@@ -212,21 +205,17 @@ class ExplanationText(TerminalLines):
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def _notes(self, told: Explanation) -> Iterator[str]:
-        """What may make the explanation doubtful: objects that were refused or could not be read."""
+        """Print what may make the explanation doubtful: objects refused or not readable."""
         notes = [note for note in told.notes if note.level is not Level.INFO]
-        if not notes:
-            return
-        yield self._styled("Notes", BOLD)
-        for note in notes if self._all else notes[:5]:
+        shown = self._cut(notes, _MAX_NOTES)
+        for note in shown:
             about = f"{note.subject} " if note.subject else ""
             yield from self._wrapped(f"  {note.level.value} {printable(note.where)}: ", 4, f"{about}{note.message}")
-        if len(notes) > 5 and not self._all:
-            yield f"  … and {counted(len(notes) - 5, 'note')} more (--all lists them)"
-        yield ""
+        yield from self._left_out(len(notes) - len(shown), "note")
 
 
 def _verdict(told: Explanation) -> str:
-    """One sentence that says what becomes of the pod."""
+    """Say in one sentence what becomes of the pod."""
     of = f"{told.feasible:,} of {counted(told.nodes, 'node')}"
     if told.standing is Standing.BOUND:
         again = {group.nodes: group for group in told.groups if told.node in group.nodes}

@@ -1,9 +1,7 @@
-"""What would happen to each object if a gate it depends on were disabled now, and in which order to disable.
+"""Tell what would happen to each object if a gate it depends on were disabled, and in which order to disable.
 
-In: an inventory that was read with all gates on. Out: `Finding`s: the fields that need a gate, and per component what
-becomes of the object without it. The same functions decide here that decide in a cluster: admission says what would be
-refused, in its words, and eviction says who would have to leave. Kubernetes: "Downgrade" and "Version Skew" of the
-documents, as corrected by how Kubernetes works.
+The inventory is read with all gates on. Admission says what would be refused, taint eviction which pods would have to
+leave. Kubernetes: "Downgrade" and "Version Skew" of the KEPs.
 """
 
 import math
@@ -36,7 +34,7 @@ _OVER = frozenset({"Complete", "Failed"})
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
 _NOT_USED = "and one that needs the gate to suit it would not be used while it is off"
 _API_FIRST = (API, SCHEDULER, MANAGER, KUBELET)
-#: The semver document wants the scheduler to stop first; all others stop new uses first.
+#: KEP-5721 (semver operators) stops the scheduler first; all others stop new uses first.
 _ORDERS = {SEMVER_COMPARISON_OPERATORS.name: (SCHEDULER, API, MANAGER, KUBELET)}
 
 
@@ -62,12 +60,12 @@ class Finding(NamedTuple):
 
 
 def order_of_disabling(gate: Gate) -> tuple[Component, ...]:
-    """The components that read the gate, in the order in which to disable it; enabling goes the other way round."""
+    """Return the components that read the gate, in the order in which to disable it; enable in reverse."""
     return tuple(component for component in _ORDERS.get(gate.name, _API_FIRST) if component in gate.components)
 
 
 def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
-    """Every object that depends on one of the gates, in the order of the input."""
+    """Return the objects that depend on one of the gates, in the order of the input."""
     nodes = Nodes({item.key.name: item.view for item in inventory.of_kind("Node")})
     wanted = {gate.name for gate in gates}
     findings: list[Finding] = []

@@ -1,7 +1,6 @@
-"""Which nodes a pod may use and a volume can be reached from, under some gates: asked once per distinct wish.
+"""Find the nodes that a pod may use and that a volume can be reached from, under some gates.
 
-In: the nodes of an inventory; pods and volumes, of which many wish the same. Out: names of nodes, compiled tolerations.
-Taints and node affinity alone count: what else a node lacks may be there tomorrow.
+Only taints and node affinity count: what else a node lacks may be there tomorrow.
 """
 
 import msgspec
@@ -17,7 +16,7 @@ _KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
 
 
 class Nodes:
-    """Nodes by wish: each distinct wish is evaluated once."""
+    """Nodes. Each distinct set of tolerations and affinity is evaluated once."""
 
     def __init__(self, by_name: dict[str, Node]) -> None:
         self.by_name = by_name
@@ -32,7 +31,7 @@ class Nodes:
         return compiled
 
     def open_to(self, spec: PodSpec, gates: GateSet) -> list[str]:
-        """The nodes that the pod may be scheduled on."""
+        """Return the nodes that the pod may be scheduled on."""
         affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
         key = msgspec.msgpack.encode(("pod", spec.tolerations, spec.nodeSelector, affinity)), gates
         found = self._found.get(key)
@@ -50,7 +49,7 @@ class Nodes:
         return found
 
     def reached_by(self, volume: PersistentVolume, gates: GateSet) -> list[str]:
-        """The nodes that satisfy the volume's node affinity."""
+        """Return the nodes that satisfy the volume's node affinity."""
         affinity = volume.spec.nodeAffinity
         if affinity is None or affinity.required is None:
             return list(self.by_name)

@@ -1,7 +1,4 @@
-"""Findings of an audit as text for people and as JSON for machines.
-
-In: findings. Out: text, or a document.
-"""
+"""Print the findings of an audit as text or as JSON."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,7 +13,7 @@ _MAX_SHOWN = 50
 
 
 def render_text(findings: list[Finding], gates: Iterable[Gate], *, everything: bool = False) -> str:
-    """Gate by gate: who depends on it, what would happen, in which order to disable it."""
+    """Print for each gate which objects depend on it, what would happen, and in which order to disable it."""
     return "\n".join(line for gate in gates for line in _of_gate(gate, findings, everything)) + "\n"
 
 
@@ -40,7 +37,6 @@ def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[
 
 
 def as_document(findings: list[Finding], gates: Iterable[Gate]) -> Raw:
-    """The same for machines."""
     return {
         "gates": [
             {

@@ -1,7 +1,4 @@
-"""Where a pod, a template or a volume uses what a gate guards.
-
-In: typed views. Out: `Use`s, each with the path of the field.
-"""
+"""Find the fields of a pod, a template or a volume that need a gate."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -26,7 +23,7 @@ class Use(NamedTuple):
 
 
 def uses_in_spec(spec: PodSpec, path: str) -> list[Use]:
-    """All uses in a pod's spec; `path` is where the spec stands in its object."""
+    """Return all uses in a pod's spec, which stands at `path` in its object."""
     return [*_tolerations(spec, path), *_node_affinity(spec, path), *_label_keys(spec, path)]
 
 

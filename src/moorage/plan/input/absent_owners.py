@@ -1,9 +1,8 @@
-"""Workloads that pods name as their controller and that the input does not have → workloads that stand in for them.
+"""Make stand-ins for controllers that pods name and that the input does not have.
 
-`kubectl get pods,deployments` prints no ReplicaSets, and `kubectl get pods` no workloads at all. Without a controller a
-pod would not be made anew when it goes, and the garbage collector would delete it. A ReplicaSet that a Deployment of
-the input must own (its name is the Deployment's and the pod's template hash) gets the Deployment's template; every
-other stand-in gets the template of its pods. A workload written by hand has no uid: it gets the one that its pods name.
+`kubectl get pods,deployments` prints no ReplicaSets. Without a controller a pod would not be replaced, and the garbage
+collector would delete it. A ReplicaSet that a Deployment of the input must own (by its name and the pod's template
+hash) gets the Deployment's template; all others that of their pods. A workload without uid gets the one its pods name.
 """
 
 from collections.abc import Iterator
@@ -67,7 +66,7 @@ def complete_claim_references(inventory: Inventory) -> None:
 
 
 def stand_ins(inventory: Inventory) -> StandIns:
-    """Return what stands in for absent owners. Every workload of the input must have its uid."""
+    """Return the stand-ins for absent owners. Every workload of the input must have its uid."""
     groups: dict[tuple[str, Key], list[Item]] = {}
     known = {item.view.metadata.uid for item in inventory.items.values()}
     for item in inventory.of_kind("Pod"):

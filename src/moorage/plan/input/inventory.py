@@ -1,8 +1,4 @@
-"""Everything the input describes, admitted: nodes, pods, workloads, volumes, classes, each with its place.
-
-In: objects from `reading`. Out: `Inventory`, in the order of the input, and what there is to say about it. A later
-object of the same kind, namespace and name takes the place of the earlier one.
-"""
+"""The admitted objects of the input, in its order, each with its place, and the notes about them."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -17,7 +13,7 @@ from moorage.plan.input.notes import Level, Note, Place, note_at
 
 
 class Key(NamedTuple):
-    """Who an object is. The namespace is empty for kinds that have none."""
+    """An object's kind, namespace (empty for kinds that have none) and name."""
 
     kind: str
     namespace: str
@@ -64,19 +60,19 @@ class Inventory:
         self.rejected = 0
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
-        """The objects of these kinds, in the order of the input."""
+        """Return the objects of these kinds, in the order of the input."""
         return (item for item in self.items.values() if item.key.kind in kinds)
 
     def note(self, level: Level, subject: object, message: str, place: Place) -> None:
         self.notes.append(note_at(level, str(subject), message, place))
 
     def reject(self, subject: object, message: str, place: Place) -> None:
-        """Say why an object is left out of the plan."""
+        """Note why an object is left out of the plan."""
         self.rejected += 1
         self.note(Level.ERROR, subject, message, place)
 
     def copy(self) -> "Inventory":
-        """The same objects, so that changes can be applied on top; notes and counts begin anew."""
+        """Return an inventory with the same objects, and without notes and counts."""
         made = Inventory(self.gates, self.namespace)
         made.items = dict(self.items)
         made.services = dict(self.services)

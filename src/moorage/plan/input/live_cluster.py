@@ -1,9 +1,7 @@
-"""A live cluster → the objects that a plan depends on, as a dump by kubectl would have them.
+"""Read the objects that a plan depends on from a live cluster, as kubectl would dump them.
 
-In: a kubeconfig. Out: a `LiveCluster`: raw objects of every kind that matters, read page by page, and what could not be
-had: unknown kinds and those that may not be listed are left out, with a note. A client that cannot reach the
-server at all, or may not see nodes and pods, gets `NoLiveCluster`. Nothing is written to the cluster, ever. Kubernetes:
-kubectl get.
+Kinds that the server does not know or does not let the user list are left out, with a note; without nodes and pods it
+is `NoLiveCluster`. Nothing is written to the cluster. Kubernetes: kubectl get.
 """
 
 import asyncio
@@ -72,24 +70,24 @@ async def _read_and_close(client: HttpClient, server: str) -> tuple[list[Raw], l
 
 
 async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Missing]]:
-    """All that matters, kind by kind: those that others refer to come in no particular order. Raises NoLiveCluster."""
+    """List the objects of every kind that a plan reads. Raises NoLiveCluster."""
     objects: list[Raw] = []
     missing: list[Missing] = []
-    for facts in _WANTED:
+    for kind in _WANTED:
         try:
-            objects += await _list(client, facts)
+            objects += await _list(client, kind)
         except ApiError as error:
-            if error.code not in (_NOT_FOUND, _FORBIDDEN) or facts.name in _NEEDED:
-                raise NoLiveCluster(f"{server}: {facts.plural} cannot be listed: {error.message}") from None
+            if error.code not in (_NOT_FOUND, _FORBIDDEN) or kind.name in _NEEDED:
+                raise NoLiveCluster(f"{server}: {kind.plural} cannot be listed: {error.message}") from None
             why = "there is no such kind on the server" if error.code == _NOT_FOUND else error.message
-            missing.append(Missing(facts.name, why))
+            missing.append(Missing(kind.name, why))
         except Unreachable as error:
             why = str(error).removeprefix(f"{server}: ")
             raise NoLiveCluster(f"{server}: the API server cannot be reached: {why}") from None
     return objects, missing
 
 
-async def _list(client: Client, facts: Kind) -> list[Raw]:
-    """In lists objects do not say of what kind they are."""
-    listing = await client.list_all(facts)
-    return [{"apiVersion": facts.api_version, "kind": facts.name, **item.raw} for item in listing.items]
+async def _list(client: Client, kind: Kind) -> list[Raw]:
+    """Return the objects of a kind, with the kind, which objects in lists do not name."""
+    listing = await client.list_all(kind)
+    return [{"apiVersion": kind.api_version, "kind": kind.name, **item.raw} for item in listing.items]

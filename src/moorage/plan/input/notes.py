@@ -1,4 +1,4 @@
-"""What there is to say about the input of a plan: what was refused, what refers to nothing, what was passed over."""
+"""Notes about the input of a plan: refused objects, dangling references, kinds passed over."""
 
 from collections.abc import Callable
 from enum import StrEnum

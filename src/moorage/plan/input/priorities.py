@@ -1,9 +1,7 @@
-"""PriorityClass names → priorities, once all PriorityClasses are known.
+"""Resolve PriorityClass names to priorities, once all PriorityClasses are known.
 
-In: an inventory whose pods were admitted without priorities. Out: the same with priorities in them, and the admission
-plugin for the pods that controllers will make. A class that no document defines is learned from pods that already
-have its priority, because `kubectl get pods` prints those. Pods whose class is unknown are refused, as a cluster
-does. Kubernetes: plugin/pkg/admission/priority.
+A class that no document defines is learned from existing pods that have its priority. Pods whose class is unknown are
+refused. Kubernetes: plugin/pkg/admission/priority.
 """
 
 import msgspec

@@ -1,10 +1,7 @@
-"""Files, directories, standard input → an `Inventory` of admitted objects.
+"""Read sources, one document at a time, into an `Inventory` of admitted objects.
 
-In: sources, read one document at a time. Out: every object that the API server would take, as it would be stored;
-whatever it refuses is noted with its place and left out. What `kubectl get -o yaml` prints works as it is: an object
-with a uid or a phase exists already, so it is not created once more (its label keys are merged, its status counts).
-An object that comes a second time is an update of the first, as `kubectl apply` would make it. Objects of a live
-cluster come in without a file around them.
+What the API server would refuse is noted with its place and left out. An object with a uid or a phase exists already,
+as `kubectl get -o yaml` prints it, and is not created again. An object that comes a second time updates the first.
 Kubernetes: kubectl apply, and the API server behind it.
 """
 
@@ -106,27 +103,27 @@ class Reader:
 
     def _add(self, document: Document) -> None:
         raw, place = document.raw, Place(document.source, document.start())
-        facts = kind_of(raw)
-        if facts is None or facts.name in _WITHOUT_PLACEMENT:
+        kind = kind_of(raw)
+        if kind is None or kind.name in _WITHOUT_PLACEMENT:
             self._pass_over(document, place)
             return
         name, namespace = _text(raw, "name"), ""
-        if facts.namespaced:
+        if kind.namespaced:
             namespace = _text(raw, "namespace")
             if not namespace:
                 raw, namespace = self._in_namespace(raw), self.inventory.namespace
-        key = Key(facts.name, namespace, name)
+        key = Key(kind.name, namespace, name)
         old = self.inventory.items.get(key) if name else None
-        existing = _exists(raw, facts)
+        existing = _exists(raw, kind)
         self._template = None
-        result = self._admit(raw, old, facts, key, existing=existing)
+        result = self._admit(raw, old, kind, key, existing=existing)
         if isinstance(result, Rejected):
-            self._rejected(result, document, facts, place, old)
+            self._rejected(result, document, kind, place, old)
             return
         try:
             view = result.view if result.view is not None else view_of(result.object)
         except ConversionError as error:
-            self.inventory.reject(identity(raw, facts), str(error), place)
+            self.inventory.reject(identity(raw, kind), str(error), place)
             return
         if not name:
             key = key._replace(name=_text(result.object, "name"))
@@ -136,16 +133,16 @@ class Reader:
                 text = f"stands here again (first at {old.place}): the later one is applied on top of it"
                 self.inventory.note(Level.WARNING, key, text, place)
         self.changed.setdefault(key, old)
-        self.inventory.items[key] = Item(key, facts, result.object, view, existing, place, self._template)
+        self.inventory.items[key] = Item(key, kind, result.object, view, existing, place, self._template)
 
     def _in_namespace(self, raw: Raw) -> Raw:
-        """An object that does not name its namespace, in the one that is meant; `default` is known to admission."""
+        """Return an object without a namespace in that of the inventory; admission knows `default`."""
         metadata, namespace = raw.get("metadata"), self.inventory.namespace
         if namespace == "default" or not isinstance(metadata, dict):
             return raw
         return {**raw, "metadata": {**metadata, "namespace": namespace}}
 
-    def _admit(self, raw: Raw, old: Item | None, facts: Kind, key: Key, *, existing: bool) -> Admitted | Rejected:
+    def _admit(self, raw: Raw, old: Item | None, kind: Kind, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
             return _with_own_status(admit(raw, _stored(old.raw, key), self._gates), raw)
         if existing:
@@ -176,11 +173,11 @@ class Reader:
     def _create(self, raw: Raw, request: Request = ANY_REQUEST) -> Admitted | Rejected:
         return admit(raw, None, self._gates, plugins=_PLUGINS, request=request)
 
-    def _rejected(self, result: Rejected, document: Document, facts: Kind, place: Place, old: Item | None) -> None:
+    def _rejected(self, result: Rejected, document: Document, kind: Kind, place: Place, old: Item | None) -> None:
         paths = [error.path for error in result.errors] or [problem.path for problem in result.problems] or [""]
         line = document.location(written_path(paths[0])).line
         self.inventory.rejected += 1
-        subject = identity(document.raw, facts)
+        subject = identity(document.raw, kind)
         message = str(result.status["message"])
         if old is not None:
             message += f" (as an update of the one at {old.place}, which stays as it is)"
@@ -198,14 +195,14 @@ class Reader:
         self.inventory.passed_over[kind] = self.inventory.passed_over.get(kind, 0) + 1
 
     def _add_service(self, raw: Raw) -> None:
-        """Of a Service only its selector counts: its pods are spread although they do not ask for it."""
+        """Keep the selector of a Service: its pods are spread by default."""
         spec = raw.get("spec")
         selector = _labels(spec.get("selector")) if isinstance(spec, dict) else {}
         self.inventory.services[_text(raw, "namespace") or self.inventory.namespace, _text(raw, "name")] = selector
 
 
 class _NoPositions:
-    """Of an object that was never written down."""
+    """Positions of an object that comes from no file."""
 
     def find(self, steps: tuple[str, ...]) -> Location:
         return Location(0, 0)
@@ -221,13 +218,13 @@ _NO_POSITIONS = _NoPositions()
 
 
 def _labels(value: Any) -> dict[str, str]:
-    """A map of labels, without whatever is none."""
+    """Return a map of labels, without entries that are not text."""
     entries = value.items() if isinstance(value, dict) else ()
     return {name: text for name, text in entries if isinstance(name, str) and isinstance(text, str)}
 
 
 def _stored(raw: Raw, key: Key) -> Raw:
-    """An object as a server has it: with a namespace, and with a version, which an update must name."""
+    """Return an object as a server stores it: with a namespace and a resourceVersion."""
     metadata = raw.get("metadata")
     if not isinstance(metadata, dict):
         return raw
@@ -238,7 +235,7 @@ def _stored(raw: Raw, key: Key) -> Raw:
 
 
 def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Rejected:
-    """An update whose document has a status of its own, because there are no kubelets here to report it instead."""
+    """Return an update with the status of its document: no kubelet reports it here."""
     if isinstance(result, Rejected) or not raw.get("status"):
         return result
     updated = {**result.object, "status": copy_document(raw["status"])}
@@ -248,12 +245,12 @@ def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Reject
     return Admitted(updated, view_of(updated), result.warnings)
 
 
-def _exists(raw: Raw, facts: Kind) -> bool:
+def _exists(raw: Raw, kind: Kind) -> bool:
     metadata = raw.get("metadata")
     if isinstance(metadata, dict) and any(metadata.get(name) for name in _MADE_BY_A_SERVER):
         return True
     status = raw.get("status")
-    return facts.name in _WITH_PHASE and isinstance(status, dict) and bool(status.get("phase"))
+    return kind.name in _WITH_PHASE and isinstance(status, dict) and bool(status.get("phase"))
 
 
 def _text(raw: Raw, name: str) -> str:

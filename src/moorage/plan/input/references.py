@@ -1,8 +1,7 @@
 """Note references to claims, volumes and classes that are not in the input.
 
-In: an inventory. Out: notes, one for each missing object, at the place of the first that names it. The plan is made
-nevertheless: a pod that needs a missing object is Pending, for the reason a cluster would give. Where the input has
-no claims at all, it is the output of a `kubectl get` that did not ask for them, and one note says so.
+Pods that need a missing object are Pending, with the reason a cluster would give. One note is enough where the input
+has no claims at all: it comes from a `kubectl get` that did not ask for them.
 """
 
 from collections.abc import Iterator

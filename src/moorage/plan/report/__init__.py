@@ -1,4 +1,1 @@
-"""A plan in several forms: for people in a terminal, for programs, for a page.
-
-In: an `Outcome`, and if they were asked for a `Difference` and a `Rollout`.
-"""
+"""A plan in several forms: text for a terminal, JSON and YAML, Markdown."""

@@ -1,7 +1,4 @@
-"""Long lists made short: pods by workload and node, pending pods by reason, nodes by how full they are.
-
-In: an `Outcome`. Out: groups that `text` and `markdown` print alike.
-"""
+"""Group pods by workload and node, pending pods by reason, nodes by how full they are."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -28,11 +25,7 @@ class WorkloadGroup(msgspec.Struct):
 
     @property
     def counts(self) -> str:
-        parts = [
-            (self.placed, "placed"),
-            (self.bound, "already there"),
-            (self.pending, "Pending"),
-        ]
+        parts = [(self.placed, "placed"), (self.bound, "already there"), (self.pending, "Pending")]
         return ", ".join(f"{number:,} {word}" for number, word in parts if number)
 
 
@@ -46,7 +39,7 @@ class PendingGroup(msgspec.Struct):
 
 
 def by_workload(outcome: Outcome, *, everything: bool) -> list[WorkloadGroup]:
-    """Workloads in the order of the input; those of which nothing is new are left out unless all is wanted."""
+    """Return the workloads in the order of the input; unless `everything`, only those with new pods."""
     groups: dict[str, WorkloadGroup] = {}
     for pod in outcome.pods:
         name = pod.workload or NO_WORKLOAD
@@ -81,7 +74,7 @@ def names(pods: Sequence[PodLine], *, everything: bool, namespace: bool = False)
 
 
 def fullest_nodes(nodes: Sequence[NodeLine], *, everything: bool) -> tuple[list[NodeLine], list[NodeLine]]:
-    """The nodes to show one by one, and the rest."""
+    """Return the nodes to show one by one, and the rest."""
     if everything or len(nodes) <= MAX_NODES:
         return list(nodes), []
     ranked = sorted(nodes, key=lambda node: -node.fullest)
@@ -89,7 +82,7 @@ def fullest_nodes(nodes: Sequence[NodeLine], *, everything: bool) -> tuple[list[
 
 
 def histogram(nodes: Sequence[NodeLine], resource: str) -> str:
-    """`2,000 below 25 %, 120 below 50 %`: how many nodes are how full of a resource."""
+    """Count nodes by how full they are of a resource: `2,000 below 25 %, 120 below 50 %`."""
     bounds = (25, 50, 75, 90, 100)
     counts: Counter[int] = Counter()
     for node in nodes:
@@ -101,7 +94,7 @@ def histogram(nodes: Sequence[NodeLine], resource: str) -> str:
 
 
 def average(nodes: Sequence[NodeLine], resource: str) -> int:
-    """Percent of everything the nodes have together."""
+    """Return how many percent are requested of all that the nodes have together."""
     usages = [node.resources[resource] for node in nodes if resource in node.resources]
     available = sum(usage.allocatable for usage in usages)
     return 100 * sum(usage.requested for usage in usages) // available if available else 0

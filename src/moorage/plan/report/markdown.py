@@ -1,7 +1,4 @@
-"""The plan as a page: for pull requests, tickets and wikis.
-
-In: an `Outcome`, a `Difference`, a `Rollout`. Out: Markdown with tables, cut short like `text` unless all is wanted.
-"""
+"""Print a plan as Markdown with tables, cut short like the text unless all is wanted."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -43,12 +40,10 @@ class MarkdownReport:
         yield from self._placements(outcome)
         yield from self._pending(outcome)
         yield from self._nodes(outcome)
-        if outcome.headroom:
-            room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
-            yield from _table("Room for more pods", ("workload", "pods"), room)
-        if outcome.notes:
-            rows = [(note.level.value, note.where, note.subject, note.message) for note in self._cut(outcome.notes)]
-            yield from _table("Notes", ("level", "place", "object", "message"), rows)
+        room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
+        yield from _table("Room for more pods", ("workload", "pods"), room)
+        rows = [(note.level.value, note.where, note.subject, note.message) for note in self._cut(outcome.notes)]
+        yield from _table("Notes", ("level", "place", "object", "message"), rows)
 
     def _placements(self, outcome: Outcome) -> Iterator[str]:
         rows = [
@@ -56,8 +51,7 @@ class MarkdownReport:
             for group in by_workload(outcome, everything=self._all)
             for node, pods in sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
         ]
-        if rows:
-            yield from _table("Placements", ("workload", "node", "pods", "names"), self._cut(rows))
+        yield from _table("Placements", ("workload", "node", "pods", "names"), self._cut(rows))
 
     def _pending(self, outcome: Outcome) -> Iterator[str]:
         rows = [
@@ -69,11 +63,9 @@ class MarkdownReport:
             for group in by_reason(outcome.pending)
         ]
         rows += [(failed.workload, "", f"FailedCreate: {failed.message}") for failed in outcome.failed]
-        if rows:
-            yield from _table("Pending", ("workload", "pods", "reason"), self._cut(rows))
-        if outcome.preempted:
-            gone = [(one.pod, one.node, one.by) for one in self._cut(outcome.preempted)]
-            yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
+        yield from _table("Pending", ("workload", "pods", "reason"), self._cut(rows))
+        gone = [(one.pod, one.node, one.by) for one in self._cut(outcome.preempted)]
+        yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
 
     def _nodes(self, outcome: Outcome) -> Iterator[str]:
         shown, rest = fullest_nodes(outcome.nodes, everything=self._all)
@@ -89,28 +81,23 @@ class MarkdownReport:
             for node in shown
         ]
         title = "Nodes" if not rest else f"The {len(shown)} fullest of {len(outcome.nodes):,} nodes"
-        if rows:
-            yield from _table(title, ("node", "CPU", "memory", "pods"), rows)
+        yield from _table(title, ("node", "CPU", "memory", "pods"), rows)
 
     def _difference(self, difference: Difference) -> Iterator[str]:
         yield "## What if"
         yield ""
         yield from (f"- {_cell(change)}" for change in difference.changes)
         yield ""
-        if difference.evicted:
-            rows = [
-                (row.pod, row.node, f"{row.seconds} s", f"{row.cause.value}: {row.because}", _then(row))
-                for row in self._cut(difference.evicted)
-            ]
-            yield from _table("Evicted and moved", ("pod", "from", "after", "because", "then"), rows)
-        if difference.rolled:
-            replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.rolled)]
-            yield from _table("Replaced by a rolling update", ("pod", "workload", "from", "then"), replaced)
-        if difference.blocked:
-            yield from _table("Blocked", ("pod", "reason"), self._cut(difference.blocked))
-        if difference.placed:
-            placed = [(pod.key, pod.node) for pod in self._cut(difference.placed)]
-            yield from _table("Newly placed", ("pod", "node"), placed)
+        rows = [
+            (row.pod, row.node, f"{row.seconds} s", f"{row.cause.value}: {row.because}", _then(row))
+            for row in self._cut(difference.evicted)
+        ]
+        yield from _table("Evicted and moved", ("pod", "from", "after", "because", "then"), rows)
+        replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.rolled)]
+        yield from _table("Replaced by a rolling update", ("pod", "workload", "from", "then"), replaced)
+        yield from _table("Blocked", ("pod", "reason"), self._cut(difference.blocked))
+        placed = [(pod.key, pod.node) for pod in self._cut(difference.placed)]
+        yield from _table("Newly placed", ("pod", "node"), placed)
         if difference.is_empty:
             yield "Nothing moves."
             yield ""
@@ -125,7 +112,7 @@ def _rollout(rollout: Rollout) -> Iterator[str]:
         for step in rollout.steps
     ]
     title = f"Rollout of {rollout.deployment}"
-    yield from _table(title, ("step", "action", "old", "new", "available", "Pending"), rows)
+    yield from _table(title, ("step", "action", "old", "new", "available", "Pending"), rows, even_empty=True)
     if rollout.completes:
         yield f"It completes after {len(rollout.steps)} steps."
     else:
@@ -146,7 +133,11 @@ def _then(row: Departure) -> str:
     return f"{row.replaced_by} is Pending" if row.replaced_by else "not replaced"
 
 
-def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _table(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, even_empty: bool = False
+) -> Iterator[str]:
+    if not rows and not even_empty:
+        return
     yield f"## {_cell(title)}"
     yield ""
     yield f"| {' | '.join(head)} |"
@@ -156,7 +147,7 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> It
 
 
 def _cell(text: str) -> str:
-    """Text that neither ends a cell nor is taken for markup."""
+    """Escape what would end a cell or be taken for markup."""
     for character in "\\|<>*_`":
         text = text.replace(character, f"\\{character}")
     return printable(text.replace("\n", " "))

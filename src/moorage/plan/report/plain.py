@@ -1,4 +1,4 @@
-"""A plan as plain data, which JSON and YAML write down.
+"""Return a plan as plain data, for JSON and YAML.
 
 `version` changes only if a field changes its meaning or goes; new fields may come at any time.
 """
@@ -40,7 +40,7 @@ def as_data(value: object) -> Any:
 
 
 def as_json(document: dict[str, Any]) -> str:
-    """JSON, one pod, node or note a line, so that it can be searched line by line."""
+    """Write JSON, one pod, node or note a line, so that it can be searched line by line."""
     parts = []
     for name, value in document.items():
         if isinstance(value, list) and value:

@@ -1,11 +1,14 @@
 """Lines for a terminal: wrapped to its width, coloured only if asked."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
+from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
+Row = TypeVar("Row")
 
 
 class TerminalLines:
@@ -17,6 +20,21 @@ class TerminalLines:
         self._colour = colour
         self._width = max(width, self._narrowest)
         self._all = everything
+
+    def _section(self, title: str, lines: Iterable[str]) -> Iterator[str]:
+        """Print a title, the lines and an empty line; nothing if there are no lines."""
+        printed = list(lines)
+        if printed:
+            yield self._styled(title, BOLD)
+            yield from printed
+            yield ""
+
+    def _cut(self, rows: Sequence[Row], max_rows: int) -> Sequence[Row]:
+        return rows if self._all else rows[:max_rows]
+
+    def _left_out(self, number: int, noun: str) -> Iterator[str]:
+        if number > 0:
+            yield f"  … and {counted(number, noun)} more (--all lists them)"
 
     def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterator[str]:
         """Wrap a text; its first line begins with `first`, which may hold colours."""

@@ -1,8 +1,4 @@
-"""The plan for people: placements by workload and node, what stays Pending and why, how full the nodes become.
-
-In: an `Outcome`, a `Difference`, a `Rollout`. Out: lines for a terminal, coloured only if asked, long lists cut short
-unless all is wanted. The summary is the last line, where the eye is when the command ends.
-"""
+"""Print a plan: placements by workload and node, Pending pods and why, how full the nodes become; the summary last."""
 
 from collections.abc import Iterator
 
@@ -41,14 +37,15 @@ class TextReport(TerminalLines):
         if difference is not None:
             yield from self._difference(difference)
         else:
-            yield from self._placements(outcome)
+            yield from self._section("Placements", self._placements(outcome))
         if rollout is not None:
             yield from self._rollout(rollout)
-        yield from self._pending(outcome)
-        yield from self._preempted(outcome)
+        yield from self._section("Pending", self._pending(outcome))
+        yield from self._section("Not created", self._failed(outcome))
+        yield from self._section("Preempted", self._preempted(outcome))
         yield from self._nodes(outcome)
-        yield from self._headroom(outcome)
-        yield from self._notes(outcome)
+        yield from self._section("Room for more pods", self._headroom(outcome))
+        yield from self._section("Notes", self._notes(outcome))
         yield self._summary(outcome)
 
     # -- placements ---------------------------------------------------------------------------------------------------
@@ -56,10 +53,8 @@ class TextReport(TerminalLines):
     def _placements(self, outcome: Outcome) -> Iterator[str]:
         groups = by_workload(outcome, everything=self._all)
         shown = [group for group in groups if group.nodes]
-        if not shown:
-            return
-        yield self._styled("Placements", BOLD)
-        for group in shown[: None if self._all else _MAX_ROWS]:
+        kept_groups = self._cut(shown, _MAX_ROWS)
+        for group in kept_groups:
             yield f"  {printable(group.name)}  {self._styled(group.counts, DIM)}"
             nodes = sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
             kept = nodes if self._all or len(nodes) <= MAX_NODES else nodes[: MAX_NODES - 2]
@@ -71,39 +66,29 @@ class TextReport(TerminalLines):
                 )
             if len(nodes) > len(kept):
                 yield f"    … and {counted(len(nodes) - len(kept), 'node')} more"
-        if len(shown) > _MAX_ROWS and not self._all:
-            yield f"  … and {counted(len(shown) - _MAX_ROWS, 'workload')} more (--all lists them)"
-        yield ""
+        yield from self._left_out(len(shown) - len(kept_groups), "workload")
 
     def _pending(self, outcome: Outcome) -> Iterator[str]:
         groups = by_reason(outcome.pending)
-        if groups:
-            yield self._styled("Pending", BOLD)
-        for group in groups[: None if self._all else _MAX_ROWS]:
+        shown = self._cut(groups, _MAX_ROWS)
+        for group in shown:
             which = names(group.pods, everything=self._all, namespace=True)
             whose = f" ({printable(group.workload)})" if group.workload else ""
             yield from self._wrapped("  ", 4, f"{which}{whose}", style=YELLOW)
             yield from self._wrapped("    ", 6, f"{group.reason}: {group.message}")
-        if len(groups) > _MAX_ROWS and not self._all:
-            yield f"  … and {counted(len(groups) - _MAX_ROWS, 'group')} more (--all lists them)"
-        if groups:
-            yield ""
-        if outcome.failed:
-            yield self._styled("Not created", BOLD)
-            for failed in outcome.failed:
-                yield f"  {self._styled(printable(failed.workload), RED)}  {printable(failed.source)}:{failed.line}"
-                yield from self._wrapped("    ", 6, f"FailedCreate: {failed.message}")
-            yield ""
+        yield from self._left_out(len(groups) - len(shown), "group")
+
+    def _failed(self, outcome: Outcome) -> Iterator[str]:
+        for failed in outcome.failed:
+            yield f"  {self._styled(printable(failed.workload), RED)}  {printable(failed.source)}:{failed.line}"
+            yield from self._wrapped("    ", 6, f"FailedCreate: {failed.message}")
 
     def _preempted(self, outcome: Outcome) -> Iterator[str]:
-        if not outcome.preempted:
-            return
-        yield self._styled("Preempted", BOLD)
-        for gone in outcome.preempted[: None if self._all else _MAX_ROWS]:
+        shown = self._cut(outcome.preempted, _MAX_ROWS)
+        for gone in shown:
             yield f"  {printable(gone.pod)} leaves {printable(gone.node)} so that {printable(gone.by)} has room"
-        if len(outcome.preempted) > _MAX_ROWS and not self._all:
-            yield f"  … and {counted(len(outcome.preempted) - _MAX_ROWS, 'pod')} more"
-        yield ""
+        if len(shown) < len(outcome.preempted):
+            yield f"  … and {counted(len(outcome.preempted) - len(shown), 'pod')} more"
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
@@ -140,53 +125,41 @@ class TextReport(TerminalLines):
 
     def _difference(self, difference: Difference) -> Iterator[str]:
         yield self._styled("What if", BOLD)
-        for change in difference.changes:
-            yield f"  {printable(change)}"
+        yield from (f"  {printable(change)}" for change in difference.changes)
         yield ""
-        if difference.evicted:
-            yield self._styled("Evicted and moved", BOLD)
-            yield from self._departures(difference.evicted)
-            yield ""
-        if difference.rolled:
-            yield self._styled("Replaced by a rolling update", BOLD)
-            yield from self._rolled(difference.rolled)
-            yield ""
-        if difference.blocked:
-            yield self._styled("Blocked", BOLD)
-            for pod, message in difference.blocked:
-                yield from self._wrapped(f"  {self._styled(printable(pod), RED)}: ", 4, message)
-            yield ""
-        if difference.placed:
-            yield self._styled("Newly placed", BOLD)
-            rows = difference.placed[: None if self._all else _MAX_ROWS]
-            yield from (f"  {printable(pod.key)} → {self._styled(printable(pod.node), CYAN)}" for pod in rows)
-            if len(rows) < len(difference.placed):
-                yield f"  … and {counted(len(difference.placed) - len(rows), 'pod')} more (--all lists them)"
-            yield ""
+        yield from self._section("Evicted and moved", self._departures(difference.evicted))
+        yield from self._section("Replaced by a rolling update", self._rolled(difference.rolled))
+        yield from self._section("Blocked", self._blocked(difference))
+        yield from self._section("Newly placed", self._placed(difference))
         if difference.is_empty:
             yield "Nothing moves."
             yield ""
 
+    def _blocked(self, difference: Difference) -> Iterator[str]:
+        for pod, message in difference.blocked:
+            yield from self._wrapped(f"  {self._styled(printable(pod), RED)}: ", 4, message)
+
+    def _placed(self, difference: Difference) -> Iterator[str]:
+        rows = self._cut(difference.placed, _MAX_ROWS)
+        yield from (f"  {printable(pod.key)} → {self._styled(printable(pod.node), CYAN)}" for pod in rows)
+        yield from self._left_out(len(difference.placed) - len(rows), "pod")
+
     def _departures(self, departures: list[Departure]) -> Iterator[str]:
-        rows = departures[: None if self._all else _MAX_ROWS]
+        rows = self._cut(departures, _MAX_ROWS)
         for seconds in sorted({row.seconds for row in rows}):
             yield f"  {_when(seconds)}"
             for row in (row for row in rows if row.seconds == seconds):
                 yield f"    {printable(row.pod)} leaves {printable(row.node) or 'the queue'} {self._then(row)}"
                 yield from self._wrapped("      ", 8, f"{row.cause.value}: {row.because}", style=DIM)
-        yield from self._more(rows, departures)
+        yield from self._left_out(len(departures) - len(rows), "pod")
 
     def _rolled(self, departures: list[Departure]) -> Iterator[str]:
-        rows = departures[: None if self._all else _MAX_ROWS]
+        rows = self._cut(departures, _MAX_ROWS)
         for workload in dict.fromkeys(row.workload for row in rows):
             yield f"  {printable(workload)}"
             for row in (row for row in rows if row.workload == workload):
                 yield f"    {printable(row.pod)} on {printable(row.node) or 'no node'} {self._then(row)}"
-        yield from self._more(rows, departures)
-
-    def _more(self, rows: list[Departure], departures: list[Departure]) -> Iterator[str]:
-        if len(rows) < len(departures):
-            yield f"  … and {counted(len(departures) - len(rows), 'pod')} more (--all lists them)"
+        yield from self._left_out(len(departures) - len(rows), "pod")
 
     def _then(self, row: Departure) -> str:
         if row.new_node:
@@ -197,11 +170,8 @@ class TextReport(TerminalLines):
         return "and is not replaced: it has no controller" if not row.workload else "and is not replaced"
 
     def _headroom(self, outcome: Outcome) -> Iterator[str]:
-        if outcome.headroom:
-            yield self._styled("Room for more pods", BOLD)
-            for name, count in outcome.headroom.items():
-                yield f"  {printable(name)}  {f'{MAX_MORE:,} or more' if count >= MAX_MORE else f'{count:,}'}"
-            yield ""
+        for name, count in outcome.headroom.items():
+            yield f"  {printable(name)}  {f'{MAX_MORE:,} or more' if count >= MAX_MORE else f'{count:,}'}"
 
     # -- rollout ------------------------------------------------------------------------------------------------------
 
@@ -239,23 +209,19 @@ class TextReport(TerminalLines):
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def _notes(self, outcome: Outcome) -> Iterator[str]:
-        if not outcome.notes:
-            return
-        yield self._styled("Notes", BOLD)
         groups: dict[tuple[Level, str], list[Note]] = {}
         for note in sorted(outcome.notes, key=lambda note: list(Level).index(note.level)):
             groups.setdefault((note.level, note.message), []).append(note)
         rows = list(groups.items())
-        for (level, message), notes in rows[: None if self._all else _MAX_ROWS]:
+        shown = self._cut(rows, _MAX_ROWS)
+        for (level, message), notes in shown:
             first = notes[0]
             named = f'"{first.subject.rpartition("/")[2]}"' in message
             about = f"{first.subject} " if first.subject and not named else ""
             head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])} {printable(first.where)}: "
             more = f" (and {len(notes) - 1:,} more like it)" if len(notes) > 1 else ""
             yield from self._wrapped(head, 4, f"{about}{message}{more}")
-        if len(rows) > _MAX_ROWS and not self._all:
-            yield f"  … and {counted(len(rows) - _MAX_ROWS, 'note')} more (--all lists them)"
-        yield ""
+        yield from self._left_out(len(rows) - len(shown), "note")
 
     def _summary(self, outcome: Outcome) -> str:
         placed, bound = len(outcome.of_state(State.PLACED)), len(outcome.of_state(State.BOUND))

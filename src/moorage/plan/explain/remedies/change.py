@@ -1,7 +1,6 @@
-"""One change that may make a pod fit: what to write, and the pod or node as it would be then.
+"""A change that may make a pod fit: what to write, and the pod or node as it would be then.
 
-In: proposals of `explanation_taints`, `_labels`, `_resources`, `_neighbours` and `_volumes`, each of which knows one
-kind of obstacle. Out: `Change`, shown only after `trials` has tried it on the cluster.
+`taints`, `labels`, `resources`, `neighbours` and `volumes` propose changes; `trials` tries them.
 """
 
 import re
@@ -66,7 +65,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Blockers:
-    """Who refuses which nodes, so that proposals are about nodes that one change can open.
+    """The nodes that each plugin refuses, so that proposals are about nodes that one change can open.
 
     `among` are the nodes in question. With `only_plugins`, what others say is left aside for the moment, and so is
     whatever else these plugins object to: a proposal need not be enough.
@@ -109,30 +108,29 @@ class Blockers:
         return mask is not None and bool(mask[slot])
 
     def number(self) -> Any:
-        """By slot, how many plugins refuse it."""
+        """Return how many plugins refuse each slot."""
         return sum((mask.astype(np.int64) for mask in self._refused.values()), np.zeros(len(self.among), np.int64))
 
 
 def with_spec(pod: Pod, **changes: Any) -> Pod:
-    """The pod with other fields in its spec."""
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, **changes))
 
 
 def with_affinity(pod: Pod, **changes: Any) -> Pod:
-    """The pod with other fields in its affinity, which must be there."""
+    """Return the pod with other fields in its affinity."""
     if pod.spec.affinity is None:
         return pod
     return with_spec(pod, affinity=msgspec.structs.replace(pod.spec.affinity, **changes))
 
 
 def replaced(items: Iterable[Any], index: int, *instead: Any) -> tuple[Any, ...]:
-    """The items with others, or nothing, in the place of one."""
+    """Return the items with others, or nothing, in the place of one."""
     kept = tuple(items)
     return (*kept[:index], *instead, *kept[index + 1 :])
 
 
 def as_yaml(value: Any) -> str:
-    """A value in the block style of manifests. Strings that some reader of YAML takes for something else are quoted."""
+    """Write a value in block style. Strings that some reader of YAML takes for something else are quoted."""
     import yaml
 
     class Dumper(yaml.SafeDumper):

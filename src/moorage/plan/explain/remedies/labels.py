@@ -1,7 +1,4 @@
-"""Nodes whose labels a pod does not want → the requirement to drop or move, or the label to add to a node.
-
-In: `Blockers`. Out: proposals about `spec.nodeSelector`, the required node affinity, and labels of nodes.
-"""
+"""Propose changes of `spec.nodeSelector`, the required node affinity, and labels of nodes."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -199,7 +196,7 @@ def _described(expression: NodeSelectorRequirement) -> str:
 
 
 def _without_mismatches(blockers: Blockers, slot: int, gates: GateSet) -> Change:
-    """All that keeps one node from matching, dropped at once."""
+    """Drop at once all requirements that a node does not match."""
     pod, metadata = blockers.pod, blockers.cluster.nodes.node(slot).metadata
     selector = pod.spec.nodeSelector
     kept = {key: value for key, value in selector.items() if metadata.labels.get(key) == value}
@@ -215,7 +212,7 @@ def _without_mismatches(blockers: Blockers, slot: int, gates: GateSet) -> Change
 
 
 def _node_labels(blockers: Blockers, slots: ChosenSlots, gates: GateSet) -> Iterator[Change]:
-    """One label that would make a node match; tried on one node of each kind, by what it lacks."""
+    """Propose one label that would make a node match, for at most three nodes each."""
     spec = blockers.pod.spec
     wanted = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
     labels = [label for label in _possible_labels(blockers.pod) if not label[0].startswith(_FACTS)]

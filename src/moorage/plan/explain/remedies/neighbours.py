@@ -1,7 +1,4 @@
-"""Nodes that are refused because of pods elsewhere → the affinity term, spread constraint or label that does it.
-
-In: `Blockers`. Out: proposals.
-"""
+"""Propose changes of pod affinity terms, spread constraints and the pod's labels."""
 
 from collections.abc import Iterator
 from typing import Any

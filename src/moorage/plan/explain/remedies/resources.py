@@ -1,7 +1,6 @@
-"""Nodes that are too full for a pod → which request to lower, to how much; ports that are taken; who could leave.
+"""Propose lower requests, host ports to drop, and pods that could leave.
 
-In: `Blockers`. Out: proposals. Of several containers the one that asks for most gives way first. Amounts are rounded
-down to what people would write.
+Of several containers the one with the largest request is lowered first. Amounts are rounded down to whole Mi.
 """
 
 from collections import Counter

@@ -1,7 +1,6 @@
-"""Nodes with taints that a pod does not tolerate → the toleration to add, the threshold to move, the taint to remove.
+"""Propose tolerations to add, thresholds to move, and taints to remove.
 
-In: `Blockers`. Out: proposals. A cordoned node is one with the taint node.kubernetes.io/unschedulable, whether it
-carries it or not.
+A cordoned node counts as one with the taint node.kubernetes.io/unschedulable, whether it carries it or not.
 """
 
 from collections import Counter
@@ -31,7 +30,7 @@ from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySprea
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
-#: Whom a toleration may change the mind of: spreading may count only nodes whose taints are tolerated.
+#: The plugins that a toleration may satisfy: spreading may count only nodes whose taints are tolerated.
 _PLUGINS = (NodeUnschedulable.name, TaintToleration.name, PodTopologySpread.name)
 _MAX_NODES = 3
 _Missing = dict[str, Counter[Taint]]  # by key, where one key is all that is missing

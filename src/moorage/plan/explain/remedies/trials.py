@@ -1,8 +1,7 @@
-"""Proposals → suggestions: every change is tried on the cluster, and only what works is told.
+"""Try proposed changes on the cluster, and suggest those that work.
 
-In: a pod, the profile that refuses it, the nodes in question. Out: suggestions, each with the nodes on which the pod
-fits then, those that open most nodes first, then the smallest; and, where no single change will do, several changes
-that open the nearest node together. Kubernetes knows nothing like it.
+Changes that open most nodes come first, then the smallest. Where no single change is enough, several changes are found
+that open the nearest node together. Kubernetes has nothing like it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +48,7 @@ Propose = Callable[[Blockers, GateSet, Any], Iterator[Change]]
 
 
 def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterator[Change]:
-    """Everything that might help, untried: of each kind of obstacle, whatever its module thinks of."""
+    """Propose all changes that might help, untried."""
     yield from taint_changes(blockers, gates, programs)
     yield from label_changes(blockers, gates)
     yield from resource_changes(blockers)
@@ -61,7 +60,7 @@ def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterato
 
 
 def passing(candidates: Candidates) -> Mask:
-    """The slots that every filter lets pass; nothing is kept for the next time."""
+    """Return the slots that every filter lets pass, without caching."""
     if candidates.rejection is not None:
         return np.zeros(candidates.cluster.nodes.slots.capacity, np.bool_)
     mask = candidates.considered()
@@ -101,7 +100,7 @@ class Trials:
         return best_of(worked)
 
     def together(self, among: Mask) -> Together | None:
-        """Several changes that open one of the nodes that are nearest to being open."""
+        """Return several changes that together open one of the nearest nodes."""
         number = Blockers(self._pod, self._candidates(self._pod), among).number()
         slots = np.flatnonzero(among)
         if not len(slots):
@@ -129,7 +128,7 @@ class Trials:
         return passing(self._candidates(change.pod if change.pod is not None else self._pod))
 
     def _opened_by_node(self, node: Node) -> Mask:
-        """Whether the pod fits on the node once that is changed; the others stay as they are."""
+        """Return whether the pod fits on the node once that is changed, as a mask."""
         nodes = self._cluster.nodes
         slot = nodes.slot_of[node.metadata.name]
         before = nodes.node(slot)
@@ -159,7 +158,7 @@ class Trials:
     def _step(
         self, pod: Pod, slot: int, among: Mask, objections: dict[str, int]
     ) -> tuple[Change, Pod, dict[str, int]] | None:
-        """The smallest change after which there are fewer objections to the slot, and no new ones."""
+        """Find the smallest change after which there are fewer objections to the slot, and no new ones."""
         candidates = self._candidates(pod)
         for name in objections:
             blockers = Blockers(pod, candidates, among, frozenset({name}))
@@ -173,7 +172,7 @@ class Trials:
         return None
 
     def _objections(self, pod: Pod, slot: int) -> dict[str, int]:
-        """The plugins that refuse the slot to the pod, in run order, and to how many things each of them objects."""
+        """Count the objections of each plugin that refuses the slot to the pod, in run order."""
         candidates = self._candidates(pod)
         objections = {}
         for plugin in self._profile.filters:
@@ -187,7 +186,7 @@ class Trials:
 
 
 def best_of(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
-    """Of changes to the same part, a larger one is worth telling only if it opens more nodes."""
+    """Return the best suggestions; of changes to the same part, a larger one only if it opens more nodes."""
     by_part: dict[str, list[Suggestion]] = {}
     for one in sorted(suggestions, key=lambda one: (one.change.size, one.change.move, -len(one.nodes))):
         kept = by_part.setdefault(one.change.part, [])

@@ -1,8 +1,4 @@
-"""Nodes that are refused because of a pod's volumes → the one volume that is in the way.
-
-In: `Blockers`. Out: proposals to do without a volume, which is how one finds out that it alone is the obstacle; what to
-do about it depends on what is wrong with it.
-"""
+"""Propose to do without a volume, which shows that it alone is the obstacle."""
 
 from collections.abc import Iterator
 
