@@ -15,8 +15,8 @@ from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.plugins.resources.node_resources_fit import shown
 
 
-class PodLine(msgspec.Struct, frozen=True):
-    """One pod: who made it, where it is, or why it is nowhere."""
+class PodLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One pod: its workload, its node, or the reason why it has none."""
 
     namespace: str
     name: str
@@ -24,8 +24,8 @@ class PodLine(msgspec.Struct, frozen=True):
     state: State
     node: str
     priority: int
-    reason: str
-    message: str
+    reason: str = ""
+    message: str = ""
 
     @property
     def key(self) -> str:

@@ -8,11 +8,14 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.match.daemon_pods import DaemonTemplate
+from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
-from moorage.match.tolerations import describe_taint
+from moorage.match.tolerations import TolerationSet, compile_tolerations, describe_taint
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
@@ -21,15 +24,16 @@ from moorage.model.gates import (
     Gate,
     GateSet,
 )
-from moorage.model.types.pod import Pod, PodSpec
+from moorage.model.types.node import Node, Taint
+from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
-from moorage.plan.gates.nodes import Nodes
 from moorage.plan.gates.uses import Use, uses_in_spec, uses_in_volume
 from moorage.plan.input.inventory import Inventory, Item
 
 API, SCHEDULER = Component.API_SERVER, Component.SCHEDULER
 MANAGER, KUBELET = Component.CONTROLLER_MANAGER, Component.KUBELET
 _FINISHED = frozenset({"Succeeded", "Failed"})
+_KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
 _OVER = frozenset({"Complete", "Failed"})
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
 _NOT_USED = "and one that needs the gate to suit it would not be used while it is off"
@@ -57,6 +61,56 @@ class Finding(NamedTuple):
     @property
     def breaks(self) -> bool:
         return any(consequence.breaks for consequence in self.consequences)
+
+
+class Nodes:
+    """Nodes that a pod may use and that a volume can be reached from; each distinct question is answered once.
+
+    Only taints and node affinity count: what else a node lacks may be there tomorrow.
+    """
+
+    def __init__(self, by_name: dict[str, Node]) -> None:
+        self.by_name = by_name
+        self._compiled: dict[tuple[tuple[Toleration, ...], GateSet], TolerationSet] = {}
+        self._found: dict[tuple[bytes, GateSet], list[str]] = {}
+
+    def tolerations(self, spec: PodSpec, gates: GateSet) -> TolerationSet:
+        key = tuple(spec.tolerations), gates
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            compiled = self._compiled[key] = compile_tolerations(spec.tolerations, gates)
+        return compiled
+
+    def open_to(self, spec: PodSpec, gates: GateSet) -> list[str]:
+        """Return the nodes that the pod may be scheduled on."""
+        affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
+        key = msgspec.msgpack.encode(("pod", spec.tolerations, spec.nodeSelector, affinity)), gates
+        found = self._found.get(key)
+        if found is None:
+            required = compile_required_node_affinity(spec.nodeSelector, spec.affinity, gates)
+            tolerations = self.tolerations(spec, gates)
+            keeps_out: dict[tuple[Taint, ...], bool] = {}
+            found = self._found[key] = []
+            for name, node in self.by_name.items():
+                taints = tuple(node.spec.taints)
+                if taints not in keeps_out:
+                    keeps_out[taints] = bool(tolerations.untolerated(taints, _KEEPING_OUT))
+                if not keeps_out[taints] and required.match(node.metadata.labels, name):
+                    found.append(name)
+        return found
+
+    def reached_by(self, volume: PersistentVolume, gates: GateSet) -> list[str]:
+        """Return the nodes that satisfy the volume's node affinity."""
+        affinity = volume.spec.nodeAffinity
+        if affinity is None or affinity.required is None:
+            return list(self.by_name)
+        key = msgspec.msgpack.encode(("volume", affinity.required)), gates
+        found = self._found.get(key)
+        if found is None:
+            selector = compile_node_selector(affinity.required, gates)
+            found = [name for name, node in self.by_name.items() if selector.match(node.metadata.labels, name)]
+            self._found[key] = found
+        return found
 
 
 def order_of_disabling(gate: Gate) -> tuple[Component, ...]:

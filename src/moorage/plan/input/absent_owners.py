@@ -44,8 +44,7 @@ def adopt_uids(inventory: Inventory) -> None:
         owner = controller_of(item.view.metadata)
         above = inventory.items.get(Key(owner.kind, item.key.namespace, owner.name)) if owner is not None else None
         if owner is not None and above is not None and not above.existing and above.view.metadata.uid != owner.uid:
-            above.raw = {**above.raw, "metadata": {**above.raw["metadata"], "uid": owner.uid}}
-            above.view = _replace(above.view, metadata=_replace(above.view.metadata, uid=owner.uid))
+            _set_metadata(above, "uid", owner.uid, owner.uid)
             above.existing = True
 
 
@@ -146,11 +145,9 @@ def _reference_to(item: Item) -> Raw:
 def _give_to_replica_set(pod: Item, uid: str) -> None:
     """Name the stand-in as the pod's controller, where it is of another kind than the absent one."""
     changed = {"apiVersion": "apps/v1", "kind": _REPLICA_SET}
-    metadata = pod.raw["metadata"]
-    references = [{**one, **changed} if one["uid"] == uid else one for one in metadata["ownerReferences"]]
-    pod.raw = {**pod.raw, "metadata": {**metadata, "ownerReferences": references}}
+    references = [{**one, **changed} if one["uid"] == uid else one for one in pod.raw["metadata"]["ownerReferences"]]
     owners = tuple(_replace(one, **changed) if one.uid == uid else one for one in pod.view.metadata.ownerReferences)
-    pod.view = _replace(pod.view, metadata=_replace(pod.view.metadata, ownerReferences=owners))
+    _set_metadata(pod, "ownerReferences", references, owners)
 
 
 def deployment_of(inventory: Inventory, pod: Item) -> Item | None:
@@ -188,10 +185,13 @@ def _replica_set(owner: OwnerReference, pods: list[Item]) -> Raw:
 
 def _label(pod: Item, name: str, value: str) -> None:
     """Give the pod a label by which its controller can tell it from others."""
-    metadata = pod.raw["metadata"]
-    labels = {**(metadata.get("labels") or {}), name: value}
-    pod.raw = {**pod.raw, "metadata": {**metadata, "labels": labels}}
-    pod.view = _replace(pod.view, metadata=_replace(pod.view.metadata, labels=labels))
+    labels = {**(pod.raw["metadata"].get("labels") or {}), name: value}
+    _set_metadata(pod, "labels", labels, labels)
+
+
+def _set_metadata(item: Item, field: str, raw: object, view: object) -> None:
+    item.raw = {**item.raw, "metadata": {**item.raw["metadata"], field: raw}}
+    item.view = _replace(item.view, metadata=_replace(item.view.metadata, **{field: view}))
 
 
 def _stateful_set(owner: OwnerReference, pods: list[Item]) -> Raw:

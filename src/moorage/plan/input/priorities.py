@@ -12,7 +12,7 @@ from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import PodSpec
 from moorage.model.types.policy import PriorityClass
-from moorage.plan.input.inventory import Inventory
+from moorage.plan.input.inventory import Inventory, Item
 
 
 def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
@@ -26,9 +26,7 @@ def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
         try:
             plugin.admit("Pod", item.raw, None)
         except Forbidden as refusal:
-            del inventory.items[item.key]
-            message = forbidden_status(item.kind, item.key.name, str(refusal))["message"]
-            inventory.reject(item.key, str(message), item.place)
+            _refuse(inventory, item, refusal)
             continue
         # Pods of one template go on sharing their spec.
         known = specs.get(id(item.view.spec))
@@ -36,6 +34,12 @@ def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
             known = specs[id(item.view.spec)] = item.view.spec, _with_priority(item.view.spec, item.raw["spec"])
         item.view = msgspec.structs.replace(item.view, spec=known[1])
     return learned
+
+
+def _refuse(inventory: Inventory, item: Item, refusal: Forbidden) -> None:
+    del inventory.items[item.key]
+    message = forbidden_status(item.kind, item.key.name, str(refusal))["message"]
+    inventory.reject(item.key, str(message), item.place)
 
 
 def _with_priority(view: PodSpec, spec: dict[str, object]) -> PodSpec:
@@ -50,9 +54,7 @@ def _classes(inventory: Inventory) -> tuple[list[PriorityClass], list[PriorityCl
         try:
             Priority(classes).validate("PriorityClass", item.raw, None)
         except Forbidden as refusal:
-            del inventory.items[item.key]
-            message = forbidden_status(item.kind, item.key.name, str(refusal))["message"]
-            inventory.reject(item.key, str(message), item.place)
+            _refuse(inventory, item, refusal)
             continue
         classes.append(item.view)
     known = {one.metadata.name for one in (*SYSTEM_CLASSES, *classes)}
@@ -60,8 +62,6 @@ def _classes(inventory: Inventory) -> tuple[list[PriorityClass], list[PriorityCl
         spec, name = item.view.spec, item.view.spec.priorityClassName
         if item.existing and name and name not in known and spec.priority is not None:
             known.add(name)
-            metadata = ObjectMeta(name=name)
-            learned.append(
-                PriorityClass(metadata=metadata, value=spec.priority, preemptionPolicy=spec.preemptionPolicy)
-            )
+            policy = spec.preemptionPolicy
+            learned.append(PriorityClass(metadata=ObjectMeta(name=name), value=spec.priority, preemptionPolicy=policy))
     return classes, learned

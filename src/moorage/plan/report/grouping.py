@@ -73,12 +73,12 @@ def names(pods: Sequence[PodLine], *, everything: bool, namespace: bool = False)
     return f"{text} and {more:,} more" if more else text
 
 
-def fullest_nodes(nodes: Sequence[NodeLine], *, everything: bool) -> tuple[list[NodeLine], list[NodeLine]]:
-    """Return the nodes to show one by one, and the rest."""
+def fullest_nodes(nodes: Sequence[NodeLine], *, everything: bool) -> tuple[str, list[NodeLine], list[NodeLine]]:
+    """Return a title, the nodes to show one by one, and the rest."""
     if everything or len(nodes) <= MAX_NODES:
-        return list(nodes), []
+        return "Nodes", list(nodes), []
     ranked = sorted(nodes, key=lambda node: -node.fullest)
-    return ranked[:MAX_NODES], ranked[MAX_NODES:]
+    return f"The {MAX_NODES} fullest of {len(nodes):,} nodes", ranked[:MAX_NODES], ranked[MAX_NODES:]
 
 
 def histogram(nodes: Sequence[NodeLine], resource: str) -> str:

@@ -68,7 +68,7 @@ class MarkdownReport:
         yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
 
     def _nodes(self, outcome: Outcome) -> Iterator[str]:
-        shown, rest = fullest_nodes(outcome.nodes, everything=self._all)
+        title, shown, _ = fullest_nodes(outcome.nodes, everything=self._all)
         rows = [
             (
                 node.name,
@@ -80,7 +80,6 @@ class MarkdownReport:
             )
             for node in shown
         ]
-        title = "Nodes" if not rest else f"The {len(shown)} fullest of {len(outcome.nodes):,} nodes"
         yield from _table(title, ("node", "CPU", "memory", "pods"), rows)
 
     def _difference(self, difference: Difference) -> Iterator[str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from moorage.lint.report.documents import encoded
 from moorage.plan.difference import Difference
-from moorage.plan.outcome import NodeLine, Outcome, PodLine
+from moorage.plan.outcome import NodeLine, Outcome
 from moorage.plan.planned_pod import State
 from moorage.plan.rollout import Rollout
 from moorage.schedule.plugins.resources.node_resources_fit import shown
@@ -19,7 +19,7 @@ def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollo
     document: dict[str, Any] = {
         "version": 1,
         "summary": summary(outcome),
-        "pods": [_pod(pod) for pod in outcome.pods],
+        "pods": as_data(outcome.pods),
         "nodes": [_node(node) for node in outcome.nodes],
         "preempted": as_data(outcome.preempted),
         "failedCreates": as_data(outcome.failed),
@@ -75,20 +75,6 @@ def summary(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _pod(pod: PodLine) -> dict[str, Any]:
-    line = {
-        "namespace": pod.namespace,
-        "name": pod.name,
-        "workload": pod.workload,
-        "state": pod.state.value,
-        "node": pod.node,
-        "priority": pod.priority,
-    }
-    if pod.reason:
-        line |= {"reason": pod.reason, "message": pod.message}
-    return line
-
-
 def _node(node: NodeLine) -> dict[str, Any]:
     return {
         "name": node.name,
@@ -112,6 +98,6 @@ def _difference(difference: Difference) -> dict[str, Any]:
         "evicted": as_data(difference.evicted),
         "replaced": as_data(difference.rolled),
         "blocked": [{"pod": pod, "message": message} for pod, message in difference.blocked],
-        "placed": [_pod(pod) for pod in difference.placed],
-        "pending": [_pod(pod) for pod in difference.pending],
+        "placed": as_data(difference.placed),
+        "pending": as_data(difference.pending),
     }

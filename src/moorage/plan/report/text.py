@@ -93,10 +93,10 @@ class TextReport(TerminalLines):
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def _nodes(self, outcome: Outcome) -> Iterator[str]:
-        shown, rest = fullest_nodes(outcome.nodes, everything=self._all)
+        title, shown, rest = fullest_nodes(outcome.nodes, everything=self._all)
         if not shown:
             return
-        yield self._styled("Nodes" if not rest else f"The {len(shown)} fullest of {len(outcome.nodes):,} nodes", BOLD)
+        yield self._styled(title, BOLD)
         widest = max(len(printable(node.name)) for node in shown)
         for node in shown:
             yield self._node(node, widest)

@@ -18,7 +18,7 @@ from moorage.model.gates import (
     gates_from,
 )
 from moorage.model.types.pod import Toleration
-from moorage.plan.gates import nodes
+from moorage.plan.gates import audit as audit_module
 from moorage.plan.gates.audit import Finding, audit, order_of_disabling
 from moorage.plan.gates.report import as_document, render_text
 from moorage.plan.planner import Planner, Settings
@@ -342,7 +342,7 @@ def test_what_many_pods_wish_is_worked_out_once(tmp_path: Path, monkeypatch: pyt
         compiled.append(tolerations)
         return compile_tolerations(tolerations, gates)
 
-    monkeypatch.setattr(nodes, "compile_tolerations", counted)
+    monkeypatch.setattr(audit_module, "compile_tolerations", counted)
     waiting = RUNNING.replace("nodeName: n1", "").replace("phase: Running", "phase: Pending").replace("OTHER", "")
     many = [waiting.replace("name: p,", f"name: p{i},").replace("-111111111111", f"-{i:012d}") for i in range(20)]
     there = [NODE.replace("n1", f"n{i}") for i in range(20)]

@@ -152,7 +152,7 @@ def test_groups() -> None:
     assert names(group.pods, everything=False).endswith("and 5 more")
     assert "more" not in names(group.pods, everything=True)
     assert [one.counts for one in by_workload(plan.outcome, everything=False)] == ["1 placed", "9 Pending"]
-    assert fullest_nodes(plan.outcome.nodes, everything=False) == (plan.outcome.nodes, [])
+    assert fullest_nodes(plan.outcome.nodes, everything=False) == ("Nodes", plan.outcome.nodes, [])
     assert histogram(plan.outcome.nodes, "cpu") == "1 below 50 %"
     assert average(plan.outcome.nodes, "cpu") == 25
     assert average([], "cpu") == 0
