@@ -5,7 +5,7 @@ Refusals are raised as `ApiError`, a server that cannot be reached as `Unreachab
 
 from collections.abc import AsyncGenerator
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypedDict, Unpack
 
 import msgspec
 
@@ -140,6 +140,15 @@ class NotSent(Unreachable):
     """There was no connection: the write has not happened."""
 
 
+class DeletionDemands(TypedDict, total=False):
+    """What a client may demand of a deletion: the object's UID and revision, a grace period, a propagation policy."""
+
+    uid: str
+    grace_seconds: int | None
+    propagation: str
+    revision: int
+
+
 class Client(Protocol):
     """The verbs of the API. An empty `namespace`: cluster-scoped kinds, or all namespaces."""
 
@@ -175,17 +184,7 @@ class Client(Protocol):
         patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object: ...
 
-    async def delete(
-        self,
-        kind: Kind,
-        name: str,
-        namespace: str = "",
-        *,
-        uid: str = "",
-        grace_seconds: int | None = None,
-        propagation: str = "",
-        revision: int = 0,
-    ) -> None:
+    async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         """Delete an object if `uid` and `revision`, where given, match (else ApiError, Conflict)."""
         ...
 

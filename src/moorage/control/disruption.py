@@ -40,11 +40,6 @@ class Expected(NamedTuple):
     unmanaged: Sequence[str] = ()
 
 
-class _Scale(NamedTuple):
-    uid: str
-    replicas: int
-
-
 def expected_pods(spec: PodDisruptionBudgetSpec, pods: Sequence[Object], world: World) -> Expected:
     """Return the expected pods of a budget. Raises CannotExpect."""
     if spec.maxUnavailable is not None:
@@ -59,7 +54,7 @@ def expected_pods(spec: PodDisruptionBudgetSpec, pods: Sequence[Object], world: 
 
 
 def _wanted_replicas(pods: Sequence[Object], world: World) -> tuple[int, list[str]]:
-    scales: dict[str, _Scale] = {}
+    scales: dict[str, tuple[str, int]] = {}
     unmanaged: list[str] = []
     for pod in pods:
         owner = controller_of(pod.view.metadata)
@@ -67,11 +62,11 @@ def _wanted_replicas(pods: Sequence[Object], world: World) -> tuple[int, list[st
             unmanaged.append(pod.name)
         elif owner.uid not in scales:
             scales[owner.uid] = _scale_of(owner, pod, world)
-    replicas = {scale.uid: scale.replicas for scale in scales.values()}
-    return sum(replicas.values()), unmanaged
+    return sum(dict(scales.values()).values()), unmanaged  # pods of several owners may have the same scale
 
 
-def _scale_of(owner: OwnerReference, pod: Object, world: World) -> _Scale:
+def _scale_of(owner: OwnerReference, pod: Object, world: World) -> tuple[str, int]:
+    """Return the UID and the replicas of the topmost controller. Raises CannotExpect."""
     kind = KINDS.get((owner.apiVersion, owner.kind))
     if kind is None:
         raise CannotExpect(f'no matches for kind "{owner.kind}" in version "{owner.apiVersion}"')
@@ -84,7 +79,7 @@ def _scale_of(owner: OwnerReference, pod: Object, world: World) -> _Scale:
     above = controller_of(controller.view.metadata)
     if kind is REPLICA_SET and above is not None and (above.apiVersion, above.kind) == ("apps/v1", "Deployment"):
         controller = find_owner(DEPLOYMENT, above, pod.namespace, world) or controller
-    return _Scale(controller.uid, desired_replicas(controller))
+    return controller.uid, desired_replicas(controller)
 
 
 #: Seconds after which a granted eviction no longer counts if the pod is not being deleted.

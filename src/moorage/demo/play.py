@@ -31,9 +31,7 @@ class Screen:
         self._write(self._in(_DIM, f"Commands are typed in {folder}; {how}"))
 
     def step(self, number: int, total: int, step: StoryStep) -> None:
-        self._write("")
-        for paragraph in filter(None, step.say.split("\n\n")):
-            self._write(_wrapped(paragraph))
+        self._paragraphs(step.say)
         self._write(self._in(_DIM, f"[{number}/{total}] ") + self._in(_CYAN, f"$ {step.command}"))
 
     def ran(self, step: StoryStep, ran: Ran) -> None:
@@ -51,17 +49,16 @@ class Screen:
         self._write(self._in(_RED, f"Step {number} (line {step.line} of the story) did not come out{waited}."))
 
     def ending(self, story: Story) -> None:
-        self._write("")
-        for paragraph in filter(None, story.ending.split("\n\n")):
-            self._write(_wrapped(paragraph))
+        self._paragraphs(story.ending)
         self._write(self._in(_GREEN, f"All {len(story.steps)} steps came out as they should."))
+
+    def _paragraphs(self, text: str) -> None:
+        self._write("")
+        for paragraph in filter(None, text.split("\n\n")):
+            self._write(textwrap.fill(printable(paragraph), _WIDTH, break_long_words=False, break_on_hyphens=False))
 
     def _in(self, colour: str, text: str) -> str:
         return f"{colour}{printable(text)}{_PLAIN}" if self._coloured else printable(text)
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(printable(text), _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def play(

@@ -7,7 +7,7 @@ client.
 
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from moorage.admit.raw import copy_document
 from moorage.client.http.wire import (
@@ -18,7 +18,7 @@ from moorage.client.http.wire import (
     render_delete_options,
     render_eviction,
 )
-from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable, WatchEvent
+from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import bad_request, internal, no_such_path
 from moorage.model.kinds import Kind, Ref
 from moorage.model.types.meta import ObjectMeta, ObjectReference
@@ -127,20 +127,10 @@ class LoopbackClient:
         )
         return _object(kind, outcome.stored)
 
-    async def delete(
-        self,
-        kind: Kind,
-        name: str,
-        namespace: str = "",
-        *,
-        uid: str = "",
-        grace_seconds: int | None = None,
-        propagation: str = "",
-        revision: int = 0,
-    ) -> None:
+    async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         self._check_open()
         check_name(kind, name, namespace)
-        options = delete_options({}, render_delete_options(uid, grace_seconds, propagation, revision) or None)
+        options = delete_options({}, render_delete_options(**demands) or None)
         await _kept(delete(self._api, Ref(kind, _namespace(kind, namespace), name), options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:

@@ -90,14 +90,14 @@ def test_what_changes_something_is_done_once() -> None:
     kubectl = Scripted(Ran(0, ""), Ran(0, "Running\n"), Ran(0, "gone\n"))
     held, shown = played(kubectl)
     assert not held
-    assert shown[-3:] == ["gone", "  ✗ fails, but it succeeded", "StoryStep 3 (line 19 of the story) did not come out."]
+    assert shown[-3:] == ["gone", "  ✗ fails, but it succeeded", "Step 3 (line 19 of the story) did not come out."]
     assert len(kubectl.asked) == 3
 
 
 def test_a_look_that_never_shows_it_ends_in_time() -> None:
     held, shown = played(Scripted(Ran(0, "Pending\n")))
     assert not held
-    assert shown[-1] == "StoryStep 2 (line 12 of the story) did not come out within 1 s."
+    assert shown[-1] == "Step 2 (line 12 of the story) did not come out within 1 s."
     assert shown[-2] == "  ✗ shows `Running`, but no lines did"
 
 

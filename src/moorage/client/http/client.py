@@ -9,6 +9,7 @@ import asyncio
 import random as randomness
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Unpack
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -32,7 +33,7 @@ from moorage.client.http.wire import (
 )
 from moorage.client.kubeconfig.access import Access, KubeconfigError, tls_context
 from moorage.client.kubeconfig.credentials import Credentials
-from moorage.client.protocol import Listing, Object, PatchType, Raw, Unreachable, WatchEvent
+from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 
@@ -175,18 +176,8 @@ class HttpClient:
         answer = await self._request(b"PATCH", path, _encode(patch), patch_type.value.encode())
         return read_object(kind, answer.body)
 
-    async def delete(
-        self,
-        kind: Kind,
-        name: str,
-        namespace: str = "",
-        *,
-        uid: str = "",
-        grace_seconds: int | None = None,
-        propagation: str = "",
-        revision: int = 0,
-    ) -> None:
-        options = render_delete_options(uid, grace_seconds, propagation, revision)
+    async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
+        options = render_delete_options(**demands)
         await self._request(b"DELETE", object_path(kind, name, namespace), _encode(options) if options else b"")
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:

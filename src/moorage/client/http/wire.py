@@ -136,7 +136,9 @@ def render_eviction(namespace: str, name: str, uid: str) -> Raw:
     return eviction
 
 
-def render_delete_options(uid: str, grace_seconds: int | None, propagation: str, revision: int = 0) -> Raw:
+def render_delete_options(
+    uid: str = "", grace_seconds: int | None = None, propagation: str = "", revision: int = 0
+) -> Raw:
     """Return DeleteOptions; empty if there are none."""
     options: Raw = {}
     preconditions = {"uid": uid, "resourceVersion": str(revision or "")}

@@ -11,7 +11,7 @@ from moorage.control.framework.pods_of import POD
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
 from moorage.model.template_identity import telling_part
-from moorage.model.types.workload import JobStatus
+from moorage.model.types.workload import JobCondition, JobStatus
 
 ROLLING_UPDATE = "RollingUpdate"
 _PERCENT = re.compile(r"[0-9]{1,9}%\Z")
@@ -56,12 +56,15 @@ def safe_encode(text: str) -> str:
     return "".join(_LETTERS[ord(letter) % len(_LETTERS)] for letter in text)
 
 
+def ending_condition(status: JobStatus) -> JobCondition | None:
+    """Return the condition that says that a Job is finished."""
+    return next((one for one in status.conditions if one.type in ("Complete", "Failed") and one.status == "True"), None)
+
+
 def job_end(status: JobStatus) -> str:
     """Return `Complete` or `Failed`, or an empty text."""
-    for condition in status.conditions:
-        if condition.type in ("Complete", "Failed") and condition.status == "True":
-            return condition.type
-    return ""
+    ending = ending_condition(status)
+    return "" if ending is None else ending.type
 
 
 def status_update(found: Object, status: Raw, annotations: Raw | None = None) -> tuple[Update, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Delete, Plan
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.workloads import ending_condition
 from moorage.control.framework.world import World
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
@@ -57,8 +58,6 @@ def _expiry(job: Job) -> float | None:
     seconds = job.spec.ttlSecondsAfterFinished
     if seconds is None or job.metadata.deletionTimestamp is not None:
         return None
-    for condition in job.status.conditions:
-        if condition.type in ("Complete", "Failed") and condition.status == "True":
-            over = seconds_of(condition.lastTransitionTime)
-            return None if over is None else over + seconds
-    return None
+    ending = ending_condition(job.status)
+    over = seconds_of(ending.lastTransitionTime) if ending is not None else None
+    return None if over is None else over + seconds

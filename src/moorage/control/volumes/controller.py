@@ -11,6 +11,7 @@ from functools import partial
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
 from moorage.control.volumes.claims import ClaimSync
 from moorage.control.volumes.pod_uses import PodUses
@@ -20,11 +21,10 @@ from moorage.control.volumes.volumes import VolumeSync
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, is_default, volume_class
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import Kind
 from moorage.model.types.storage import PersistentVolume, StorageClass
 from moorage.telemetry.metrics import Metrics
 
-_POD = KINDS["v1", "Pod"]
 _PLUGINS = {
     "hostPath": "kubernetes.io/host-path",
     "local": "kubernetes.io/local-volume",
@@ -40,7 +40,7 @@ class PersistentVolumeBinder(Controller):
 
     name = "persistentvolume-binder-controller"
     component = "persistentvolume-controller"
-    watches = (VOLUME, CLAIM, STORAGE_CLASS, NODE, _POD)
+    watches = (VOLUME, CLAIM, STORAGE_CLASS, NODE, POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -70,7 +70,7 @@ class PersistentVolumeBinder(Controller):
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         self._world = world
-        if kind is _POD:
+        if kind is POD:
             return self._pod_changed(old, new, world)
         if kind is VOLUME:
             return self._volume_changed(old, new)

@@ -9,14 +9,12 @@ from typing import Any
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Plan, Raw, Report, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import controller_reference
+from moorage.control.framework.pods_of import POD, controller_reference
 from moorage.control.framework.world import World, controller_of
 from moorage.control.volumes.claims import FAILED_BINDING
 from moorage.control.volumes.written import CLAIM
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, Kind
-
-_POD = KINDS["v1", "Pod"]
+from moorage.model.kinds import Kind
 
 
 class EphemeralVolumes(Controller):
@@ -24,7 +22,7 @@ class EphemeralVolumes(Controller):
 
     name = "ephemeral-volume-controller"
     component = "ephemeral_volume"
-    watches = (_POD, CLAIM)
+    watches = (POD, CLAIM)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -33,15 +31,15 @@ class EphemeralVolumes(Controller):
         self._failures = context.metrics.counter(f"{prefix}_failures_total", text)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is _POD:
+        if kind is POD:
             return (new.key,) if new is not None and old is None and _is_concerned(new) else ()
         if old is None or new is not None:
             return ()
         owner = controller_of(old.view.metadata)  # the pod needs another claim
-        return (f"{old.namespace}/{owner.name}",) if owner is not None and owner.kind == _POD.name else ()
+        return (f"{old.namespace}/{owner.name}",) if owner is not None and owner.kind == POD.name else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        pod = world.get(_POD, key)
+        pod = world.get(POD, key)
         if pod is None or not _is_concerned(pod):
             return NOTHING
         actions: list[Action] = []
@@ -65,7 +63,7 @@ class EphemeralVolumes(Controller):
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         self._attempts.labels().inc()
         self._failures.labels().inc()
-        pod = world.get(_POD, key)
+        pod = world.get(POD, key)
         if pod is None or not isinstance(action, Create):
             return ()
         name = action.document["metadata"]["name"]

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Patch, Plan, Question, patch_metadata
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.pods_of import POD
 from moorage.control.framework.world import World
 from moorage.control.volumes.pod_uses import PodUses, is_over, keeps
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import Kind
 from moorage.model.types.meta import ObjectMeta
 
-_POD = KINDS["v1", "Pod"]
 CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
 
@@ -24,14 +24,14 @@ class ClaimProtection(Controller):
     """Protects claims that pods use."""
 
     name = "persistentvolumeclaim-protection-controller"
-    watches = (CLAIM, _POD)
+    watches = (CLAIM, POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._uses = PodUses()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is _POD:
+        if kind is POD:
             keys = self._uses.changed(old, new)
             return self._pod_changed(old, new, keys, world) if keys else ()
         if new is None:
@@ -53,7 +53,7 @@ class ClaimProtection(Controller):
         return ()
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
-        return (Question(_POD, key),) if any(self._unused(key, world)) else ()
+        return (Question(POD, key),) if any(self._unused(key, world)) else ()
 
     def _unused(self, namespace: str, world: World) -> Iterable[Object]:
         """Yield deleted claims that no cached pod uses."""
@@ -68,7 +68,7 @@ class ClaimProtection(Controller):
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
         uses = PodUses()
-        for pod in answers.get(Question(_POD, key), ()):
+        for pod in answers.get(Question(POD, key), ()):
             uses.changed(None, pod)
         unused = [
             claim

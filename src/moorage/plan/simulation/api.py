@@ -9,7 +9,7 @@ document being made when it is asked for. `actor` names the component at work; d
 from collections.abc import Callable
 from datetime import UTC, datetime
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 import msgspec
 
@@ -22,7 +22,7 @@ from moorage.admit.subresources.pods import bind_pod, bound_view, decide_evictio
 from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.client.http.wire import namespace_to_create_in, render_delete_options
 from moorage.client.informer import Delta
-from moorage.client.protocol import Object, PatchType, Raw, Template
+from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Template
 from moorage.control.framework.world import World
 from moorage.model.api_error import already_exists, not_found, stale
 from moorage.model.gates import GateSet
@@ -263,20 +263,11 @@ class SimulatedApi:
 
         return self._change(kind, name, namespace, make)
 
-    def delete(
-        self,
-        kind: Kind,
-        name: str,
-        namespace: str = "",
-        uid: str = "",
-        grace_seconds: int | None = None,
-        propagation: str = "",
-        revision: int = 0,
-    ) -> None:
+    def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         if kind is _NAMESPACE:
             check_namespace_deletion(name)
         found = self.get(kind, name, namespace)
-        options = delete_options({}, render_delete_options(uid, grace_seconds, propagation, revision) or None)
+        options = delete_options({}, render_delete_options(**demands) or None)
         now = datetime.fromtimestamp(int(self.clock.now), UTC)
         deletion = decide_deletion(kind, found.raw, options, now, str(found.revision))
         if kind is POD and found.view.metadata.deletionTimestamp is None:

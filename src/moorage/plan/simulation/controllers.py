@@ -150,10 +150,10 @@ class ControllerLoop:
                 action.kind,
                 action.name,
                 action.namespace,
-                action.uid,
-                action.grace_seconds,
-                action.propagation,
-                action.revision,
+                uid=action.uid,
+                grace_seconds=action.grace_seconds,
+                propagation=action.propagation,
+                revision=action.revision,
             )
 
 

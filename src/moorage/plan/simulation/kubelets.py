@@ -101,7 +101,7 @@ class SimulatedKubelets:
             elif isinstance(action, Remove):
                 found = api.world.get(POD, action.key)
                 if found is not None and found.uid == action.uid:
-                    api.delete(POD, found.name, found.namespace, action.uid, 0)
+                    api.delete(POD, found.name, found.namespace, uid=action.uid, grace_seconds=0)
         api.actor = ""
         return bool(actions)
 

@@ -152,7 +152,7 @@ class SimulatedScheduler:
             try:
                 found = api.get(POD, name, namespace)
                 api.patch(POD, name, namespace, {"status": {"conditions": [condition]}}, "status")
-                api.delete(POD, name, namespace, victim.pod.metadata.uid)
+                api.delete(POD, name, namespace, uid=victim.pod.metadata.uid)
             except ApiError:
                 self.scheduler.eviction_failed(victim.key, action.record.key)
                 continue
