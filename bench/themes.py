@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench import cel, lint, parsing, startup, tolerations, twins, validation
+from bench import cel, lint, parsing, plan, startup, tolerations, twins, validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from bench.result import Result
 
 THEMES: dict[str, Callable[[], Iterator[Result]]] = {
-    "cel": cel.measure,  # compiling and evaluating the documents' expressions
+    "cel": cel.measure,  # compiling and evaluating the expressions of KEP-5500
     "tolerations": tolerations.measure,  # matching a taint, with the gates on and off
     "twins": twins.measure,  # scheduling a pod by its tolerations, against the same with Equal
     "parsing": parsing.measure,  # versions and quantities
     "validation": validation.measure,  # what admission adds to a pod
     "startup": startup.measure,  # until the command line answers
     "lint": lint.measure,  # manifests a second, and memory
+    "plan": plan.measure,  # a large cluster: CPU and peak memory of a plan, a drain and a rollout
 }
