@@ -30,9 +30,18 @@ def answer_to_interrupts() -> None:
 def main() -> None:
     """Run the command line, and exit."""
     answer_to_interrupts()
+    import atexit
+    import gc
+
     from moorage.cli.main import main as run
 
-    run()
+    try:
+        run()
+    except SystemExit as ended:
+        if gc.isenabled() or not isinstance(ended.code, int):
+            raise
+        atexit._run_exitfuncs()
+        os._exit(ended.code)  # all is flushed; a million objects, for which the gc was disabled, take a while to free
 
 
 if __name__ == "__main__" or os.path.basename(sys.argv[0]) == "moorage":  # noqa: PTH119 (pathlib is slow to import)

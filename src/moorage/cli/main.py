@@ -6,7 +6,6 @@ Commands are imported when they are called, so that `moorage --help` answers at 
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import os
 import sys
@@ -144,6 +143,4 @@ def _exit(code: int) -> NoReturn:
             # Python flushes once more at exit: give it something that can be flushed.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             code = code or _PIPE_CLOSED
-    if not gc.isenabled():  # a command with a million objects, which take a while to free
-        os._exit(code)
     sys.exit(code)
