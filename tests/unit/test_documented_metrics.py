@@ -103,7 +103,7 @@ def _calls(inside: ast.AST) -> Iterator[ast.Call]:
 
 def _reporters(module: ast.Module) -> dict[str, int]:
     """Functions that report a reason they are given, and at which place they are given it."""
-    found = {"Report": _REASON, "report": _REASON}
+    found = {"Report": _REASON, "report": _REASON, "note": 1, "warn": 1, "ReportEvent": _REASON}
     for function in ast.walk(module):
         if isinstance(function, ast.FunctionDef):
             given = [argument.arg for argument in function.args.args if argument.arg != "self"]
