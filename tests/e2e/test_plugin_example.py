@@ -10,6 +10,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.up_process import UpProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "plugin"
@@ -55,6 +57,18 @@ def test_explain_names_the_inequality_and_the_score(site: Path) -> None:
     made = moorage("explain", "pod/web", "-f", CLUSTER, "--config", CONFIG, site=site)
     [row] = [line.split() for line in made.stdout.splitlines() if line.startswith("  NodePrice")]
     assert row == ["NodePrice", "×4", "388", "352", "0"]
+
+
+def test_the_scheduler_of_a_cluster_asks_it(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(site), os.environ.get("PYTHONPATH", ""))))
+    options = ("--ephemeral", "--nodes", "0", "--config", str(CONFIG), "--load", str(CLUSTER))
+    with UpProcess(tmp_path, *options) as cluster:
+        kubectl = Kubectl(cluster.kubeconfig, tmp_path)
+        kubectl("wait --for=condition=PodScheduled=true pod/web pod/report --timeout=120s")
+        kubectl("wait --for=condition=PodScheduled=false pod/train --timeout=120s")
+        placed = kubectl("get pods --no-headers -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName").lines
+        assert [line.split() for line in placed] == [["report", "medium"], ["train", "<none>"], ["web", "small"]]
+        assert "1 node(s) cost more than the pod allows" in kubectl("describe pod train").out
 
 
 def test_without_the_package_the_name_does_not_exist() -> None:

@@ -87,3 +87,31 @@ def test_standard_files_that_a_parent_closed_are_not_given_to_others(closed: tup
 
     subprocess.run([sys.executable, "-c", script], check=True, preexec_fn=close)
     assert int(found.read_text()) > 2
+
+
+@pytest.mark.parametrize(
+    ("collecting", "printed"), [("disable", "planned\nput away\n"), ("enable", "planned\nput away\nfreed\n")]
+)
+def test_the_heap_is_freed_only_while_objects_are_collected(collecting: str, printed: str) -> None:
+    """Commands that disable the garbage collector hold a million objects; freeing them one by one takes seconds."""
+    script = f"""
+import atexit, gc, os
+import moorage.__main__ as program
+import moorage.cli.main as commands
+
+class Held:
+    def __del__(self):
+        os.write(1, b"freed\\n")
+
+def run():
+    atexit.register(os.write, 1, b"put away\\n")
+    gc.{collecting}()
+    commands.held = Held()
+    print("planned")
+    commands._exit(3)
+
+commands.main = run
+program.main()
+"""
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (3, printed, "")
