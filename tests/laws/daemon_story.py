@@ -7,7 +7,7 @@ would.
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -103,7 +103,7 @@ class Witness(MemoryStore):
         self.complaints: list[str] = []
         self._most, self._pods = most, dict[str, Pod]()
 
-    def _publish(self, change: Change) -> None:
+    def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
         stored = change.new or change.old
         assert stored is not None
         if stored.key.startswith(prefix_of(POD)):
@@ -114,7 +114,7 @@ class Witness(MemoryStore):
                     self._pods[stored.key] = pod
                 if change.old is None:
                     self._check(pinned_to(pod.spec))
-        super()._publish(change)
+        return super()._accept(key, change)
 
     def _check(self, node: str) -> None:
         there = sum(pinned_to(pod.spec) == node for pod in self._pods.values())

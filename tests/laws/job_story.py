@@ -6,6 +6,7 @@ sees every revision of the store, and compares what the Job says with what becam
 
 import asyncio
 import random
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -83,14 +84,14 @@ class Witness(MemoryStore):
         self._before = JobStatus()
         self.written = asyncio.Event()
 
-    def _publish(self, change: Change) -> None:
+    def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
         stored = change.new or change.old
         assert stored is not None
         if stored.key.startswith(prefix_of(POD)):
             self._pod_changed(convert_view(msgspec.json.decode(stored.value), Pod), is_gone=change.new is None)
         elif stored.key.startswith(prefix_of(JOB)) and change.new is not None:
             self._job_changed(convert_view(msgspec.json.decode(stored.value), Job))
-        super()._publish(change)
+        return super()._accept(key, change)
 
     def _pod_changed(self, pod: Pod, *, is_gone: bool) -> None:
         uid = pod.metadata.uid

@@ -9,7 +9,7 @@ in which the controllers were running.
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -92,14 +92,14 @@ class Witness(MemoryStore):
         self._lost: deque[float] = deque()
         self.complaints: list[str] = []
 
-    def _publish(self, change: Change) -> None:
+    def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
         stored = change.new or change.old
         assert stored is not None
         if stored.key.startswith(prefix_of(DEPLOYMENT)) and change.new is not None:
             self._deployment_changed(convert_view(msgspec.json.decode(change.new.value), Deployment))
         elif stored.key.startswith(prefix_of(POD)):
             self._pod_changed(stored.key, change)
-        super()._publish(change)
+        return super()._accept(key, change)
 
     def available(self) -> int:
         return sum(self.is_available(pod) for pod in self.pods.values())

@@ -7,7 +7,7 @@ a moment ago is not held against the controller. Each law is also run with a con
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -90,7 +90,7 @@ class Witness(MemoryStore):
     def excuse(self) -> None:
         self.excused_until = asyncio.get_running_loop().time() + _GRACE
 
-    def _publish(self, change: Change) -> None:
+    def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
         stored = change.new or change.old
         assert stored is not None
         if stored.key.startswith(prefix_of(STATEFUL_SET)) and change.new is not None:
@@ -105,7 +105,7 @@ class Witness(MemoryStore):
                     self.complaints.append(f"two pods have number {ordinal}")
                 if old is None and self._ordered:
                     self._check_order(ordinal)
-        super()._publish(change)
+        return super()._accept(key, change)
 
     def _check_order(self, ordinal: int) -> None:
         if asyncio.get_running_loop().time() < self.excused_until:

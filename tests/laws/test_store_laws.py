@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 
-from moorage.store.memory import MemoryStore
+from moorage.store.memory import MemoryStore, StateWatch
 from moorage.store.protocol import Change, Compacted, FutureRevision, KeyExists, KeyMissing, RevisionMismatch, Stored
-from moorage.store.reading import StateReader, StateWatch
 from moorage.store.sqlite import SqliteStore
 
 KEYS = ("/pods/a/1", "/pods/a/2", "/pods/b/1", "/pods/a", "/nodes/1", "/nodes/10", "/leases/1", "/lone")
@@ -201,7 +200,7 @@ def test_sqlite_says_what_everything_says() -> None:
     run_state_machine_as_test(_machine(durable=True), settings=SQLITE_SETTINGS)
 
 
-def _one_too_late(store: StateReader) -> None:
+def _one_too_late(store: MemoryStore) -> None:
     """A watch that forgets the first change after where it begins."""
     proper = store.watch
 
@@ -212,7 +211,7 @@ def _one_too_late(store: StateReader) -> None:
     store.watch = watch  # type: ignore[method-assign]
 
 
-def _always_now(store: StateReader) -> None:
+def _always_now(store: MemoryStore) -> None:
     """A list that shows the present whatever was asked for."""
     proper = store._state.listing
 

@@ -20,7 +20,7 @@ from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import Credentials, open_credentials, server_names
 from moorage.serve.pki.kubeconfig_file import render_kubeconfig, server_url, write_kubeconfig
 from moorage.serve.web_paths import Check, WebPaths
-from moorage.store.directory import StoreUnusable
+from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Store
 from moorage.store.sqlite import SqliteStore

@@ -1,4 +1,4 @@
-"""Append every write to one table of an SQLite file with a write-ahead log; migrate files of older releases.
+"""Lock the data directory, and append every write to one table of an SQLite file; migrate files of older releases.
 
 A row is (revision, key, created, value); a deletion has no value. `append` returns when the rows are on disk. All
 methods block, and are called by one thread at a time. Many rows are written by one statement, because Python's
@@ -7,6 +7,8 @@ The version of the file is SQLite's `user_version`; step n of `MIGRATIONS` leads
 transaction, and an empty file is version 0. Kubernetes: etcd's bbolt file and its write-ahead log.
 """
 
+import fcntl
+import os
 import sqlite3
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
@@ -14,8 +16,62 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from moorage.store.directory import StoreUnusable
 from moorage.store.partition import Forgotten
+from moorage.store.protocol import StoreError
+
+LOCK_FILE = "lock"
+_MAX_PID_LENGTH = 20
+
+
+class StoreUnusable(StoreError):
+    """The data cannot be opened: it is in use, broken, or of a newer release. The text is for the user."""
+
+
+class DataDirectory:
+    """A directory that is locked until it is closed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreUnusable(f"data directory {path} cannot be used: {error.strerror}") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.read(self._lock, _MAX_PID_LENGTH).decode("ascii", "replace").strip() or "unknown"
+            os.close(self._lock)
+            raise StoreUnusable(f"data directory {path} is in use by another process (pid {holder})") from error
+        except OSError as error:
+            os.close(self._lock)
+            raise StoreUnusable(f"data directory {path} cannot be locked: {error.strerror}") from error
+        os.ftruncate(self._lock, 0)
+        os.write(self._lock, b"%d\n" % os.getpid())
+
+    def prepare(self, name: str) -> Path:
+        """The path of a file that only its owner can read; SQLite gives the files beside it the same mode."""
+        path = self.path / name
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            _sync(self.path)
+            _sync(self.path.parent)
+        except OSError as error:
+            raise StoreUnusable(f"{path} cannot be used: {error.strerror}") from error
+        return path
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+
+def _sync(folder: Path) -> None:
+    """Make the existence of a folder's files durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
 
 #: "moor": tells a file of ours from any other SQLite file.
 APPLICATION_ID = 0x6D6F6F72

@@ -1,38 +1,177 @@
-"""Keep everything in memory: the store of `--ephemeral` and of tests."""
+"""Keep everything in memory: what every store reads, watches and checks, and the store of `--ephemeral` and tests.
 
+A watch that is not read costs nothing; one that history has left behind gets `Compacted`. Kubernetes: storage/cacher's
+cacheWatcher. Differs: there is no channel to fill up, so the store does not cut off slow watchers.
+"""
+
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from operator import itemgetter
 from typing import Any
 
-from moorage.store.protocol import Change, KeyExists, Stored, StoreError
-from moorage.store.reading import StateReader
+from moorage.store.partition import Partition, wake
+from moorage.store.protocol import (
+    Change,
+    Compacted,
+    KeyExists,
+    KeyMissing,
+    Listing,
+    RevisionMismatch,
+    Stored,
+    StoreError,
+)
 from moorage.store.state import Bounds, State
 
+#: The most changes that one batch has.
+MAX_AT_ONCE = 1_024
 
-class MemoryStore(StateReader):
-    """A store without a file. A write is done when it is accepted. Implements `protocol.Store`."""
+
+class StateWatch:
+    """A prefix and a position in the shared logs. Implements `protocol.Watch`."""
+
+    def __init__(self, state: State, prefix: str, after: int) -> None:
+        oldest = state.oldest_of(prefix)
+        if after < oldest:
+            raise Compacted(oldest)
+        self._state = state
+        self._prefix = prefix
+        self._position = after
+        self._why_ended = ""
+        self._waiter: asyncio.Future[None] | None = None
+        self._part: Partition | None = state.partition(prefix) if prefix.find("/", 1) > 0 else None
+
+    @property
+    def at(self) -> int:
+        position, current = self._position, self._state.revision
+        if position >= current:
+            return position
+        if any(part.log and part.log[-1].revision > position for part in self._parts()):
+            return position
+        return current if all(part.compacted <= position for part in self._parts()) else position
+
+    async def next(self) -> list[Change]:
+        while True:
+            if self._why_ended:
+                raise StoreError(self._why_ended)
+            if self._state.ended:
+                raise StoreError("the store is closed")
+            changes = self._take()
+            if changes:
+                return changes
+            waiting = (self._part or self._state.everywhere).waiting
+            waiter = self._waiter = asyncio.get_running_loop().create_future()
+            waiting.add(waiter)
+            try:
+                await waiter
+            finally:
+                waiting.discard(waiter)
+
+    def close(self) -> None:
+        self._why_ended = "the watch is closed"
+        if self._waiter is not None:
+            wake((self._waiter,))
+
+    def _parts(self) -> list[Partition]:
+        return [self._part] if self._part is not None else self._state.parts_of(self._prefix)
+
+    def _take(self) -> list[Change]:
+        """The next batch; empty if there is nothing new."""
+        while True:
+            found: list[Change] = []
+            upto = self._state.revision
+            parts = self._parts()
+            for part in parts:
+                if part.compacted > self._position:
+                    raise Compacted(part.compacted)
+                begin = part.position(self._position)
+                changes = part.log[begin : begin + MAX_AT_ONCE]
+                if len(changes) == MAX_AT_ONCE:
+                    upto = min(upto, changes[-1].revision)
+                if self._prefix != part.name:
+                    prefix = self._prefix
+                    changes = [change for change in changes if change.key.startswith(prefix)]
+                found += changes
+            if len(parts) > 1:
+                found = sorted((change for change in found if change.revision <= upto), key=itemgetter(0))
+            if self._position < upto:
+                self._position = upto
+            if found or upto == self._state.revision:
+                return found
+
+
+class Pending:
+    """A write that is not durable yet, and the writes to the same key that wait for it."""
+
+    __slots__ = ("done", "followers")
+
+    def __init__(self, done: "asyncio.Future[None]") -> None:
+        self.done = done
+        self.followers: list[asyncio.Future[None]] = []
+
+
+class MemoryStore:
+    """A store without a file: a write is done when it is accepted. Implements `protocol.Store`.
+
+    A subclass whose writes take time overrides `_next_revision` and `_accept`, and keeps the keys that are being
+    written in `_pending`.
+    """
 
     def __init__(self, bounds: Bounds | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(State(bounds, clock))
+        self._state = State(bounds, clock)
+        self._values = self._state.values
+        self._pending: dict[str, Pending] = {}
+        self.complaint = ""
+
+    @property
+    def revision(self) -> int:
+        return self._state.revision
+
+    @property
+    def oldest(self) -> int:
+        return self._state.oldest
+
+    async def get(self, key: str) -> Stored | None:
+        return self._values.get(key)
+
+    async def count(self, prefix: str) -> int:
+        return self._state.count(prefix)
+
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, after: str = "") -> Listing:
+        return self._state.listing(prefix, revision, limit, after)
+
+    def watch(self, prefix: str, after: int) -> StateWatch:
+        if self._state.ended:
+            raise StoreError("the store is closed")
+        return StateWatch(self._state, prefix, after)
 
     async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
+        if key in self._pending:
+            await self._turn(key)
         revision = self._next_revision()
         if key in self._values:
             raise KeyExists(key)
         stored = Stored(key, value, revision, revision, view, template)
-        self._publish(Change(revision, None, stored))
+        if (done := self._accept(key, Change(revision, None, stored))) is not None:
+            await done
         return stored
 
     async def update(self, key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
+        if key in self._pending:
+            await self._turn(key)
         revision = self._next_revision()
         old = self._expected(key, expected)
         stored = Stored(key, value, revision, old.created, view, template)
-        self._publish(Change(revision, old, stored))
+        if (done := self._accept(key, Change(revision, old, stored))) is not None:
+            await done
         return stored
 
     async def delete(self, key: str, expected: int) -> Change:
+        if key in self._pending:
+            await self._turn(key)
         change = Change(self._next_revision(), self._expected(key, expected), None)
-        self._publish(change)
+        if (done := self._accept(key, change)) is not None:
+            await done
         return change
 
     async def compact(self, revision: int) -> None:
@@ -41,11 +180,29 @@ class MemoryStore(StateReader):
     async def close(self) -> None:
         self._state.end()
 
+    async def _turn(self, key: str) -> None:
+        """Wait until no other write to the key is under way."""
+        while (pending := self._pending.get(key)) is not None:
+            follower = asyncio.get_running_loop().create_future()
+            pending.followers.append(follower)
+            await follower
+
+    def _expected(self, key: str, expected: int) -> Stored:
+        """The newest value of a key that is to be at this revision. Raises KeyMissing and RevisionMismatch."""
+        found = self._values.get(key)
+        if found is None:
+            raise KeyMissing(key)
+        if found.revision != expected:
+            raise RevisionMismatch(found)
+        return found
+
     def _next_revision(self) -> int:
         if self._state.ended:
             raise StoreError("the store is closed")
         return self._state.revision + 1
 
-    def _publish(self, change: Change) -> None:
+    def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
+        """Make a write that was checked; what is returned is done when it is durable, None is done already."""
         self._state.publish((change,))
         self._state.trim()
+        return None

@@ -7,7 +7,7 @@ watch cache's ring buffer, one per resource.
 
 import asyncio
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
@@ -61,9 +61,7 @@ class Partition:
         self._moved.add(key)
 
     def wake(self) -> None:
-        for waiter in self.waiting:
-            if not waiter.done():
-                waiter.set_result(None)
+        wake(self.waiting)
         self.waiting.clear()
 
     # What is there.
@@ -146,6 +144,12 @@ class Partition:
             change = self.log[place]
             self.log[place] = Change(change.revision, _bare(change.old), _bare(change.new))
         self._cooled = max(self._cooled, end)
+
+
+def wake(waiting: Iterable[asyncio.Future[None]]) -> None:
+    for waiter in waiting:
+        if not waiter.done():
+            waiter.set_result(None)
 
 
 def _bare(stored: Stored | None) -> Stored | None:

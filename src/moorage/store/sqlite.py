@@ -3,51 +3,182 @@
 A write is checked and given its revision in the event loop, sent to the writer with all others of the same turn of the
 loop, and acknowledged when it is committed; only then readers and watches see it. A key has at most one write under
 way: the next one waits, and is checked against the result, so that no client sees a conflict with a write that then
-fails. When a commit fails (a full disk), all writes under way fail, and revisions continue from the last durable one.
+fails. A thread commits all that waits at once, with one call back to the event loop per commit.
+When a commit fails (a full disk), all writes under way fail, and revisions continue from the last durable one: changes
+accepted after it were checked against a state that never came to be, so the thread drops batches of the same *epoch*.
 Kubernetes: the API server's etcd3 storage and etcd itself. Differs: embedded; see `state` for how much history is kept.
 """
 
 import asyncio
+import sqlite3
+import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
 
-from moorage.store.directory import DataDirectory
-from moorage.store.log_file import ALL_PARTS, MIGRATIONS, REACHED, LogFile, Migration
-from moorage.store.partition import Forgotten
-from moorage.store.protocol import Change, KeyExists, Stored, StoreError, StoreFailed
-from moorage.store.reading import StateReader
-from moorage.store.state import Bounds, State
-from moorage.store.writer import Batch, Removal, Writer
+from moorage.store.log_file import ALL_PARTS, MAX_ROWS, MIGRATIONS, REACHED, DataDirectory, LogFile, Migration, Row
+from moorage.store.memory import MemoryStore, Pending
+from moorage.store.partition import Forgotten, wake
+from moorage.store.protocol import Change, StoreError, StoreFailed
+from moorage.store.state import Bounds
+
+#: Rows removed in one transaction, so that a commit never waits long for a removal.
+MAX_FORGOTTEN = 1_024
+
+
+class Batch(NamedTuple):
+    """Changes that were accepted while the last batch was committed."""
+
+    epoch: int
+    changes: list[Change]
+
+
+class Removal(NamedTuple):
+    """History to remove from the file; `done` is called in the loop afterwards, with an error if it failed."""
+
+    forgotten: list[Forgotten]
+    done: Callable[[Exception | None], None] | None = None
+
+
+class Writer:
+    """The thread. `settled(changes, error)` is called in the loop, in the order of revisions."""
+
+    def __init__(
+        self, file: LogFile, reached: int, settled: Callable[[Sequence[Change], Exception | None], None]
+    ) -> None:
+        self._file = file
+        self._reached = reached
+        self._settled = settled
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[Batch | Removal | None] = SimpleQueue()
+        self._epoch, self._broken_epoch = 0, -1
+        self._ended = self._loop.create_future()
+        self._thread = threading.Thread(target=self._run, name="moorage-store-writer", daemon=True)
+        self._thread.start()
+
+    def send(self, message: Batch | Removal) -> None:
+        self._queue.put(message)
+
+    async def close(self) -> None:
+        """Write what was sent, close the file, end the thread."""
+        self._queue.put(None)
+        await asyncio.shield(self._ended)
+        self._thread.join()
+
+    # What follows runs in the thread.
+
+    def _run(self) -> None:
+        more = True
+        while more:
+            batches, removals, more = self._take()
+            for changes in batches:
+                self._commit(changes)
+            for removal in removals:
+                self._remove(removal)
+            self._tidy()
+        self._file.close()
+        self._tell(self._ended.set_result, None)
+
+    def _take(self) -> tuple[list[list[Change]], list[Removal], bool]:
+        """All that waits: changes in transactions of bounded size, removals, and whether more may come."""
+        transactions: list[list[Change]] = []
+        removals: list[Removal] = []
+        message = self._queue.get()
+        while message is not None:
+            if isinstance(message, Removal):
+                removals.append(message)
+            elif message.epoch > self._broken_epoch:
+                self._epoch = message.epoch
+                if transactions and len(transactions[-1]) + len(message.changes) <= MAX_ROWS:
+                    transactions[-1] += message.changes
+                else:
+                    begins = range(0, len(message.changes), MAX_ROWS)
+                    transactions += [message.changes[begin : begin + MAX_ROWS] for begin in begins]
+            try:
+                message = self._queue.get_nowait()
+            except Empty:
+                return transactions, removals, True
+        return transactions, removals, False
+
+    def _commit(self, changes: list[Change]) -> None:
+        if self._epoch <= self._broken_epoch:
+            return
+        try:
+            self._file.append([_row(change) for change in changes])
+        except Exception as error:  # whatever it is: if the thread died of it, every writer would wait forever
+            self._broken_epoch = self._epoch
+            self._tell(self._settled, changes, error)
+        else:
+            self._reached = changes[-1].revision
+            self._tell(self._settled, changes, None)
+
+    def _remove(self, removal: Removal) -> None:
+        failed: Exception | None = None
+        try:
+            for piece in _pieces(removal.forgotten):
+                self._file.forget(piece, self._reached)
+        except sqlite3.Error as error:
+            failed = error  # the rows are found to be unneeded at the next start
+        if removal.done is not None:
+            self._tell(removal.done, failed)
+
+    def _tidy(self) -> None:
+        with suppress(sqlite3.Error):  # a full disk: commits will say so, and this is tried again after the next one
+            self._file.tidy()
+
+    def _tell(self, callback: Callable[..., object], *arguments: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: there is no caller left
+            self._loop.call_soon_threadsafe(callback, *arguments)
+
+
+def _row(change: Change) -> Row:
+    new = change.new
+    if new is not None:
+        return new.revision, new.key, new.created, new.value
+    return change.revision, change.key, change.old.created if change.old is not None else 0, None
+
+
+def _pieces(forgotten: Sequence[Forgotten]) -> list[list[Forgotten]]:
+    """Split into transactions of at most `MAX_FORGOTTEN` rows."""
+    pieces: list[list[Forgotten]] = [[]]
+    room = MAX_FORGOTTEN
+    for part, revision, superseded in forgotten:
+        for begin in range(0, len(superseded) or 1, MAX_FORGOTTEN):
+            some = superseded[begin : begin + MAX_FORGOTTEN]
+            if len(some) > room:
+                pieces.append([])
+                room = MAX_FORGOTTEN
+            pieces[-1].append(Forgotten(part, revision, some))
+            room -= len(some)
+    return pieces
+
 
 FILE_NAME = "moorage.db"
 
 
-class _Pending:
-    """A write that is not durable yet, and the writes to the same key that wait for it."""
-
-    __slots__ = ("done", "followers")
-
-    def __init__(self, done: "asyncio.Future[None]") -> None:
-        self.done = done
-        self.followers: list[asyncio.Future[None]] = []
-
-
-class SqliteStore(StateReader):
+class SqliteStore(MemoryStore):
     """A store in a file, made by `open`. Implements `protocol.Store`."""
 
-    def __init__(self, state: State, directory: DataDirectory, file: LogFile) -> None:
-        super().__init__(state)
+    def __init__(
+        self, directory: DataDirectory, file: LogFile, bounds: Bounds | None, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(bounds, clock)
+        state, marks = self._state, file.marks()
+        floor, reached = marks.pop(ALL_PARTS, 0), marks.pop(REACHED, 0)
+        with closing(file.rows()) as rows:
+            unneeded = state.restore(rows, marks, floor, reached)
         self._directory = directory
         self._loop = asyncio.get_running_loop()
         self._accepted = state.revision
-        self._pending: dict[str, _Pending] = {}
         self._unsent: list[Change] = []
         self._epoch = 0
         self._closing: asyncio.Task[None] | None = None
         self._writer = Writer(file, state.revision, self._settled)
+        if unneeded:
+            self._writer.send(Removal([Forgotten(ALL_PARTS, floor, unneeded)]))
 
     @classmethod
     async def open(
@@ -58,75 +189,27 @@ class SqliteStore(StateReader):
         clock: Callable[[], float] = time.monotonic,
         migrations: Sequence[Migration] = MIGRATIONS,
     ) -> "SqliteStore":
-        """Open the store in the folder `path`, which is created if it is missing. Raises `directory.StoreUnusable`."""
-        directory = DataDirectory(path)
-        try:
-            file = LogFile(directory.prepare(FILE_NAME), migrations)
-            try:
-                state = State(bounds, clock)
-                marks = file.marks()
-                floor, reached = marks.pop(ALL_PARTS, 0), marks.pop(REACHED, 0)
-                with closing(file.rows()) as rows:
-                    unneeded = state.restore(rows, marks, floor, reached)
-                store = cls(state, directory, file)
-            except BaseException:
-                file.close()
-                raise
-        except BaseException:
-            directory.close()
-            raise
-        if unneeded:
-            store._writer.send(Removal([Forgotten(ALL_PARTS, floor, unneeded)]))
+        """Open the store in the folder `path`, which is created if it is missing. Raises `StoreUnusable`."""
+        with ExitStack() as opened:
+            directory = opened.enter_context(closing(DataDirectory(path)))
+            file = opened.enter_context(closing(LogFile(directory.prepare(FILE_NAME), migrations)))
+            store = cls(directory, file, bounds, clock)
+            opened.pop_all()  # the store closes them
         return store
-
-    # Writing.
-
-    async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
-        if key in self._pending:
-            await self._turn(key)
-        self._refuse_if_closed()
-        if key in self._values:
-            raise KeyExists(key)
-        self._accepted = revision = self._accepted + 1
-        stored = Stored(key, value, revision, revision, view, template)
-        await self._accept(key, Change(revision, None, stored))
-        return stored
-
-    async def update(self, key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
-        if key in self._pending:
-            await self._turn(key)
-        self._refuse_if_closed()
-        old = self._expected(key, expected)
-        self._accepted = revision = self._accepted + 1
-        stored = Stored(key, value, revision, old.created, view, template)
-        await self._accept(key, Change(revision, old, stored))
-        return stored
-
-    async def delete(self, key: str, expected: int) -> Change:
-        if key in self._pending:
-            await self._turn(key)
-        self._refuse_if_closed()
-        old = self._expected(key, expected)
-        self._accepted = revision = self._accepted + 1
-        change = Change(revision, old, None)
-        await self._accept(key, change)
-        return change
-
-    async def _turn(self, key: str) -> None:
-        """Wait until no other write to the key is under way."""
-        while (pending := self._pending.get(key)) is not None:
-            follower = self._loop.create_future()
-            pending.followers.append(follower)
-            await follower
 
     def _refuse_if_closed(self) -> None:
         if self._closing is not None:
             raise StoreError("the store is closed")
 
+    def _next_revision(self) -> int:
+        self._refuse_if_closed()
+        return self._accepted + 1
+
     def _accept(self, key: str, change: Change) -> "asyncio.Future[None]":
-        """Send a write to the writer; the future is done when it is durable."""
+        """Send a write to the writer."""
+        self._accepted = change.revision
         done = self._loop.create_future()
-        self._pending[key] = _Pending(done)
+        self._pending[key] = Pending(done)
         if not self._unsent:
             self._loop.call_soon(self._send)
         self._unsent.append(change)
@@ -150,9 +233,7 @@ class SqliteStore(StateReader):
             pending = pop(change.key)
             if not pending.done.done():
                 pending.done.set_result(None)
-            for follower in pending.followers:
-                if not follower.done():
-                    follower.set_result(None)
+            wake(pending.followers)
         forgotten = self._state.trim()
         if forgotten:
             self._writer.send(Removal(forgotten))
@@ -165,9 +246,7 @@ class SqliteStore(StateReader):
         for pending in failed.values():
             if not pending.done.done():
                 pending.done.set_exception(StoreFailed(f"the write could not be made durable: {error}"))
-            for follower in pending.followers:
-                if not follower.done():
-                    follower.set_result(None)
+            wake(pending.followers)
 
     # The rest.
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from moorage.store.memory import StateWatch
 from moorage.store.partition import WARM, Forgotten
 from moorage.store.protocol import Change, Compacted, Stored
-from moorage.store.reading import StateWatch
 from moorage.store.state import EVERY_SECONDS, PIECE, Bounds, State
 
 
