@@ -17,8 +17,7 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.requeue import RequeueTable
-from moorage.schedule.queue.waiting_pods import QueuedPod, WaitingGroups
+from moorage.schedule.queue.waiting_pods import QueuedPod, RequeueTable, WaitingGroups
 
 _VALUES = st.sampled_from(["x", "y"])
 _KEYS = st.sampled_from(["app", "tier"])

@@ -19,9 +19,9 @@ from moorage.client.informer import Delta
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.schedule.live.assumptions import Assumption
 from moorage.schedule.live.binder import Binder
 from moorage.schedule.live.loop import LiveScheduler
+from moorage.schedule.live.pod_feed import Assumption
 
 NODE = KINDS["v1", "Node"]
 CPUS = 4

@@ -42,9 +42,9 @@ def _with_priorities(scene: Scene, seed: int) -> Scene:
     return scene
 
 
-def _budgets(cluster: Cluster, seed: int) -> DisruptionBudgets:
+def _budgets(seed: int) -> DisruptionBudgets:
     random = Random(seed)
-    budgets = DisruptionBudgets(cluster)
+    budgets = DisruptionBudgets()
     for app in ("web", "db"):
         spec: Raw = {"selector": {"matchLabels": {"app": app}}, random.choice(["minAvailable", "maxUnavailable"]): 1}
         status: Raw = random.choice([{}, {"disruptionsAllowed": random.randint(0, 1), "currentHealthy": 1}])
@@ -76,7 +76,7 @@ def law_victims(preempt: Preempt, often: settings = LAW_SETTINGS) -> None:
         if candidates.best() != NO_SLOT:
             return
         before = _picture(cluster)
-        selection = preempt(candidates, _budgets(cluster, seed)).selection
+        selection = preempt(candidates, _budgets(seed)).selection
         assert _picture(cluster) == before
         if selection is None:
             return
@@ -173,7 +173,7 @@ def law_table(cheapest: Cheapest, often: settings = LAW_SETTINGS) -> None:
     @given(scenes(), st.integers(0, 2**16))
     def law(scene: Scene, seed: int) -> None:
         cluster = build(_with_priorities(scene, seed))
-        budgets = _budgets(cluster, seed)
+        budgets = _budgets(seed)
         candidates = _candidates(cluster, scene.pod)
         if candidates.rejection is not None:
             return

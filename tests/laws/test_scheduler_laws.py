@@ -38,7 +38,7 @@ from moorage.schedule.engine.candidates import NO_SLOT, Engine
 from moorage.schedule.engine.local_answers import LocalAnswers
 from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework import wide
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 SERVICES = {"default": {"app": "web"}}

@@ -27,7 +27,7 @@ from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.requeue import RequeueTable
+from moorage.schedule.queue.waiting_pods import RequeueTable
 
 SCHEDULER = "default-scheduler"
 PROFILE = default_profile(gates_from({"AllAlpha": True}))

@@ -37,8 +37,7 @@ from moorage.schedule.engine import standings
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework import wide
-from moorage.schedule.framework.plugin import Mask, Plugin
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Mask, Plugin, Profile
 from moorage.schedule.framework.wide import Traits
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import AffinityWant

@@ -20,14 +20,12 @@ from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
 from moorage.schedule.diagnosis import Diagnoses, first_refusals
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
-from moorage.schedule.framework.plugin import SKIP
-from moorage.schedule.framework.profile import Profile
-from moorage.schedule.framework.requeue import NO_NODES, RequeueTable
+from moorage.schedule.framework.plugin import SKIP, Profile
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
 from moorage.schedule.queue.queue import Backoff, SchedulingQueue
-from moorage.schedule.queue.waiting_pods import QueuedPod
+from moorage.schedule.queue.waiting_pods import NO_NODES, QueuedPod, RequeueTable
 
 _DEFAULT_ARGS = DefaultPreemptionArgs()
 _WANTS_KEPT = 1 << 16
@@ -43,13 +41,12 @@ class Scheduler:
         self,
         profiles: Mapping[str, Profile],
         cluster: Cluster,
-        budgets: DisruptionBudgets | None = None,
         preemption: Mapping[str, DefaultPreemptionArgs | None] | None = None,
         backoff: Backoff | None = None,
     ) -> None:
         self.cluster = cluster
         self.nominations = Nominations(cluster)
-        self.budgets = budgets if budgets is not None else DisruptionBudgets(cluster)
+        self.budgets = DisruptionBudgets()
         self.engines = {name: _engine(profile, cluster, self.nominations) for name, profile in profiles.items()}
         self.queue = SchedulingQueue(
             {name: RequeueTable(e.profile.filters, cluster, _want_of(e)) for name, e in self.engines.items()},

@@ -9,8 +9,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.framework.plugin import Plugin
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Plugin, Profile
 from moorage.schedule.framework.verdict import Verdict
 
 Raw = dict[str, Any]

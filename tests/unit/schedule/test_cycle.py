@@ -15,7 +15,7 @@ from moorage.schedule.actions import Action, Bind, NoNode
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.preemption.nominations import NominatedPods
 from moorage.schedule.queue.waiting_pods import QueueState
 

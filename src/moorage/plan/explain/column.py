@@ -10,7 +10,7 @@ from moorage.match.comparison import shown as shown_text
 from moorage.match.tolerations import compile_tolerations, describe_taint, describe_toleration
 from moorage.model.gates import GateSet
 from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
 from moorage.schedule.plugins.taint_toleration import TaintToleration

@@ -23,8 +23,7 @@ from moorage.schedule.actions import UNSCHEDULABLE
 from moorage.schedule.config.default_profile import program_cache
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
-from moorage.schedule.framework.plugin import Mask
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Mask, Profile
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 
 

@@ -17,10 +17,8 @@ from moorage.model.kinds import Kind
 from moorage.plan.simulation.api import POD, SimulatedApi
 from moorage.schedule.actions import Action, Bind, NoNode
 from moorage.schedule.config.configured_scheduler import Configuration
-from moorage.schedule.live.assumptions import Assumption, Assumptions
-from moorage.schedule.live.feed import WATCHED_KINDS, Feed
-from moorage.schedule.live.pod_feed import PodFeed
-from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+from moorage.schedule.live.feed import WATCHED_KINDS, Feed, SurroundingsFeed
+from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 

@@ -14,8 +14,7 @@ import msgspec
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.schedule.config import plugin_args
 from moorage.schedule.config.configuration_views import Point
-from moorage.schedule.framework.plugin import Plugin
-from moorage.schedule.framework.profile import PreFilterOnly, Profile
+from moorage.schedule.framework.plugin import Plugin, PreFilterOnly, Profile
 from moorage.schedule.plugins.image_locality import ImageLocality
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_name import NodeName

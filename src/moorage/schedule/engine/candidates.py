@@ -17,8 +17,7 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.schedule.engine.local_answers import Filter, LocalAnswers, Score
 from moorage.schedule.engine.standings import Standings
-from moorage.schedule.framework.plugin import Mask, Plugin, Prepared, Scores, normalize
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Mask, Plugin, Prepared, Profile, Scores, normalize
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.framework.wide import Trait, WidePlugin, too_many
 

@@ -1,15 +1,21 @@
-"""Cluster events that may make a waiting pod schedulable, derived from an object before and after a change.
+"""Cluster events that may make a waiting pod schedulable, and a plugin's rows: which of them may undo its refusal.
 
-Kubernetes: ClusterEvent, NodeSchedulingPropertiesChange and PodSchedulingPropertiesChange.
+Events are derived from an object before and after a change. The law: a hint never denies an event that turns its
+plugin's refusal into an acceptance. Kubernetes: ClusterEvent, NodeSchedulingPropertiesChange,
+PodSchedulingPropertiesChange, and EnqueueExtensions with their QueueingHintFns.
 Differs: a pod whose deletion begins is an event, since spreading no longer counts it; so are a namespace's new labels.
 """
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
 import msgspec
 
+from moorage.columns.cluster import Cluster
+from moorage.columns.pod_classes import Label
 from moorage.columns.resources import pod_requests
+from moorage.columns.shape import Shape
 from moorage.match.volumes.claims import claims_of
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -46,7 +52,6 @@ class EventKind(Enum):
     CSI_NODE_CHANGED = "CSINodeUpdate"
     STORAGE_CAPACITY = "CSIStorageCapacityUpdate"  # there is more of it, or the driver does not report it any more
     ATTACHMENT_REMOVED = "VolumeAttachmentDelete"
-    TIME_IS_UP = "UnschedulableTimeout"  # the pod has waited for so long that it is tried again whatever happened
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -120,3 +125,37 @@ def scaled_down(old: Pod, new: Pod) -> bool:
         return False
     before, after = pod_requests(old.spec), pod_requests(new.spec)
     return any(after.get(name, 0) < value for name, value in before.items())
+
+
+# -- a plugin's rows ---------------------------------------------------------------------------------------------------
+
+# Given what the plugin wants for the shape, the shape, the event and the cluster: may the plugin now say yes?
+Hint = Callable[[Any, Shape, Event, Cluster], bool]
+# Given the same but for the event: labels of which a pod must have one for the hint to say yes about it; None if that
+# cannot be told. No label at all: the hint never says yes.
+Needs = Callable[[Any, Shape, Cluster], tuple[Label, ...] | None]
+
+
+def any_event(event: Event) -> bool:
+    return True
+
+
+class Requeue(msgspec.Struct, frozen=True):
+    """One row of a plugin: events that may undo its refusal; with a hint, only those for which it is true.
+
+    With `needs`, events about pods without the labels it names need not be asked about, if `by_labels` is true of them.
+    """
+
+    kinds: frozenset[EventKind]
+    hint: Hint | None = None
+    needs: Needs | None = None
+    by_labels: Callable[[Event], bool] = any_event
+
+
+def on(
+    *kinds: EventKind,
+    hint: Hint | None = None,
+    needs: Needs | None = None,
+    by_labels: Callable[[Event], bool] = any_event,
+) -> Requeue:
+    return Requeue(frozenset(kinds), hint, needs, by_labels)

@@ -1,4 +1,4 @@
-"""The plugin interface: prepare a pod's shape, then filter, explain and score nodes.
+"""The plugin interface: prepare a pod's shape, then filter, explain and score nodes; and profiles of plugins.
 
 The law all plugins obey: `filter(...)[slot]` is true exactly when `explain(..., slot)` is None.
 Kubernetes: PreFilter and PreScore are `prepare`, the rest is named alike.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
-from moorage.schedule.framework.requeue import Requeue
+from moorage.schedule.framework.events import Requeue
 from moorage.schedule.framework.verdict import Code, Verdict
 
 Mask = NDArray[np.bool_]
@@ -164,3 +164,31 @@ def normalize(raw: Scores, feasible: Mask, how: Normalization) -> Scores:
         return np.full_like(raw, MAX_SCORE) if how is Normalization.DOWN else raw
     scaled = raw * MAX_SCORE // highest
     return MAX_SCORE - scaled if how is Normalization.DOWN else scaled
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """The plugins of one `schedulerName`: filters in run order, scores with their weights.
+
+    `respects_scheduling_gates` tells the queue whether the plugin SchedulingGates is enabled.
+    """
+
+    name: str
+    filters: tuple[Plugin[Any], ...]
+    scores: tuple[tuple[Plugin[Any], int], ...]
+    respects_scheduling_gates: bool = True
+
+
+class PreFilterOnly(Plugin[Any]):
+    """A plugin that may reject a pod or narrow the search, and is asked about no node: `filter` off, `preFilter` on."""
+
+    name: str  # type: ignore[misc]
+    requeue_on: tuple[Requeue, ...] | None  # type: ignore[misc]
+    reads_pods = False
+
+    def __init__(self, plugin: Plugin[Any]) -> None:
+        self.name = plugin.name
+        self.requeue_on = plugin.requeue_on
+        self._plugin = plugin
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        return msgspec.structs.replace(self._plugin.prepare(shape, cluster), filters=False, scores=False)

@@ -7,28 +7,28 @@ The cycle never waits for any of it. Safety rests on three rules:
   may still arrive, and the server binds a pod once;
 - a refusal is believed only after a look at the pod: another scheduler may have bound it, which then counts at once.
 
-Kubernetes: bindingCycle, handleBindingCycleError and handleSchedulingFailure. Differs: after a lost answer the node is
-not given away.
+Kubernetes: bindingCycle, handleBindingCycleError, handleSchedulingFailure and preemption/executor.go. Differs: after a
+lost answer the node is not given away.
 """
 
 from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from functools import partial
+from typing import Protocol
 
 from moorage.client.background_calls import BackgroundCalls
-from moorage.client.protocol import Client, Unreachable
+from moorage.client.events.recorders import NORMAL, WARNING
+from moorage.client.protocol import Client, Object, Raw, Unreachable
 from moorage.columns.cluster import PodRecord
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
 from moorage.model.types.pod_status import PodCondition
-from moorage.schedule.actions import POD_SCHEDULED, Action, Bind, NoNode
+from moorage.schedule.actions import FAILED_SCHEDULING, POD_SCHEDULED, Action, Bind, NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.diagnosis import event_note
-from moorage.schedule.live.assumptions import Assumption, Assumptions
 from moorage.schedule.live.metrics import SchedulerMetrics
-from moorage.schedule.live.pod_feed import PodFeed
+from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
 from moorage.schedule.live.pod_status import POD, PodStatusWriter
-from moorage.schedule.live.recording import Reporter
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
 from moorage.telemetry.logs import get_logger
 
@@ -46,6 +46,53 @@ class _Found(Enum):
     ELSEWHERE = auto()
     UNBOUND = auto()
     UNKNOWN = auto()
+
+
+class Recorder(Protocol):
+    """Where events go. `by` is the profile; references are raw; `kind` is Normal or Warning."""
+
+    def report(
+        self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None, *, by: str
+    ) -> None: ...
+
+
+class Reporter:
+    """Reports events in Kubernetes' words, under the name of the pod's profile.
+
+    `newest` returns a pod as the watch has it, by its key: a reference has the pod's newest resourceVersion, so that a
+    repeated text after a change is an event of its own.
+    """
+
+    def __init__(self, recorder: Recorder, newest: Callable[[str], Object | None]) -> None:
+        self._recorder = recorder
+        self._newest = newest
+
+    def scheduled(self, record: PodRecord, node: str) -> None:
+        note = f"Successfully assigned {record.key} to {node}"
+        self._report(record, NORMAL, "Scheduled", "Binding", note)
+
+    def failed_scheduling(self, record: PodRecord, note: str) -> None:
+        self._report(record, WARNING, FAILED_SCHEDULING, "Scheduling", note)
+
+    def preempted(self, victim: PodRecord, preemptor: PodRecord, node: str) -> None:
+        note = f"Preempted by pod {preemptor.pod.metadata.uid} on node {node}"
+        self._report(victim, NORMAL, "Preempted", "Preempting", note, preemptor)
+
+    def _report(
+        self, record: PodRecord, kind: str, reason: str, action: str, note: str, related: PodRecord | None = None
+    ) -> None:
+        reference = self._reference(related) if related is not None else None
+        by = (related or record).pod.spec.schedulerName
+        self._recorder.report(self._reference(record), kind, reason, action, note, reference, by=by)
+
+    def _reference(self, record: PodRecord) -> Raw:
+        namespace, _, name = record.key.partition("/")
+        uid = record.pod.metadata.uid
+        reference = {"kind": "Pod", "namespace": namespace, "name": name, "uid": uid, "apiVersion": "v1"}
+        newest = self._newest(record.key)
+        if newest is not None and newest.uid == uid:
+            reference["resourceVersion"] = str(newest.revision)
+        return reference
 
 
 class Binder:
@@ -76,10 +123,8 @@ class Binder:
         self._wake = wake
         self._bindings = BackgroundCalls(BINDINGS_AT_ONCE)
         self._waits = BackgroundCalls(1 << 20)  # for volumes, which may take minutes
-        others = BackgroundCalls(64)
-        self._errands = (self._bindings, self._waits, others)
-        self._status = PodStatusWriter(client, others, sleep)
-        self._evictions = Evictions(client, scheduler, self._status, reporter, others)
+        self._other_calls = BackgroundCalls(64)
+        self._status = PodStatusWriter(client, self._other_calls, sleep)
 
     def carry_out(self, action: Action, began: float) -> None:
         """Begin to carry out a decision of an attempt that began then."""
@@ -95,17 +140,19 @@ class Binder:
 
     def _no_node(self, action: NoNode) -> None:
         record = action.record
-        pod = record.pod
-        self._reporter.failed_scheduling(record.key, pod, action.note)
-        self._status.say(record.key, pod, action.condition, action.nominated)
-        if action.victims or action.demoted:
-            self._evictions.carry_out(action)
+        self._reporter.failed_scheduling(record, action.note)
+        self._status.say(record.key, record.pod, action.condition, action.nominated)
+        for lower in action.demoted:
+            self._status.say(lower.key, lower.pod, nominated="")
+        for victim in action.victims:
+            if victim.pod.metadata.deletionTimestamp is None:
+                self._other_calls.send(partial(self._evict, action, victim))
         self._status.trim(self._scheduler.queue)
 
     async def close(self) -> None:
         """Stop everything under way; what has been sent may still happen."""
-        for errands in self._errands:
-            await errands.close()
+        for calls in (self._bindings, self._waits, self._other_calls):
+            await calls.close()
 
     # -- bindings -----------------------------------------------------------------------------------------------------
 
@@ -173,7 +220,7 @@ class Binder:
 
     def _done(self, assumption: Assumption) -> None:
         self._status.forget(assumption.key)
-        self._reporter.scheduled(assumption.key, assumption.action.record.pod, assumption.action.node)
+        self._reporter.scheduled(assumption.action.record, assumption.action.node)
 
     def _failed(self, assumption: Assumption, why: str) -> None:
         """Requeue a pod that is certainly not bound, and report why."""
@@ -183,41 +230,18 @@ class Binder:
         _LOG.error("Error scheduling pod; retrying", pod=record.key, err=why)
         self._metrics.failed(assumption.action)
         self._pods.bind_failed(assumption, self._clock())
-        self._reporter.failed_scheduling(record.key, record.pod, event_note(why))
+        self._reporter.failed_scheduling(record, event_note(why))
         condition = PodCondition(type=POD_SCHEDULED, status="False", reason=_SCHEDULER_ERROR, message=why)
         self._status.say(record.key, record.pod, condition, "")
         self._wake()
 
-
-class Evictions:
-    """Delete preemption's victims and take back nominations that are void. Kubernetes: preemption/executor.go.
-
-    A victim gets the DisruptionTarget condition first, then is deleted with its own grace period if it is still the
-    same pod. If it cannot be deleted, the pod that waits for it is tried again.
-    """
-
-    def __init__(
-        self,
-        client: Client,
-        scheduler: Scheduler,
-        status: PodStatusWriter,
-        reporter: Reporter,
-        errands: BackgroundCalls,
-    ) -> None:
-        self._client = client
-        self._scheduler = scheduler
-        self._status = status
-        self._reporter = reporter
-        self._errands = errands
-
-    def carry_out(self, action: NoNode) -> None:
-        for lower in action.demoted:
-            self._status.say(lower.key, lower.pod, nominated="")
-        for victim in action.victims:
-            if victim.pod.metadata.deletionTimestamp is None:
-                self._errands.send(partial(self._evict, action, victim))
+    # -- evictions ----------------------------------------------------------------------------------------------------
 
     async def _evict(self, action: NoNode, victim: PodRecord) -> None:
+        """Give a victim the DisruptionTarget condition, then delete it with its own grace period.
+
+        If it cannot be deleted, the pod that waits for it is tried again.
+        """
         preemptor = action.record
         pod = victim.pod
         namespace, _, name = victim.key.partition("/")
@@ -231,14 +255,14 @@ class Evictions:
             if error.code == 404 or error.reason == "Conflict":
                 _LOG.debug(2, "Victim Pod is already deleted", **names)
             else:
-                self._failed(victim.key, preemptor.key, error.message, names)
+                self._eviction_failed(error.message, names)
             return
         except Unreachable as error:
-            self._failed(victim.key, preemptor.key, str(error), names)
+            self._eviction_failed(str(error), names)
             return
         _LOG.debug(2, "Preemptor Pod preempted victim Pod", **names)
-        self._reporter.preempted(victim.key, pod, preemptor.key, preemptor.pod, action.nominated)
+        self._reporter.preempted(victim, preemptor, action.nominated)
 
-    def _failed(self, victim: str, preemptor: str, why: str, names: dict[str, str]) -> None:
+    def _eviction_failed(self, why: str, names: dict[str, str]) -> None:
         _LOG.error("Tried to preempted pod", err=why, **names)
-        self._scheduler.eviction_failed(victim, preemptor)
+        self._scheduler.eviction_failed(names["victim"], names["preemptor"])

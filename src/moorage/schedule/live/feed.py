@@ -1,4 +1,4 @@
-"""Inboxes of informer batches, emptied in slices: nodes and everything else before pods.
+"""Inboxes of informer batches, emptied in slices: nodes, namespaces, storage, budgets and controllers before pods.
 
 Kinds are not ordered among each other, so a pod is looked at when its node, its claims and its Service are known.
 Kubernetes: eventhandlers.go and the informers' processors.
@@ -10,10 +10,19 @@ from typing import Any
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
+from moorage.match.label_selector import compile_label_selector, compile_label_set
+from moorage.match.requirement import SelectorError
+from moorage.match.volumes.claims import ClaimKey
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import ConversionError
+from moorage.model.types.core import Namespace
+from moorage.model.types.policy import PodDisruptionBudget
+from moorage.model.types.storage import CSIDriver, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
+from moorage.schedule.cycle import Scheduler
+from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.live.pod_feed import PodFeed
-from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.volumes.volume_needs import largest_volume
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("scheduler")
@@ -38,6 +47,119 @@ _WATCHED = (
 #: The kinds that scheduling reads, as far as Moorage knows them.
 WATCHED_KINDS: tuple[Kind, ...] = tuple(KINDS[key] for key in _WATCHED if key in KINDS)
 _POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
+# Of each kind, what its coming and its changing are to those who wait; what is not here takes more than that to say.
+_EVENTS = {
+    "PersistentVolume": (EventKind.VOLUME_ADDED, EventKind.VOLUME_CHANGED),
+    "PersistentVolumeClaim": (EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED),
+    "StorageClass": (EventKind.STORAGE_CLASS_ADDED, EventKind.STORAGE_CLASS_CHANGED),
+    "CSINode": (EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED),
+}
+_STORAGE = frozenset({*_EVENTS, "CSIDriver", "CSIStorageCapacity", "VolumeAttachment"})
+_CONTROLLERS = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet"})
+
+
+class SurroundingsFeed:
+    """Other kinds from watches to the scheduler. `claims_changed` is called when a claim or volume changes."""
+
+    def __init__(self, scheduler: Scheduler, selectors: DefaultSelectors) -> None:
+        self._scheduler = scheduler
+        self._storage = scheduler.cluster.storage
+        self._selectors = selectors
+        self.claims_changed: Callable[[], None] = lambda: None
+        self._selected_by: dict[tuple[str, str, str], Any] = {}
+        self.claims: dict[ClaimKey, PersistentVolumeClaim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+
+    def changed(self, kind: str, old: Any, new: Any, now: float) -> None:
+        """Take in an object that was added (no `old`) or changed."""
+        if kind in _STORAGE:
+            self._storage_changed(kind, old, new, now)
+        elif isinstance(new, Namespace):
+            self._scheduler.namespace_changed(new.metadata.name, new.metadata.labels, now)
+        elif isinstance(new, PodDisruptionBudget):
+            if old is None or (old.spec, old.status) != (new.spec, new.status):
+                self._scheduler.budgets.set(new)
+        else:
+            self._select(kind, new.metadata.namespace, new.metadata.name, new.spec.selector)
+
+    def gone(self, kind: str, old: Any, now: float) -> None:
+        """Take in that an object was deleted."""
+        if kind in _STORAGE:
+            self._storage_gone(kind, old, now)
+        elif isinstance(old, PodDisruptionBudget):
+            self._scheduler.budgets.remove(old.metadata.namespace, old.metadata.name)
+        elif not isinstance(old, Namespace):  # nothing is left in a namespace that is gone
+            self._select(kind, old.metadata.namespace, old.metadata.name, None)
+
+    # -- storage ------------------------------------------------------------------------------------------------------
+
+    def _storage_changed(self, kind: str, old: Any, new: Any, now: float) -> None:
+        self._storage.set(new)
+        if isinstance(new, PersistentVolumeClaim):
+            self.claims[new.metadata.namespace, new.metadata.name] = new
+            self.claims_changed()
+        elif isinstance(new, PersistentVolume):
+            self.volumes[new.metadata.name] = new
+            self.claims_changed()
+        kinds = _EVENTS.get(kind)
+        if kinds is not None:
+            self._scheduler.happened(Event(kinds[old is not None], old, new), now)
+        elif (isinstance(new, CSIStorageCapacity) and _has_more(old, new)) or (
+            isinstance(new, CSIDriver) and old is not None and _counted(old) and not _counted(new)
+        ):
+            self._scheduler.happened(Event(EventKind.STORAGE_CAPACITY, old, new), now)
+
+    def _storage_gone(self, kind: str, old: Any, now: float) -> None:
+        self._storage.remove(old)
+        if isinstance(old, PersistentVolumeClaim):
+            self.claims.pop((old.metadata.namespace, old.metadata.name), None)
+            self.claims_changed()
+        elif isinstance(old, PersistentVolume):
+            self.volumes.pop(old.metadata.name, None)
+            self.claims_changed()
+        elif kind == "VolumeAttachment":
+            self._scheduler.happened(Event(EventKind.ATTACHMENT_REMOVED, old), now)
+        elif isinstance(old, CSIDriver) and _counted(old):
+            self._scheduler.happened(Event(EventKind.STORAGE_CAPACITY, old), now)
+
+    # -- who belongs together -----------------------------------------------------------------------------------------
+
+    def _select(self, kind: str, namespace: str, name: str, selector: Any) -> None:
+        """Set a selector if it changed; status alone changes all the time."""
+        key = (kind, namespace, name)
+        if self._selected_by.get(key) == selector:
+            return
+        if selector is None:
+            del self._selected_by[key]
+        else:
+            self._selected_by[key] = selector
+        if kind == "Service":
+            self._selectors.set_service(namespace, name, selector)
+        elif kind in _CONTROLLERS:
+            self._selectors.set_controller(kind, namespace, name, _compile(selector))
+
+
+def _compile(selector: Any) -> Any:
+    if selector is None:
+        return None
+    if isinstance(selector, dict):
+        return compile_label_set(selector)
+    try:
+        return compile_label_selector(selector)
+    except SelectorError:
+        return None
+
+
+def _counted(driver: CSIDriver) -> bool:
+    return bool(driver.spec.storageCapacity)
+
+
+def _has_more(old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
+    """Return whether a larger volume than before can be provisioned."""
+    if old is None:
+        return True
+    before, after = largest_volume(old), largest_volume(new)
+    return after is not None and (before is None or after > before)
 
 
 class Feed:

@@ -16,14 +16,11 @@ from moorage.schedule.actions import Bind
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 from moorage.schedule.config.plugin_args import VolumeBindingArgs
 from moorage.schedule.config.third_party import PluginError
-from moorage.schedule.live.assumptions import Assumptions
-from moorage.schedule.live.binder import Binder
-from moorage.schedule.live.feed import WATCHED_KINDS, Feed
+from moorage.schedule.live.binder import Binder, Recorder, Reporter
+from moorage.schedule.live.feed import WATCHED_KINDS, Feed, SurroundingsFeed
 from moorage.schedule.live.metrics import SchedulerMetrics
-from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, PodFeed
+from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
 from moorage.schedule.live.pod_status import POD
-from moorage.schedule.live.recording import Recorder, Reporter
-from moorage.schedule.live.surroundings_feed import SurroundingsFeed
 from moorage.schedule.live.taint_warnings import TaintWarnings
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors

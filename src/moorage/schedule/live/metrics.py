@@ -15,7 +15,7 @@ from moorage.schedule.actions import Bind, NoNode
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.verdict import Code
-from moorage.schedule.live.assumptions import Assumption, Assumptions
+from moorage.schedule.live.pod_feed import Assumption, Assumptions
 from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
 from moorage.schedule.queue.waiting_pods import QueueState
 from moorage.telemetry.metrics import Labels, Metrics, exponential_buckets

@@ -11,8 +11,8 @@ from moorage.client.protocol import Template
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.schedule.actions import Bind
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.live.assumptions import Assumption, Assumptions
 
 SHAPES_TO_SPARE = 10_000
 _FINISHED = frozenset({"Succeeded", "Failed"})
@@ -48,6 +48,36 @@ def are_alike(old: Pod, new: Pod) -> bool:
             and (a.deletionTimestamp is None) is (b.deletionTimestamp is None)
         )
     ) and (old.spec is new.spec or _SPEC(old.spec) == _SPEC(new.spec))
+
+
+class Assumption:
+    """One pod on its way to a node, which the watch has not confirmed. `latest` is the newest version of the pod."""
+
+    __slots__ = ("action", "began", "key", "latest", "uid")
+
+    def __init__(self, action: Bind, began: float) -> None:
+        record = action.record
+        self.action = action
+        self.began = began
+        self.key = record.key
+        self.uid = record.pod.metadata.uid
+        self.latest: Pod = record.pod
+
+
+class Assumptions(dict[str, Assumption]):
+    """All assumptions by the pod's key.
+
+    Such a pod counts on its node until the watch shows it there, or until it is certain that it was not bound.
+    Kubernetes: the scheduler cache's assumed pods. Differs: they never expire.
+    """
+
+    def make(self, action: Bind, began: float) -> Assumption:
+        made = self[action.record.key] = Assumption(action, began)
+        return made
+
+    def holds(self, assumption: Assumption) -> bool:
+        """Return whether the assumption is still unresolved."""
+        return self.get(assumption.key) is assumption
 
 
 class PodFeed:
@@ -132,14 +162,14 @@ class PodFeed:
         slot = cluster.nodes.slot_of.get(node)
         known = cluster.pods.get(key)
         if known is not None and known.slot == slot and known.pod.metadata.uid == pod.metadata.uid:
-            if self._assumptions.resolve(key) is not None and known.claims:
+            if self._assumptions.pop(key, None) is not None and known.claims:
                 cluster.storage.settle(key)
             if are_alike(known.pod, pod):
                 known.pod = pod
             else:
                 scheduler.pod_placed(self._record(key, pod, template), slot, now)
             return
-        if self._assumptions.resolve(key) is not None:
+        if self._assumptions.pop(key, None) is not None:
             cluster.storage.release(key)  # it is elsewhere than we thought
         self._leave_homeless(key)
         record = self._record(key, pod, template)
@@ -153,7 +183,7 @@ class PodFeed:
         self._wait_for_node(record, node)
 
     def _forget(self, key: str, now: float) -> None:
-        if self._assumptions.resolve(key) is not None:
+        if self._assumptions.pop(key, None) is not None:
             self._cluster.storage.release(key)
         self._leave_homeless(key)
         if key in self._cluster.pods:
@@ -165,7 +195,7 @@ class PodFeed:
         """Requeue a pod that the API server certainly has not bound."""
         if not self._assumptions.holds(assumption):
             return
-        self._assumptions.resolve(assumption.key)
+        del self._assumptions[assumption.key]
         self._leave_homeless(assumption.key)
         self._scheduler.bind_failed(assumption.action, now)
         if assumption.latest is not assumption.action.record.pod:

@@ -41,12 +41,12 @@ class PodStatusWriter:
     def __init__(
         self,
         client: Client,
-        errands: BackgroundCalls,
+        calls: BackgroundCalls,
         sleep: Callable[[float], Awaitable[None]],
         wall_clock: Callable[[], str] = lambda: time_text(time.time()),
     ) -> None:
         self._client = client
-        self._errands = errands
+        self._calls = calls
         self._sleep = sleep
         self._wall_clock = wall_clock
         self._said: dict[str, _Said] = {}
@@ -70,7 +70,7 @@ class PodStatusWriter:
         said.unsent |= news
         if not said.is_sending:
             said.is_sending = True
-            self._errands.send(partial(self._send, key, said))
+            self._calls.send(partial(self._send, key, said))
         return True
 
     def forget(self, key: str) -> None:

@@ -18,8 +18,8 @@ from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
 from moorage.model.types.storage import PersistentVolume
-from moorage.schedule.live.assumptions import Assumption, Assumptions
-from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+from moorage.schedule.live.feed import SurroundingsFeed
+from moorage.schedule.live.pod_feed import Assumption, Assumptions
 
 DEFAULT_TIMEOUT_SECONDS = 600.0
 _VOLUME, _CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]

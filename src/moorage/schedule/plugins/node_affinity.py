@@ -33,9 +33,8 @@ from moorage.match.requirement import aggregate
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node, NodeSelector
 from moorage.model.types.pod import NodeAffinity as NodeAffinityView
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
 POD_REASON = "node(s) didn't match Pod's node affinity/selector"

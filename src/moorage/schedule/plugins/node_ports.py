@@ -10,9 +10,8 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import HostPort, Shape, host_ports
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict, unschedulable
 
 REASON = "node(s) didn't have free ports for the requested pod ports"

@@ -19,9 +19,8 @@ from moorage.columns.interning import Interner
 from moorage.columns.shape import Shape
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.engine.local_answers import Filter
-from moorage.schedule.framework.events import EventKind
+from moorage.schedule.framework.events import EventKind, on
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Verdict
 from moorage.schedule.framework.wide import WidePlugin
 from moorage.schedule.preemption.victims import glimpse

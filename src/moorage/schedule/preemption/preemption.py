@@ -49,7 +49,7 @@ class DefaultPreemption:
         args: DefaultPreemptionArgs | None = None,
         is_leaving: Callable[[PodRecord], bool] | None = None,
     ) -> None:
-        self.budgets = budgets if budgets is not None else DisruptionBudgets(cluster)
+        self.budgets = budgets if budgets is not None else DisruptionBudgets()
         self._cluster = cluster
         self._args = args or DefaultPreemptionArgs()
         self._is_leaving = is_leaving or (lambda record: False)

@@ -54,8 +54,6 @@ class VictimTable:
         )
         self._position = -1
         self._revision: Any = None
-        self._budget_state: Any = None
-        self._budgeted: set[int] = set()
         self._states: NDArray[np.int8] = np.zeros(0, np.int8)
         self._by_bound: list[_Bound] = []
         self._assessment = 0  # the number of the last one, which makes older bounds invalid
@@ -117,8 +115,6 @@ class VictimTable:
 
     def _evaluate(self, slot: int) -> None:
         result = select_victims(self._candidates, slot, self._budgets)
-        if self._budgets.concern(self._candidates.cluster.pods_on[slot].values()):
-            self._budgeted.add(slot)
         if isinstance(result, Selection) and result.victims:
             self._states[slot] = _FOUND
             self._found[slot] = result
@@ -156,8 +152,6 @@ class VictimTable:
             stale = set(range(nodes.slots.capacity))
         else:
             stale = set(changed)
-            if self._budgets.state() != self._budget_state:
-                stale |= self._budgeted
         self._forget(stale)
         self._trim()
         slots = np.array(sorted(stale), np.int64)
@@ -173,7 +167,6 @@ class VictimTable:
         """Skip the log entries that looking at slots has made."""
         self._position = self._candidates.cluster.nodes.changes.position
         self._revision = self._current_revision()
-        self._budget_state = self._budgets.state()
 
     def _current_revision(self) -> Any:
         cluster = self._candidates.cluster
@@ -184,7 +177,6 @@ class VictimTable:
         for slot in slots:
             self._found.pop(slot, None)
             self._reasons.pop(slot, None)
-            self._budgeted.discard(slot)
 
     def _trim(self) -> None:
         """Drop stale entries if there are many."""

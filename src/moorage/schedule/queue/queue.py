@@ -22,11 +22,17 @@ import msgspec
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.pod import PodSpec
 from moorage.schedule.framework.events import Event, EventKind, concerns, own_events
-from moorage.schedule.framework.requeue import RequeueTable
 from moorage.schedule.framework.verdict import Verdict
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
-from moorage.schedule.queue.waiting_pods import QueuedPod, QueueMove, QueueState, WaitingGroup, WaitingGroups
+from moorage.schedule.queue.waiting_pods import (
+    QueuedPod,
+    QueueMove,
+    QueueState,
+    RequeueTable,
+    WaitingGroup,
+    WaitingGroups,
+)
 
 MAX_WAIT_SECONDS = 300.0
 INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 1.0, 10.0

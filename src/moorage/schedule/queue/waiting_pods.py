@@ -1,23 +1,24 @@
-"""Queued pods, and groups of pods that wait for the same thing.
+"""Queued pods, the groups in which they wait for the same thing, and the table of events that may help a group.
 
-Ten thousand replicas that do not fit wait as one group: hints are asked per group, and only for groups that are filed
-where the event is.
+Ten thousand replicas that do not fit wait as one group: hints are asked per group. Groups that wait for pods with a
+certain label are filed under that label and not asked about others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 
-from moorage.columns.cluster import PodRecord
+from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.pod_classes import Label
 from moorage.columns.shape import Shape
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
-from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.framework.requeue import RequeueTable
+from moorage.schedule.framework.events import Event, EventKind, Requeue, on
+from moorage.schedule.framework.plugin import Plugin
 
 
 class QueueState(Enum):
@@ -85,41 +86,10 @@ class WaitingGroup(msgspec.Struct, eq=False):
     rejected_by: frozenset[str]
     serial: int
     pods: dict[str, QueuedPod] = msgspec.field(default_factory=dict)
-    filed: list[_Drawer] = msgspec.field(default_factory=list)  # where it is filed
+    filed: list[tuple[_ByLabel, Label | None]] = msgspec.field(default_factory=list)  # where it is filed
 
 
-class _Drawer(NamedTuple):
-    """One list of groups and, if it is filed under a label, the lists by label."""
-
-    groups: dict[WaitingGroup, None]
-    label: Label = ("", "")
-    of: dict[Label, dict[WaitingGroup, None]] | None = None
-
-    def take_out(self, group: WaitingGroup) -> None:
-        """Remove a group, and the list with it when it is empty."""
-        del self.groups[group]
-        if self.of is not None and not self.groups:
-            del self.of[self.label]
-
-
-class _File(msgspec.Struct, eq=False):
-    """Groups that one plugin rejected, by the labels that an event's pod must have to help them."""
-
-    by_label: dict[Label, dict[WaitingGroup, None]] = msgspec.field(default_factory=dict)
-    unfiled: dict[WaitingGroup, None] = msgspec.field(default_factory=dict)
-
-    def concerned(self, event: Event) -> list[WaitingGroup]:
-        """Return the groups that the event may help, in order."""
-        found = dict(self.unfiled)
-        for pod in (event.old, event.new):
-            if pod is not None:
-                for label in pod.metadata.labels.items():
-                    found.update(self.by_label.get(label, ()))
-        return sorted(found, key=_serial)
-
-
-def _serial(group: WaitingGroup) -> int:
-    return group.serial
+_ByLabel = dict[Label | None, dict[WaitingGroup, None]]
 
 
 class WaitingGroups:
@@ -129,8 +99,9 @@ class WaitingGroups:
         self._tables = tables
         self._serial = 0
         self._groups: dict[tuple[str, int, frozenset[str]], WaitingGroup] = {}
-        self._rejected_by: dict[tuple[str, str], dict[WaitingGroup, None]] = {}
-        self._files: dict[tuple[str, str, EventKind], _File] = {}
+        # By scheduler, plugin and, where a plugin's hint goes by the labels of the event's pod, the kind of events:
+        # groups by the label that may help them, and under None those that any event may help.
+        self._filed: dict[tuple[str, str, EventKind | None], _ByLabel] = {}
 
     def __bool__(self) -> bool:
         return bool(self._groups)
@@ -147,21 +118,14 @@ class WaitingGroups:
         pod.group = group
 
     def _file(self, group: WaitingGroup) -> None:
-        scheduler = group.scheduler
-        table = self._tables.get(scheduler)
+        table = self._tables.get(group.scheduler)
         for plugin in group.rejected_by:
-            places = [_Drawer(self._rejected_by.setdefault((scheduler, plugin), {}))]
-            for kind in table.filed_kinds(plugin) if table is not None else ():
-                file = self._files.setdefault((scheduler, plugin, kind), _File())
-                labels = table.needs(plugin, kind, group.shape) if table is not None else None
-                if labels is None:
-                    places.append(_Drawer(file.unfiled))
-                else:
-                    filed = file.by_label
-                    places += [_Drawer(filed.setdefault(one, {}), one, filed) for one in dict.fromkeys(labels)]
-            for place in places:
-                place.groups[group] = None
-            group.filed += places
+            for kind in (None, *(table.filed_kinds(plugin) if table is not None else ())):
+                needed = table.needs(plugin, kind, group.shape) if table is not None and kind is not None else None
+                by_label = self._filed.setdefault((group.scheduler, plugin, kind), {})
+                for label in (None,) if needed is None else dict.fromkeys(needed):
+                    by_label.setdefault(label, {})[group] = None
+                    group.filed.append((by_label, label))
 
     def remove(self, pod: QueuedPod) -> None:
         group, pod.group = pod.group, None
@@ -170,22 +134,98 @@ class WaitingGroups:
         del group.pods[pod.key]
         if not group.pods:
             del self._groups[group.scheduler, group.shape.number, group.rejected_by]
-            for place in group.filed:
-                place.take_out(group)
+            for by_label, label in group.filed:
+                del by_label[label][group]
+                if not by_label[label]:
+                    del by_label[label]
 
     def concerned(self, scheduler: str, table: RequeueTable, event: Event) -> Iterator[WaitingGroup]:
         """Return the groups to ask about an event, each once."""
         met: set[WaitingGroup] = set()
         for plugin in sorted(table.interested(event.kind)):
-            file = self._files.get((scheduler, plugin, event.kind))
-            if file is not None and table.goes_by_labels(plugin, event):
-                groups = file.concerned(event)
-            else:
-                groups = list(self._rejected_by.get((scheduler, plugin), ()))
-            for group in groups:
+            goes_by_labels = table.goes_by_labels(plugin, event)
+            by_label = self._filed.get((scheduler, plugin, event.kind if goes_by_labels else None), {})
+            found = dict(by_label.get(None, ()))
+            if goes_by_labels:
+                for pod in (event.old, event.new):
+                    for label in pod.metadata.labels.items() if pod is not None else ():
+                        found.update(by_label.get(label, ()))
+            for group in sorted(found, key=attrgetter("serial")) if goes_by_labels else found:
                 if group not in met:
                     met.add(group)
                     yield group
 
     def __iter__(self) -> Iterator[WaitingGroup]:
         return iter(list(self._groups.values()))
+
+
+# No plugin rejects a pod when there are no nodes; this stands for the one that would.
+NO_NODES = "NoNodes"
+_ON_FIRST_NODE = (on(EventKind.NODE_ADDED),)
+
+
+class RequeueTable:
+    """The rows of all plugins of one profile. `want_of` returns what a plugin wants for a shape."""
+
+    def __init__(
+        self, plugins: Iterable[Plugin[Any]], cluster: Cluster, want_of: Callable[[str, Shape], tuple[Any] | None]
+    ) -> None:
+        self._cluster = cluster
+        self._want_of = want_of
+        rows: dict[str, tuple[Requeue, ...] | None] = {plugin.name: plugin.requeue_on for plugin in plugins}
+        rows[NO_NODES] = _ON_FIRST_NODE
+        self._rows = {name: None if made is None else _by_kind(made) for name, made in rows.items()}
+        # What is filed by labels: plugins that have one row for a kind of events, and that row has needs.
+        self._filed: dict[str, dict[EventKind, Requeue]] = {
+            name: {kind: one[0] for kind, one in made.items() if len(one) == 1 and one[0].needs is not None}
+            for name, made in self._rows.items()
+            if made is not None
+        }
+        self._interested = {
+            kind: frozenset(name for name, made in self._rows.items() if made is None or kind in made)
+            for kind in EventKind
+        }
+
+    def interested(self, kind: EventKind) -> frozenset[str]:
+        """Return the plugins that events of a kind may concern."""
+        return self._interested[kind]
+
+    def filed_kinds(self, name: str) -> Iterable[EventKind]:
+        """Return the kinds of events for which a plugin's rejected shapes may be filed under labels."""
+        return self._filed.get(name, ())
+
+    def needs(self, name: str, kind: EventKind, shape: Shape) -> tuple[Label, ...] | None:
+        """Return the labels of which a pod must have one to help the shape; None if that is unknown."""
+        row, want = self._filed[name][kind], self._want_of(name, shape)
+        return None if want is None or row.needs is None else row.needs(want[0], shape, self._cluster)
+
+    def goes_by_labels(self, name: str, event: Event) -> bool:
+        """Return whether the event helps only shapes filed under the labels of its pod."""
+        row = self._filed.get(name, {}).get(event.kind)
+        return row is not None and row.by_labels(event)
+
+    def may_help(self, shape: Shape, rejected_by: frozenset[str], event: Event) -> bool:
+        """Return whether one of the plugins that rejected the shape may accept it after the event."""
+        if event.kind is EventKind.OWN_OTHER:
+            return True
+        return any(self._helps(name, shape, event) for name in rejected_by)
+
+    def _helps(self, name: str, shape: Shape, event: Event) -> bool:
+        made = self._rows.get(name)
+        if made is None:  # any event may help, as with an unknown plugin
+            return True
+        asked = made.get(event.kind)
+        if asked is None:
+            return False
+        want = self._want_of(name, shape)
+        if want is None:  # the pod changed, and the plugin has nothing against it any more
+            return True
+        return any(row.hint is None or row.hint(want[0], shape, event, self._cluster) for row in asked)
+
+
+def _by_kind(rows: Iterable[Requeue]) -> dict[EventKind, list[Requeue]]:
+    table: dict[EventKind, list[Requeue]] = {}
+    for row in rows:
+        for kind in row.kinds:
+            table.setdefault(kind, []).append(row)
+    return table

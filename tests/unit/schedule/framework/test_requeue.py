@@ -13,7 +13,7 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.events import Event, EventKind, node_events, own_events, pod_events
-from moorage.schedule.framework.requeue import RequeueTable
+from moorage.schedule.queue.waiting_pods import RequeueTable
 
 K = EventKind
 PROFILE = default_profile(default_gates())

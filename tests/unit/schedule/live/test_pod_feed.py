@@ -11,8 +11,7 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.actions import Bind
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.live.assumptions import Assumptions
-from moorage.schedule.live.pod_feed import PodFeed, are_alike
+from moorage.schedule.live.pod_feed import Assumptions, PodFeed, are_alike
 
 DEFAULT = "default-scheduler"
 

@@ -13,7 +13,7 @@ from moorage.model.types.workload import ReplicaSet
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.live.surroundings_feed import SurroundingsFeed
+from moorage.schedule.live.feed import SurroundingsFeed
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 
@@ -61,7 +61,7 @@ def test_changes_of_storage_are_events(kind: str, old: Any, new: Any, events: li
 
 
 def test_an_attachment_that_goes_lets_a_pod_in() -> None:
-    from moorage.schedule.framework.requeue import RequeueTable
+    from moorage.schedule.queue.waiting_pods import RequeueTable
 
     profile = default_profile(default_gates())
     table = RequeueTable(profile.filters, cluster_of(), lambda name, shape: None)
@@ -92,6 +92,6 @@ def test_budgets_come_and_go() -> None:
     budget = convert_view(raw, PodDisruptionBudget)
     surroundings.changed("PodDisruptionBudget", None, budget, 0.0)
     record = scheduler.cluster.record("default/p", pod(labels={"app": "web"}))
-    assert scheduler.budgets.concern([record])
+    assert scheduler.budgets.part([record]) == ([record], [])
     surroundings.gone("PodDisruptionBudget", budget, 0.0)
-    assert not scheduler.budgets.concern([record])
+    assert scheduler.budgets.part([record]) == ([], [record])

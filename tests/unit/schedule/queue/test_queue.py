@@ -9,17 +9,23 @@ from tests.unit.schedule.clusters import Raw, cluster_of, node, pod
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.model.types.storage import PersistentVolumeClaim
-from moorage.schedule.framework.events import Event, EventKind, node_events
-from moorage.schedule.framework.requeue import NO_NODES, Requeue, RequeueTable, on
+from moorage.schedule.framework.events import Event, EventKind, Requeue, node_events, on
+from moorage.schedule.framework.plugin import Plugin
 from moorage.schedule.queue.queue import SchedulingQueue
-from moorage.schedule.queue.waiting_pods import QueuedPod, QueueState
+from moorage.schedule.queue.waiting_pods import NO_NODES, QueuedPod, QueueState, RequeueTable
 
 SCHEDULER = "default-scheduler"
 
 
-class Minds(msgspec.Struct, frozen=True):
-    name: str
-    requeue_on: tuple[Requeue, ...] | None
+class Minds(Plugin[Any]):
+    """A plugin that minds some events only."""
+
+    name: str  # type: ignore[misc]
+    requeue_on: tuple[Requeue, ...] | None  # type: ignore[misc]
+
+    def __init__(self, name: str, requeue_on: tuple[Requeue, ...] | None) -> None:
+        self.name = name
+        self.requeue_on = requeue_on
 
 
 PODS = Minds("Pods", (on(EventKind.POD_REMOVED),))

@@ -21,8 +21,7 @@ from moorage.plan.explain.remedies.resources import departures, port_changes, re
 from moorage.plan.explain.remedies.taints import taint_changes
 from moorage.plan.explain.remedies.volumes import volume_changes
 from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.framework.plugin import Mask
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Mask, Profile
 
 MAX_TRIALS = 300
 MAX_SUGGESTIONS = 12

@@ -23,9 +23,8 @@ from moorage.columns.shape import Shape
 from moorage.match.comparison import shown
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
 from moorage.model.types.pod import Pod
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import MAX_SCORE, Mask, Prepared, Scores
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
 from moorage.schedule.framework.wide import Trait, Traits, WidePlugin
 from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import ANY_BREACH, NO_MATCH, AffinityWant, is_about

@@ -14,9 +14,8 @@ import numpy as np
 from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, pod_requests
 from moorage.columns.shape import Shape
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict
 from moorage.schedule.plugins.resources.resource_scoring import (
     ScoresByState,

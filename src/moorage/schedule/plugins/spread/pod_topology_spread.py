@@ -27,9 +27,8 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod, TopologySpreadConstraint
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.framework.wide import Trait, Traits, WidePlugin
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors

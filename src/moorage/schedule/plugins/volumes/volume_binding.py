@@ -19,9 +19,8 @@ from moorage.columns.shape import Shape
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.match.volumes.claims import ClaimFacts, ClaimState
 from moorage.model.gates import GateSet
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.plugins.volumes.volume_needs import BIND_CONFLICT, NOT_ENOUGH_SPACE, BoundVolume, Need
 from moorage.schedule.plugins.volumes.volume_topology import EVERYWHERE, VolumeTopology, required_of

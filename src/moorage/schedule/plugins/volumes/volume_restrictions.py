@@ -12,9 +12,8 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.columns.volumes.inline_disks import Disk, inline_disks
 from moorage.match.volumes.claims import ClaimKey, ClaimState, claims_of
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
 

@@ -13,9 +13,8 @@ from moorage.columns.shape import Shape
 from moorage.match.volumes.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState, claim_class
 from moorage.match.volumes.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE
 from moorage.model.types.storage import PersistentVolume
-from moorage.schedule.framework.events import EventKind
+from moorage.schedule.framework.events import EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.requeue import on
 from moorage.schedule.framework.verdict import Verdict, unresolvable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
 

@@ -26,7 +26,7 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import diagnose
 from moorage.schedule.engine.candidates import Candidates, Engine
-from moorage.schedule.framework.profile import Profile
+from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.volumes.volume_binding import (
     NODE_CONFLICT,
