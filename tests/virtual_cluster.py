@@ -14,7 +14,7 @@ from tests.virtual_time import time_of_day
 
 from moorage.client.protocol import Client, Object
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.manager import ControllerManager
+from moorage.control.framework.runner import ControllerManager
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import Kind
 from moorage.serve.api import Api

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from bench.e2e.problems import RunFailed
-from moorage.client.http.pool import ConnectionPool
+from moorage.client.http.connection import ConnectionPool
 from moorage.client.http.wire import read_error
 from moorage.client.kubeconfig.access import KubeconfigError, tls_context
 from moorage.client.protocol import Unreachable

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from moorage import testing as testing
     from moorage.library.checking import LintReport, Tolerance, admit, lint, tolerates
     from moorage.library.cluster import Cluster
-    from moorage.library.errors import MoorageError
+    from moorage.library.manifests import MoorageError
     from moorage.library.planning import Plan, explain, plan
 
 __version__ = "0.1.0"
@@ -33,7 +33,7 @@ __all__ = [
 _HOMES = {
     "Cluster": "moorage.library.cluster",
     "LintReport": "moorage.library.checking",
-    "MoorageError": "moorage.library.errors",
+    "MoorageError": "moorage.library.manifests",
     "Plan": "moorage.library.planning",
     "Tolerance": "moorage.library.checking",
     "explain": "moorage.library.planning",

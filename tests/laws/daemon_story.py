@@ -24,7 +24,7 @@ from tests.virtual_time import run_virtual
 from moorage.client.protocol import Object, PatchType
 from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.match.daemon_pods import DaemonTemplate, pinned_to
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from

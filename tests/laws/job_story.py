@@ -19,7 +19,7 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import POD, is_active
+from moorage.control.framework.workloads import POD, is_active
 from moorage.control.job.controller import JOB, JobController
 from moorage.model.api_error import ApiError
 from moorage.model.schema.conversion import convert_view

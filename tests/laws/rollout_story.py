@@ -25,7 +25,7 @@ from moorage.client.protocol import Object
 from moorage.control.deployment.controller import DEPLOYMENT, DeploymentController
 from moorage.control.deployment.rollout import Bounds, bounds_of
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD, available_in, is_active
+from moorage.control.framework.workloads import POD, available_in, is_active
 from moorage.control.replica_set import ReplicaSetController
 from moorage.model.api_error import ApiError
 from moorage.model.schema.conversion import convert_view

@@ -16,7 +16,7 @@ from moorage.client.protocol import Object
 from moorage.control.daemon_set.controller import NODE, DaemonSetController
 from moorage.control.daemon_set.tracker import Tracker
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.model.kinds import Kind
 

@@ -14,10 +14,10 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.job_story import STORIES, Story, play
 
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.job import controller as job_controller
-from moorage.control.job import sizing as job_sizing
+from moorage.control.job import situation as job_situation
 from moorage.control.job.accounting import Books, keep_books
 from moorage.control.job.controller import JobController
 from moorage.control.job.pods import is_tracked
@@ -91,7 +91,7 @@ def _four_until_the_end(seen: Situation) -> int:
 
 @pytest.mark.parametrize(
     ("module", "place", "broken"),
-    [(job_controller, "keep_books", _count_at_once), (job_sizing, "_wanted", _four_until_the_end)],
+    [(job_controller, "keep_books", _count_at_once), (job_situation, "_wanted", _four_until_the_end)],
 )
 def test_the_law_notices_who_counts_twice_and_who_makes_too_many(
     module: ModuleType, place: str, broken: Callable[..., Any], monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ from moorage.control.deployment.controller import DeploymentController
 from moorage.control.deployment.rollout import Family
 from moorage.control.framework.actions import Action
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.replica_set import ReplicaSetController
 from moorage.model.kinds import Kind

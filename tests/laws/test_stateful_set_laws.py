@@ -25,7 +25,7 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD, ready_condition
+from moorage.control.framework.workloads import POD, ready_condition
 from moorage.control.framework.world import World
 from moorage.control.stateful_set.controller import STATEFUL_SET, StatefulSetController
 from moorage.control.stateful_set.members import parent_and_ordinal

@@ -82,6 +82,19 @@ class Object:
             return _UID.decode(self._json()).metadata.uid
         return str((self._raw.get("metadata") or {}).get("uid") or "")
 
+    @property
+    def reference(self) -> Raw:
+        """An ObjectReference to it."""
+        found = {
+            "kind": self.kind.name,
+            "namespace": self.namespace,
+            "name": self.name,
+            "uid": self.uid,
+            "apiVersion": self.kind.api_version,
+            "resourceVersion": str(self.revision) if self.revision else "",
+        }
+        return {field: value for field, value in found.items() if value}
+
     def _json(self) -> bytes:
         """Return JSON with at least the object's metadata."""
         return self._body

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from moorage.client.election.elector import ElectionTimes, LeaderElector, new_identity
-from moorage.client.events.recorders import CountingRecorder, EventSender
+from moorage.client.events.event_sender import EventSender
+from moorage.client.events.recorders import CountingRecorder
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.access import Access
 from moorage.serve.http.messages import Request, Response

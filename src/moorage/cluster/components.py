@@ -5,11 +5,11 @@ import random
 import time
 from collections.abc import Mapping
 
-from moorage.client.backoff import Backoff
 from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
+from moorage.client.informer import Backoff
 from moorage.client.protocol import Unreachable
 from moorage.cluster.component_process import ComponentProcess, Process
-from moorage.control.framework.manager import ControllerManager
+from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, Row
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet

@@ -11,10 +11,11 @@ from random import random
 
 import msgspec
 
-from moorage.client.events.recorders import CountingRecorder, EventSender, SeriesRecorder
+from moorage.client.events.event_sender import EventSender
+from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart, KubeconfigPlace, start_api_server
 from moorage.cluster.loading import load_manifests
-from moorage.control.framework.manager import ControllerManager
+from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
 from moorage.model.gates import Component, GateSet
 from moorage.run.kubelets import Kubelets

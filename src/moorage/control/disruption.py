@@ -12,8 +12,16 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Plan, Raw, Report, note, patch_status, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD, find_owner, ready_condition, selects
-from moorage.control.framework.workloads import desired_replicas, scaled, set_condition, status_update
+from moorage.control.framework.workloads import (
+    POD,
+    desired_replicas,
+    find_owner,
+    ready_condition,
+    scaled,
+    selects,
+    set_condition,
+    status_update,
+)
 from moorage.control.framework.world import World, controller_of
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Raw, Update
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD
-from moorage.control.framework.workloads import set_condition, status_update
+from moorage.control.framework.workloads import POD, set_condition, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of

@@ -10,24 +10,22 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.deletion_order import pods_to_delete
-from moorage.control.framework.pods_of import (
+from moorage.control.framework.workloads import (
     POD,
     claim,
-    is_active,
-    is_terminating,
-    pod_from_template,
-    readiness,
-    ready_condition,
-    selects,
-)
-from moorage.control.framework.workloads import (
     condition,
     delete_pod,
     desired_replicas,
+    is_active,
+    is_terminating,
     namespace_is_terminating,
     new_pod_report,
     nonempty,
+    pod_from_template,
+    readiness,
+    ready_condition,
     refusal_report,
+    selects,
     status_update,
 )
 from moorage.control.framework.world import World, controller_of

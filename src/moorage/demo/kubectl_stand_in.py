@@ -1,10 +1,11 @@
 """Runs kubectl's command lines without kubectl: sends the same requests, prints the same answers.
 
 Kubernetes: kubectl. Differs: only the commands and options that stories use are known; `apply` is a merge patch against
-what was applied last, so lists are replaced as a whole.
+what was applied last, so lists are replaced as a whole; of JSONPath there are names, `\\.` in names and `[*]`.
 """
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Any, NamedTuple
 from moorage.client.http.wire import collection_path, object_path
 from moorage.client.protocol import Unreachable
 from moorage.demo.story import Ran
-from moorage.demo.tables import BadPath, render_custom_columns, render_table
 from moorage.demo.wire import AS_TABLE, Wire
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind, kind_of
@@ -22,6 +22,68 @@ from moorage.model.text.documents import read_documents
 from moorage.serve.resources.discovery_table import RESOURCES
 
 Raw = dict[str, Any]
+
+_NONE = "<none>"
+_STEP = re.compile(r"\.((?:\\.|[^.\[\\])+)|\[(\*|\d+)\]")
+
+
+class NotUnderstood(ValueError):
+    """A command line that the real kubectl may know, and the stand-in does not."""
+
+
+def render_table(table: Raw, *, wide: bool, namespaces: bool, labels: list[str]) -> str:
+    """Every column the server says is for this width, with that of namespaces before and those of labels after."""
+    columns = table["columnDefinitions"]
+    shown = [index for index, column in enumerate(columns) if wide or not column.get("priority")]
+    head = [columns[index]["name"].upper() for index in shown]
+    head = [*(["NAMESPACE"] if namespaces else []), *head, *(key.rpartition("/")[2].upper() for key in labels)]
+    rows = []
+    for row in table.get("rows") or []:
+        metadata = row["object"]["metadata"]
+        cells = [_text(row["cells"][index]) for index in shown]
+        before = [metadata.get("namespace", "")] if namespaces else []
+        rows.append([*before, *cells, *(metadata.get("labels", {}).get(key, "") for key in labels)])
+    return _aligned([head, *rows])
+
+
+def render_custom_columns(objects: list[Raw], spec: str) -> str:
+    """As `-o custom-columns=` has it. Raises NotUnderstood."""
+    columns = [column.partition(":")[::2] for column in spec.split(",")]
+    rows = [[_at(found, path) for _, path in columns] for found in objects]
+    return _aligned([[name for name, _ in columns], *rows])
+
+
+def _at(found: Raw, path: str) -> str:
+    values: list[Any] = [found]
+    end = 0
+    for step in _STEP.finditer(path):
+        if step.start() != end:
+            break
+        end = step.end()
+        name, index = step[1], step[2]
+        if name is not None:
+            key = re.sub(r"\\(.)", r"\1", name)
+            values = [value[key] for value in values if isinstance(value, dict) and key in value]
+        else:
+            lists = [value for value in values if isinstance(value, list)]
+            values = [item for items in lists for item in (items if index == "*" else items[int(index) :][:1])]
+    if not end or end != len(path):
+        raise NotUnderstood(f"error: a column's path is not understood: {path!r}")
+    return ",".join(_text(value) for value in values) or _NONE
+
+
+def _text(value: Any) -> str:
+    return ("false", "true")[value] if isinstance(value, bool) else str(value)
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    """Columns three blanks apart; the last is as long as it is."""
+    widths = [max(map(len, column)) + 3 for column in zip(*rows, strict=True)]
+    return "".join(
+        "".join(f"{cell:{width}}" for cell, width in zip(row, [*widths[:-1], 0], strict=True)).rstrip() + "\n"
+        for row in rows
+    )
+
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CUSTOM_COLUMNS = "custom-columns="
@@ -33,10 +95,6 @@ _SHORT = {"-f": "filename", "-n": "namespace", "-o": "output", "-l": "selector",
 _LONG = (*_SHORT.values(), "field-selector", "grace-period", "replicas", "from", "wait")
 _VALUES = {**_SHORT, **{f"--{name}": name for name in _LONG}}
 _FLAGS = {"-A": "all-namespaces", "--all-namespaces": "all-namespaces", "--overwrite": "overwrite", "--all": "all"}
-
-
-class NotUnderstood(ValueError):
-    """A command line that the real kubectl may know, and the stand-in does not."""
 
 
 class Line(NamedTuple):
@@ -96,7 +154,7 @@ class StandIn:
                 raise NotUnderstood(f"error: without kubectl there is no `kubectl {words[0]}`")
             for text in command(parse(words)):
                 said.append(text)
-        except (NotUnderstood, BadPath, DecodeError) as error:
+        except (NotUnderstood, DecodeError) as error:
             return Ran(1, "".join(said), f"{error}\n")
         except Unreachable as error:
             return Ran(1, "".join(said), f"Unable to connect to the server: {error}\n")

@@ -7,8 +7,16 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected
 from moorage.admit.admission import admit as admit_document
-from moorage.library.errors import MoorageError, as_moorage_errors
-from moorage.library.manifests import Gates, Manifest, Manifests, gates_of, object_from, sources_from
+from moorage.library.manifests import (
+    Gates,
+    Manifest,
+    Manifests,
+    MoorageError,
+    as_moorage_errors,
+    gates_of,
+    object_from,
+    sources_from,
+)
 from moorage.lint.catalogue import SelectionError, selected_rules
 from moorage.lint.engine import Linter, Run
 from moorage.lint.finding import Finding, Severity

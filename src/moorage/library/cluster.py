@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
-from moorage.library.errors import as_moorage_errors
-from moorage.library.manifests import Gates, gates_of
+from moorage.library.manifests import Gates, as_moorage_errors, gates_of
 from moorage.library.planning import read_config
 from moorage.model.gates import Component
 

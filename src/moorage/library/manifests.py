@@ -1,17 +1,31 @@
 """Reads what the library's functions are given: paths, YAML or JSON text, dicts, and sequences of these."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
-from moorage.library.errors import MoorageError, as_moorage_errors
 from moorage.lint.sources import Source, sources_of
 from moorage.model.gates import GateError, GateSet, gates_from, parse_feature_gates
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import read_documents
+
+
+class MoorageError(ValueError):
+    """Something in the arguments or the input makes an answer impossible; the text says what."""
+
+
+@contextmanager
+def as_moorage_errors(*kinds: type[Exception]) -> Iterator[None]:
+    """Raise exceptions of these kinds as MoorageError, with their text."""
+    try:
+        yield
+    except kinds as error:
+        raise MoorageError(str(error)) from error
+
 
 #: One object or many: a path, YAML or JSON text (text has a line end or begins with `{`), or an object as a dict.
 Manifest: TypeAlias = str | Path | Mapping[str, Any]

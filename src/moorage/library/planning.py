@@ -5,8 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from moorage.library.errors import MoorageError, as_moorage_errors
-from moorage.library.manifests import Gates, Manifests, gates_of, sources_from
+from moorage.library.manifests import Gates, Manifests, MoorageError, as_moorage_errors, gates_of, sources_from
 from moorage.model.gates import GateSet
 from moorage.plan.difference import Difference
 from moorage.plan.explain.explanation import Explanation, explain_pod

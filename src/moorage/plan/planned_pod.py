@@ -7,7 +7,7 @@ import msgspec
 from moorage.client.protocol import Object
 from moorage.columns.cluster import PodRecord
 from moorage.columns.shape import Shape
-from moorage.control.framework.pods_of import ready_condition
+from moorage.control.framework.workloads import ready_condition
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.plan.input.inventory import Key

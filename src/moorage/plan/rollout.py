@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from moorage.client.protocol import Object
-from moorage.control.daemon_set.rolling import limits_of
+from moorage.control.daemon_set.tracker import limits_of
 from moorage.control.deployment.rollout import bounds_of, is_made_of, is_same_template
-from moorage.control.framework.pods_of import ready_condition
 from moorage.control.framework.revisions import CONTROLLER_REVISION, REVISION_HASH
-from moorage.control.framework.workloads import scaled
+from moorage.control.framework.workloads import ready_condition, scaled
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod

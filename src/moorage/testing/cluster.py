@@ -12,7 +12,7 @@ import msgspec
 
 from moorage.demo.kubectl_program import Kubectl, NoKubectl, find_kubectl
 from moorage.library.cluster import Cluster as PlainCluster
-from moorage.library.errors import MoorageError
+from moorage.library.manifests import MoorageError
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

@@ -8,7 +8,7 @@ from tests.virtual_cluster import VirtualCluster
 
 from moorage.client.protocol import Object
 from moorage.control.disruption import BUDGET, DisruptionController
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 

@@ -11,7 +11,7 @@ from tests.unit.control.cluster_objects import NODE, node
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Plan
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.manager import ControllerManager
+from moorage.control.framework.runner import ControllerManager
 from moorage.control.framework.world import World
 from moorage.model.gates import default_gates
 from moorage.model.kinds import Kind

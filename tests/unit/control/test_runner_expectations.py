@@ -2,7 +2,7 @@
 
 from tests.unit.control.cluster_objects import NODE
 
-from moorage.control.framework.expectations import Expectations
+from moorage.control.framework.pending_writes import Expectations
 from moorage.control.framework.world import World
 
 

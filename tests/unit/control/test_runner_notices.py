@@ -7,11 +7,12 @@ from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, node
 from tests.virtual_time import run_virtual, time_of_day
 
-from moorage.client.events.recorders import CountingRecorder, EventSender
+from moorage.client.events.event_sender import EventSender
+from moorage.client.events.recorders import CountingRecorder
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, Patch, Plan, Report
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.manager import ControllerManager
+from moorage.control.framework.runner import ControllerManager
 from moorage.control.framework.world import World
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind

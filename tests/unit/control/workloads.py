@@ -8,7 +8,7 @@ from tests.controller_context import controller_context
 from moorage.client.protocol import Object
 from moorage.control.deployment.controller import DEPLOYMENT, DeploymentController
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.replica_set import REPLICA_SET, ReplicaSetController
 
 __all__ = ["DEPLOYMENT", "POD", "REPLICA_SET"]

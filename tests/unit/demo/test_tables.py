@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.demo.tables import BadPath, render_custom_columns, render_table
+from moorage.demo.kubectl_stand_in import NotUnderstood, render_custom_columns, render_table
 
 TABLE = {
     "columnDefinitions": [
@@ -44,5 +44,5 @@ def test_columns_by_path() -> None:
 
 @pytest.mark.parametrize("path", ["", "name", ".a[", ".a[?(@.b)]", ".a..b"])
 def test_paths_that_are_not_understood(path: str) -> None:
-    with pytest.raises(BadPath, match="a column's path is not understood"):
+    with pytest.raises(NotUnderstood, match="a column's path is not understood"):
         render_custom_columns([{}], f"N:{path}")

@@ -1,7 +1,8 @@
 """Run a component while it holds a Lease. Kubernetes: client-go's tools/leaderelection.
 
-A leader that cannot renew stops before another candidate may begin. Differs: a renewal counts from when its write
-began, not from its answer, so that a slow answer cannot make two leaders.
+A leader that cannot renew stops before another candidate may begin. Validity is measured by the candidate's monotonic
+clock since the Lease was last seen to change; the times in the Lease are for people to read. Differs: a renewal counts
+from when its write began, not from its answer, so that a slow answer cannot make two leaders.
 """
 
 import asyncio
@@ -13,18 +14,98 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from moorage.client.election.rules import Candidate, ElectionRecord, read_record
-from moorage.client.events.recorders import NORMAL, CountingRecorder, reference_to
-from moorage.client.protocol import Client, Object, Unreachable
+from moorage.client.events.recorders import NORMAL, CountingRecorder
+from moorage.client.protocol import Client, Object, Raw, Unreachable
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import micro_time_text
 from moorage.model.kinds import KINDS
 from moorage.telemetry.logs import get_logger
 
 JITTER = 1.2
-LEASES = KINDS[("coordination.k8s.io/v1", "Lease")]
+LEASES = KINDS["coordination.k8s.io/v1", "Lease"]
 
 _LOG = get_logger("client")
 _CONFLICT = 409
+_FIELDS = ("holderIdentity", "leaseDurationSeconds", "acquireTime", "renewTime", "leaseTransitions")
+
+
+class ElectionRecord(NamedTuple):
+    """The contents of a Lease. An empty `holder`: it is free."""
+
+    holder: str = ""
+    seconds: int = 0
+    acquired: str = ""
+    renewed: str = ""
+    transitions: int = 0
+
+    def spec(self) -> Raw:
+        return dict(zip(_FIELDS, self, strict=True))
+
+
+def read_record(lease: Raw) -> ElectionRecord:
+    """Read a Lease; malformed fields count as absent."""
+    spec = lease.get("spec")
+    values = map(spec.get, _FIELDS) if isinstance(spec, dict) else ElectionRecord()
+    pairs = zip(values, ElectionRecord(), strict=True)
+    return ElectionRecord._make(value if type(value) is type(absent) else absent for value, absent in pairs)
+
+
+class Candidate:
+    """What one candidate knows. `now` is its monotonic clock, `clock` its time of day, in seconds."""
+
+    def __init__(self, identity: str, lease_seconds: int) -> None:
+        self.identity = identity
+        self._lease_seconds = lease_seconds
+        self._observed = ElectionRecord()
+        self._observed_at = float("-inf")
+
+    @property
+    def leader(self) -> str:
+        """The identity last seen to lead; empty if none."""
+        return self._observed.holder
+
+    @property
+    def is_leader(self) -> bool:
+        return self._observed.holder == self.identity
+
+    def observe(self, record: ElectionRecord, now: float) -> None:
+        """Record what the Lease says. Only a change restarts its validity."""
+        if record != self._observed:
+            self._observed, self._observed_at = record, now
+
+    def wrote(self, record: ElectionRecord, began: float) -> None:
+        """Record a Lease that this candidate wrote, after `began`."""
+        self._observed, self._observed_at = record, began
+
+    def _is_valid(self, now: float) -> bool:
+        return self._observed_at + self._observed.seconds > now
+
+    def renewal(self, now: float, clock: float) -> ElectionRecord | None:
+        """Return what a leader writes without reading first; None if this candidate may not lead."""
+        if not self.is_leader or not self._is_valid(now):
+            return None
+        return self._observed._replace(seconds=self._lease_seconds, renewed=_text(clock))
+
+    def first_claim(self, clock: float) -> ElectionRecord:
+        """Return what to write where there is no Lease."""
+        return ElectionRecord(self.identity, self._lease_seconds, _text(clock), _text(clock), 0)
+
+    def claim(self, now: float, clock: float) -> ElectionRecord | None:
+        """Return what to write over the observed Lease; None while another candidate leads."""
+        seen = self._observed
+        if seen.holder and not self.is_leader and self._is_valid(now):
+            return None
+        if self.is_leader:
+            return seen._replace(seconds=self._lease_seconds, renewed=_text(clock))
+        return self.first_claim(clock)._replace(transitions=seen.transitions + 1)
+
+    def release(self, clock: float) -> ElectionRecord:
+        """Return what a leader writes to give up: no holder, valid for one second."""
+        return ElectionRecord("", 1, _text(clock), _text(clock), self._observed.transitions)
+
+
+def _text(clock: float) -> str:
+    return micro_time_text(int(clock * 1_000_000))
 
 
 class ElectionTimes(NamedTuple):
@@ -202,7 +283,7 @@ class LeaderElector:
     def _tell(self, what: str) -> None:
         if self._recorder is not None and self._lease is not None:
             message = f"{self._candidate.identity} {what}"
-            self._recorder.report(reference_to(self._lease), NORMAL, "LeaderElection", message)
+            self._recorder.report(self._lease.reference, NORMAL, "LeaderElection", message)
 
 
 async def _stop(task: "asyncio.Task[None]") -> None:

@@ -8,11 +8,29 @@ import asyncio
 import random as randomness
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
-from moorage.client.events.event_action import EventAction
-from moorage.client.protocol import Client, Unreachable
+from moorage.client.protocol import Client, Raw, Unreachable
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
+
+MAX_QUEUED = 10_000
+MAX_TRIES = 12
+RETRY_SECONDS = 10.0
+#: Sustained rate and burst, so that events are not most of a busy cluster's requests.
+PER_SECOND, BURST = 100.0, 300
+_LANES = 32  # a durable store writes many in the time of one
+
+_LOG = get_logger("client")
+
+
+class EventAction(NamedTuple):
+    """Create the event; with a `patch`, patch it and create it if it is absent."""
+
+    kind: Kind
+    document: Raw
+    patch: Raw | None = None
 
 
 class Pace:
@@ -31,16 +49,6 @@ class Pace:
         self._left -= 1.0
         if self._left < 0:
             await asyncio.sleep(-self._left / self._per_second)
-
-
-MAX_QUEUED = 10_000
-MAX_TRIES = 12
-RETRY_SECONDS = 10.0
-#: Sustained rate and burst, so that events are not most of a busy cluster's requests.
-PER_SECOND, BURST = 100.0, 300
-_LANES = 32  # a durable store writes many in the time of one
-
-_LOG = get_logger("client")
 
 
 class EventSender:

@@ -1,22 +1,284 @@
 """Recorders of events, which never wait and never fail. Kubernetes: client-go's tools/events and tools/record.
 
-The scheduler uses `SeriesRecorder` (events.k8s.io/v1), kubelets and controllers `CountingRecorder` (core/v1).
+Kubelets and controllers use `CountingRecorder` (core/v1): a repeated event raises the first one's count, ten different
+messages for one reason within ten minutes are combined, and of one source about one object 25 events are sent at once
+and then one every five minutes. The scheduler uses `SeriesRecorder` (events.k8s.io/v1): the first event is created, the
+second makes it a series, further ones are only counted; the count is written when the series is over (nothing for six
+minutes) and every half hour. Differs: the server's copy of an event is not read back; at most `MAX_SERIES` series are
+kept, the least recent one is finished early; notes are cut to the API's limit.
 """
 
 import asyncio
+import re
 import socket
 import time
+import uuid
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from moorage.client.events.event_action import NORMAL, WARNING, reference_to
-from moorage.client.events.event_correlator import EventCorrelator
-from moorage.client.events.event_sender import EventSender
-from moorage.client.events.event_series import FINISH_SECONDS, REFRESH_SECONDS, EventSeriesState
+from moorage.client.events.event_sender import EventAction, EventSender
+from moorage.client.protocol import Raw
+from moorage.model.go.times import micro_time_text, time_text
+from moorage.model.kinds import KINDS
 
-__all__ = ["NORMAL", "WARNING", "CountingRecorder", "EventSender", "SeriesRecorder", "reference_to"]
+Value = TypeVar("Value")
 
-Raw = dict[str, Any]
+NORMAL, WARNING = "Normal", "Warning"
+NANOSECONDS = 1_000_000_000
+_MAX_NAME_LENGTH = 253
+_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+
+
+def event_name(subject: str, now: int) -> str:
+    name = f"{subject}.{now:x}"
+    return name if len(name) <= _MAX_NAME_LENGTH and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())
+
+
+def _event_namespace(reference: Raw) -> str:
+    """Return the namespace of an event about an object; `default` for cluster-scoped ones."""
+    return str(reference.get("namespace") or "default")
+
+
+# -- core/v1 ----------------------------------------------------------------------------------------------------------
+
+MAX_REMEMBERED = 4096
+SIMILAR_EVENTS = 10
+SIMILAR_SECONDS = 600
+BURST = 25
+SECONDS_PER_EVENT = 300
+COMBINED = "(combined from similar events): "
+
+_EVENTS = KINDS[("v1", "Event")]
+
+
+class _Recent(OrderedDict[tuple[Any, ...], Value], Generic[Value]):
+    """A dictionary that drops the least recently used entry."""
+
+    def recall(self, key: tuple[Any, ...]) -> Value | None:
+        value = self.get(key)
+        if value is not None:
+            self.move_to_end(key)
+        return value
+
+    def remember(self, key: tuple[Any, ...], value: Value) -> None:
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > MAX_REMEMBERED:
+            self.popitem(last=False)
+
+
+class _Similar:
+    """Messages for one reason about one object."""
+
+    __slots__ = ("last", "messages")
+
+    def __init__(self) -> None:
+        self.messages: set[str] = set()
+        self.last = 0
+
+
+class _Observed(NamedTuple):
+    times: int
+    first: str
+    name: str
+
+
+class _Bucket(NamedTuple):
+    tokens: float
+    at: int
+
+
+class EventCorrelator:
+    """The state of one source of events: `component` and `host`."""
+
+    def __init__(self, component: str, host: str = "") -> None:
+        self._component, self._host = component, host
+        self._similar: _Recent[_Similar] = _Recent()
+        self._observed: _Recent[_Observed] = _Recent()
+        self._buckets: _Recent[_Bucket] = _Recent()
+
+    def report(
+        self,
+        now: int,
+        involved: Raw,
+        kind: str,
+        reason: str,
+        message: str,
+        annotations: dict[str, str] | None = None,
+    ) -> list[EventAction]:
+        """Return what to send for one more event, if anything."""
+        get = involved.get
+        subject = (get("kind"), get("namespace"), get("name"), get("uid"), get("apiVersion"))
+        text = time_text(now // NANOSECONDS)
+        metadata: Raw = {"name": event_name(involved["name"], now), "namespace": _event_namespace(involved)}
+        key: tuple[Any, ...] = (*subject, get("fieldPath"), kind, reason, message)
+        similar_key = (*subject, kind, reason)
+        is_combined = self._is_one_of_many(now, similar_key, message)
+        if is_combined:
+            message, key = COMBINED + message, similar_key
+        elif annotations:
+            metadata["annotations"] = annotations
+        document: Raw = {
+            "apiVersion": _EVENTS.api_version,
+            "kind": _EVENTS.name,
+            "metadata": metadata,
+            "involvedObject": involved,
+            "reason": reason,
+            "message": message,
+            "source": {"component": self._component, **({"host": self._host} if self._host else {})},
+            "firstTimestamp": text,
+            "lastTimestamp": text,
+            "count": 1,
+            "type": kind,
+            "reportingComponent": "" if is_combined else self._component,
+            "reportingInstance": "" if is_combined else self._host,
+        }
+        patch = self._observe(document, key)
+        if not self._may_send(now, (*subject, kind)):
+            return []
+        return [EventAction(_EVENTS, document, patch)]
+
+    def _is_one_of_many(self, now: int, key: tuple[Any, ...], message: str) -> bool:
+        """Return whether so many different messages came that they are to be combined."""
+        similar = self._similar.recall(key)
+        if similar is None or now - similar.last > SIMILAR_SECONDS * NANOSECONDS:
+            similar = _Similar()
+        similar.messages.add(message)
+        similar.last = now
+        self._similar.remember(key, similar)
+        if len(similar.messages) < SIMILAR_EVENTS:
+            return False
+        similar.messages.pop()
+        return True
+
+    def _observe(self, document: Raw, key: tuple[Any, ...]) -> Raw | None:
+        """Count the event; return the patch if it is known already."""
+        known = self._observed.recall(key)
+        patch: Raw | None = None
+        if known is not None:
+            document["metadata"] = {**document["metadata"], "name": known.name}
+            document["firstTimestamp"] = known.first
+            document["count"] = known.times + 1
+            patch = {field: document[field] for field in ("count", "lastTimestamp", "message")}
+        metadata = document["metadata"]
+        self._observed.remember(key, _Observed(document["count"], document["firstTimestamp"], metadata["name"]))
+        return patch
+
+    def _may_send(self, now: int, key: tuple[Any, ...]) -> bool:
+        bucket = self._buckets.recall(key) or _Bucket(BURST, now)
+        gained = max(0, now - bucket.at) / (SECONDS_PER_EVENT * NANOSECONDS)
+        tokens = min(float(BURST), bucket.tokens + gained)
+        allowed = tokens >= 1
+        self._buckets.remember(key, _Bucket(tokens - 1 if allowed else tokens, now))
+        return allowed
+
+
+# -- events.k8s.io/v1 -------------------------------------------------------------------------------------------------
+
+FINISH_SECONDS = 6 * 60
+REFRESH_SECONDS = 30 * 60
+MAX_NOTE_LENGTH = 1024
+MAX_SERIES = 8192
+
+_EVENTS_V1 = KINDS[("events.k8s.io/v1", "Event")]
+_IDENTITY = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_CUT = " ..."
+_Key = tuple[Any, ...]
+
+
+class _Remembered:
+    __slots__ = ("count", "document", "seen")
+
+    def __init__(self, document: Raw, seen: int) -> None:
+        self.document, self.seen, self.count = document, seen, 1
+
+    def series(self) -> Raw:
+        return {"count": self.count, "lastObservedTime": micro_time_text(self.seen // 1000)}
+
+
+class EventSeriesState:
+    """The series of one reporting controller and instance."""
+
+    def __init__(self, controller: str, instance: str) -> None:
+        self._controller, self._instance = controller, instance
+        self._remembered: OrderedDict[_Key, _Remembered] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._remembered)
+
+    def report(
+        self, now: int, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None
+    ) -> list[EventAction]:
+        """Return what to send for one more event. Notes and times do not tell events apart."""
+        key = (kind, action, reason, *_identity(regarding), *_identity(related or {}))
+        known = self._remembered.get(key)
+        if known is not None:
+            known.seen = now
+            known.count += 1
+            self._remembered.move_to_end(key)
+            return [_write(known)] if known.count == 2 else []
+        document: Raw = {
+            "apiVersion": _EVENTS_V1.api_version,
+            "kind": _EVENTS_V1.name,
+            "metadata": {"name": event_name(regarding["name"], now), "namespace": _event_namespace(regarding)},
+            "eventTime": micro_time_text(now // 1000),
+            "reportingController": self._controller,
+            "reportingInstance": self._instance,
+            "action": action,
+            "reason": reason,
+            "regarding": regarding,
+            "note": cut_note(note),
+            "type": kind,
+        }
+        if related is not None:
+            document["related"] = related
+        self._remembered[key] = _Remembered(document, now)
+        actions = [EventAction(_EVENTS_V1, document)]
+        if len(self._remembered) > MAX_SERIES:
+            _, oldest = self._remembered.popitem(last=False)
+            if oldest.count > 2:
+                actions.append(_write(oldest))
+        return actions
+
+    def finish(self, now: int) -> list[EventAction]:
+        """Return the final counts of series that are over; call it every FINISH_SECONDS."""
+        actions = []
+        # In the order in which they were last seen, the oldest first.
+        while self._remembered:
+            key, known = next(iter(self._remembered.items()))
+            if known.seen >= now - FINISH_SECONDS * NANOSECONDS:
+                break
+            del self._remembered[key]
+            if known.count > 1:
+                actions.append(_write(known))
+        return actions
+
+    def refresh(self) -> list[EventAction]:
+        """Return all counts, so that the events do not expire; call it every REFRESH_SECONDS."""
+        return [_write(known) for known in self._remembered.values() if known.count > 1]
+
+
+def _write(known: _Remembered) -> EventAction:
+    series = known.series()
+    return EventAction(_EVENTS_V1, {**known.document, "series": series}, {"series": series})
+
+
+def _identity(reference: Raw) -> tuple[Any, ...]:
+    return tuple(map(reference.get, _IDENTITY))
+
+
+def cut_note(note: str) -> str:
+    """Cut a note to the bytes that the API allows."""
+    if len(note) * 4 <= MAX_NOTE_LENGTH:
+        return note
+    encoded = note.encode("utf-8", "replace")
+    if len(encoded) <= MAX_NOTE_LENGTH:
+        return note
+    return encoded[: MAX_NOTE_LENGTH - len(_CUT)].decode("utf-8", "ignore") + _CUT
+
+
+# -- recorders --------------------------------------------------------------------------------------------------------
 
 
 class _Clock:
@@ -77,6 +339,6 @@ class CountingRecorder:
     def report(
         self, involved: Raw, kind: str, reason: str, message: str, annotations: dict[str, str] | None = None
     ) -> None:
-        """`involved` is an ObjectReference (see `reference_to`), `kind` is NORMAL or WARNING."""
+        """`involved` is an ObjectReference, `kind` is NORMAL or WARNING."""
         for wanted in self._state.report(self._now(), involved, kind, reason, message, annotations):
             self._sender.put(wanted)

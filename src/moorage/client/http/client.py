@@ -15,24 +15,9 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from moorage import __version__
-from moorage.client.http.connection import MAX_ANSWER_BYTES, Answer, BrokenConnection, Stream
-from moorage.client.http.pool import ConnectionPool
-from moorage.client.http.wire import (
-    Page,
-    collection_path,
-    metadata_text,
-    namespace_to_create_in,
-    object_path,
-    read_error,
-    read_events,
-    read_object,
-    read_page,
-    render_binding,
-    render_delete_options,
-    render_eviction,
-)
-from moorage.client.kubeconfig.access import Access, KubeconfigError, tls_context
-from moorage.client.kubeconfig.credentials import Credentials
+from moorage.client.http import wire
+from moorage.client.http.connection import MAX_ANSWER_BYTES, Answer, BrokenConnection, ConnectionPool, Stream
+from moorage.client.kubeconfig.access import Access, Credentials, KubeconfigError, tls_context
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
@@ -98,11 +83,11 @@ class HttpClient:
         self._head = b" HTTP/1.1\r\n" + self._fixed + authorization
 
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
-        answer = await self._request(b"GET", object_path(kind, name, namespace))
-        return read_object(kind, answer.body)
+        answer = await self._request(b"GET", wire.object_path(kind, name, namespace))
+        return wire.read_object(kind, answer.body)
 
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        path = collection_path(kind, namespace)
+        path = wire.collection_path(kind, namespace)
         selectors = _selectors(labels, fields)
         page = await self._page(kind, path, {**selectors, "limit": str(PAGE_SIZE)})
         items, revision = page.items, page.revision
@@ -119,9 +104,9 @@ class HttpClient:
             items += page.items
         return Listing(items, revision)
 
-    async def _page(self, kind: Kind, path: str, query: dict[str, str]) -> Page:
+    async def _page(self, kind: Kind, path: str, query: dict[str, str]) -> wire.Page:
         answer = await self._request(b"GET", _with_query(path, query))
-        return read_page(kind, answer.body)
+        return wire.read_page(kind, answer.body)
 
     async def watch(
         self, kind: Kind, revision: int, namespace: str = "", *, labels: str = "", fields: str = ""
@@ -130,7 +115,7 @@ class HttpClient:
         seconds = int(least + (most - least) * self._random())
         query = {"watch": "true", "allowWatchBookmarks": "true", "resourceVersion": str(revision)}
         query |= {"timeoutSeconds": str(seconds), **_selectors(labels, fields)}
-        path = _with_query(collection_path(kind, namespace), query)
+        path = _with_query(wire.collection_path(kind, namespace), query)
         await self._renew_if_expired()
         pool = self._pool
         connection = await pool.dial_stream()
@@ -142,7 +127,7 @@ class HttpClient:
                 raise _error_of(answer)
             connection.give_up_after(seconds + _WATCH_GRACE_SECONDS, "the watch did not end when it should have")
             async for lines in _whole_lines(answer.stream):
-                events, error = read_events(kind, lines)
+                events, error = wire.read_events(kind, lines)
                 if events:
                     yield events
                 if error is not None:
@@ -151,14 +136,14 @@ class HttpClient:
             pool.end_stream(connection)
 
     async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
-        namespace = namespace_to_create_in(kind, document, namespace)
-        answer = await self._request(b"POST", collection_path(kind, namespace), _encode(document))
-        return read_object(kind, answer.body)
+        namespace = wire.namespace_to_create_in(kind, document, namespace)
+        answer = await self._request(b"POST", wire.collection_path(kind, namespace), _encode(document))
+        return wire.read_object(kind, answer.body)
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
-        name, namespace = metadata_text(document, "name"), metadata_text(document, "namespace")
-        answer = await self._request(b"PUT", object_path(kind, name, namespace, subresource), _encode(document))
-        return read_object(kind, answer.body)
+        name, namespace = wire.metadata_text(document, "name"), wire.metadata_text(document, "namespace")
+        answer = await self._request(b"PUT", wire.object_path(kind, name, namespace, subresource), _encode(document))
+        return wire.read_object(kind, answer.body)
 
     async def patch(
         self,
@@ -170,23 +155,23 @@ class HttpClient:
         subresource: str = "",
         patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
-        path = object_path(kind, name, namespace, subresource)
+        path = wire.object_path(kind, name, namespace, subresource)
         if patch_type is PatchType.APPLY:
             path = _with_query(path, {"fieldManager": self.manager, "force": "true"})
         answer = await self._request(b"PATCH", path, _encode(patch), patch_type.value.encode())
-        return read_object(kind, answer.body)
+        return wire.read_object(kind, answer.body)
 
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
-        options = render_delete_options(**demands)
-        await self._request(b"DELETE", object_path(kind, name, namespace), _encode(options) if options else b"")
+        options = wire.render_delete_options(**demands)
+        await self._request(b"DELETE", wire.object_path(kind, name, namespace), _encode(options) if options else b"")
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        body = _encode(render_binding(namespace, name, uid, node))
-        await self._request(b"POST", object_path(_PODS, name, namespace, "binding"), body)
+        body = _encode(wire.render_binding(namespace, name, uid, node))
+        await self._request(b"POST", wire.object_path(_PODS, name, namespace, "binding"), body)
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
-        body = _encode(render_eviction(namespace, name, uid))
-        await self._request(b"POST", object_path(_PODS, name, namespace, "eviction"), body, waits=False)
+        body = _encode(wire.render_eviction(namespace, name, uid))
+        await self._request(b"POST", wire.object_path(_PODS, name, namespace, "eviction"), body, waits=False)
 
     async def close(self) -> None:
         self._pool.close()
@@ -290,7 +275,7 @@ def _with_query(path: str, query: dict[str, str]) -> str:
 
 
 def _error_of(answer: Answer) -> ApiError:
-    error = read_error(answer.status, answer.body)
+    error = wire.read_error(answer.status, answer.body)
     after = answer.header(b"retry-after")
     if after:
         error.headers = (("Retry-After", after),)

@@ -9,13 +9,14 @@ import os
 from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from moorage.client.kubeconfig.access import Access, ExecPlugin, KubeconfigError
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
 
+T = TypeVar("T")
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 _MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -33,19 +34,17 @@ class _Entry(NamedTuple):
         return KubeconfigError(f"{self.file}: {self.where}.{field}: {why}")
 
     def text(self, field: str) -> str:
-        value = self.fields.get(field)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise self.complaint(field, "must be a string")
-        return value
+        return self._value(field, "", "a string")
 
     def flag(self, field: str) -> bool:
+        return self._value(field, False, "true or false")
+
+    def _value(self, field: str, absent: T, what: str) -> T:
         value = self.fields.get(field)
         if value is None:
-            return False
-        if not isinstance(value, bool):
-            raise self.complaint(field, "must be true or false")
+            return absent
+        if not isinstance(value, type(absent)):
+            raise self.complaint(field, f"must be {what}")
         return value
 
     def path(self, field: str) -> str:

@@ -10,12 +10,10 @@ from datetime import datetime
 from email.utils import format_datetime
 from typing import NamedTuple
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Report, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import controller_reference
-from moorage.control.framework.workloads import job_end, namespace_is_terminating, status_update
+from moorage.control.framework.workloads import controller_reference, job_end, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
@@ -73,7 +71,7 @@ def review(cron_job: Object, jobs: Sequence[Object], deleted: Collection[str]) -
                 _note_success(status, job)
         elif job.uid not in active:
             if is_new:
-                active[job.uid] = reference_to(job)
+                active[job.uid] = job.reference
             elif job.uid not in deleted:
                 unexpected.append(job)
     there = {job.uid for job in jobs}

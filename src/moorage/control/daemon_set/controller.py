@@ -12,11 +12,18 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.client.protocol import Object
-from moorage.control.daemon_set.rolling import limits_of, next_step, surges
-from moorage.control.daemon_set.tracker import TEMPLATE_GENERATION_LABEL, Counts, DaemonPod, Tracker, Wishes
+from moorage.control.daemon_set.tracker import (
+    TEMPLATE_GENERATION_LABEL,
+    Counts,
+    DaemonPod,
+    Tracker,
+    Wishes,
+    limits_of,
+    next_step,
+    surges,
+)
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import POD, claim, concerned_owners, owner_key, pod_from_template
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     REVISION_HASH,
@@ -28,12 +35,17 @@ from moorage.control.framework.revisions import (
 )
 from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.control.framework.workloads import (
+    POD,
     ROLLING_UPDATE,
+    claim,
+    concerned_owners,
     delete_pod,
     digits,
     namespace_is_terminating,
     new_pod_report,
     nonempty,
+    owner_key,
+    pod_from_template,
     refusal_report,
     status_update,
 )

@@ -30,11 +30,14 @@ from moorage.control.deployment.rollout import (
 from moorage.control.deployment.status import counted_status, deadline_in, has_deadline, is_complete, rollout_status
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD, claim, controller_reference, owner_key
 from moorage.control.framework.workloads import (
+    POD,
     ROLLING_UPDATE,
+    claim,
+    controller_reference,
     desired_replicas,
     namespace_is_terminating,
+    owner_key,
     status_update,
     template_hash,
 )

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.pods_of import POD
-from moorage.control.framework.workloads import ROLLING_UPDATE, desired_replicas, digits, scaled, template_hash
+from moorage.control.framework.workloads import POD, ROLLING_UPDATE, desired_replicas, digits, scaled, template_hash
 from moorage.control.framework.world import World
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.workload import Deployment

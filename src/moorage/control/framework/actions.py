@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from moorage.client.events.event_action import NORMAL, WARNING, reference_to
+from moorage.client.events.recorders import NORMAL, WARNING
 from moorage.client.protocol import Object, PatchType
 from moorage.model.kinds import Kind
 
@@ -76,11 +76,11 @@ Action = Create | Update | Patch | Delete | Report
 
 
 def note(found: Object, reason: str, message: str) -> Report:
-    return Report(reference_to(found), NORMAL, reason, message)
+    return Report(found.reference, NORMAL, reason, message)
 
 
 def warn(found: Object, reason: str, message: str) -> Report:
-    return Report(reference_to(found), WARNING, reason, message)
+    return Report(found.reference, WARNING, reason, message)
 
 
 def patch_metadata(found: Object, metadata: Raw) -> Patch:

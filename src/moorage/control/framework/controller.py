@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
-from moorage.control.framework.pods_of import concerned_owners
+from moorage.control.framework.workloads import concerned_owners
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet

@@ -13,7 +13,7 @@ from functools import cmp_to_key
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import available_in, is_active, ready_condition
+from moorage.control.framework.workloads import available_in, is_active, ready_condition
 from moorage.model.go.times import seconds_of
 from moorage.model.types.pod import Pod
 

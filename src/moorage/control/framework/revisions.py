@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Raw, Update
-from moorage.control.framework.pods_of import claim, controller_reference
-from moorage.control.framework.workloads import status_update, template_hash
+from moorage.control.framework.workloads import claim, controller_reference, status_update, template_hash
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS

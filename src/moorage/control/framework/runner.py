@@ -1,27 +1,29 @@
-"""Run one controller: take keys from its queue, ask it for plans, send the requests to the API server.
+"""Run controllers: take keys from their queues, ask them for plans, send the requests to the API server.
 
 A worker takes one key at a time, and no two workers have the same key. A key whose writes are not in the world yet
-waits for them (`expectations`). Refused requests are retried with growing delays. Controllers are given the time of
-day; waiting goes by the event loop's clock. Kubernetes: the workers of pkg/controller.
+waits for them (`pending_writes`). Refused requests are retried with growing delays. Each kind is watched once, however
+many controllers watch it; no key is reconciled before every kind has been listed. Controllers are given the time of
+day; waiting goes by the event loop's clock. Kubernetes: kube-controller-manager, the workers of pkg/controller.
 """
 
 import asyncio
+import random as randomness
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
+from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, NotSent, Object, Unreachable
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.expectations import Expectations
-from moorage.control.framework.metrics import ControllerMetrics
-from moorage.control.framework.uncertain_writes import UncertainWrites, find
-from moorage.control.framework.work_queue import WorkQueue
+from moorage.control.framework.pending_writes import Expectations, UncertainWrites, find
+from moorage.control.framework.work_queue import ControllerMetrics, WorkQueue
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
 
 _LOG = get_logger("controller-manager")
 _MAX_DELAY_UNREACHED = 10.0
@@ -305,3 +307,67 @@ class Runner:
         if error.reason != "Conflict":
             _LOG.debug(2, "Refused", controller=self.controller.name, key=key, err=error.message)
         return False
+
+
+class ControllerManager:
+    """Informers, the world they fill, and a runner for each controller. `clock` is the time of day."""
+
+    def __init__(
+        self,
+        client: Client,
+        recorder: Recorder,
+        controllers: Iterable[Controller],
+        metrics: Metrics | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        self.world = World()
+        counted = ControllerMetrics(metrics or Metrics(), loop_time)
+        self.runners = [
+            Runner(
+                controller, client, self.world, _recorder_of(controller, recorder), self._seen, counted, random, clock
+            )
+            for controller in controllers
+        ]
+        for runner in self.runners:
+            counted.add(runner.controller.name, runner.queue)
+        kinds = dict.fromkeys(kind for runner in self.runners for kind in runner.controller.watches)
+        self.informers = {kind: Informer(client, kind, self._handler(kind)) for kind in kinds}
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self.informers.values():
+                group.create_task(informer.run())
+            for informer in self.informers.values():
+                await informer.synced()
+            _LOG.info("Caches are synced", controllers=len(self.runners))
+            for runner in self.runners:
+                group.create_task(runner.run())
+
+    @property
+    def has_synced(self) -> bool:
+        return all(informer.has_synced for informer in self.informers.values())
+
+    def _seen(self, kind: Kind) -> int:
+        informer = self.informers.get(kind)
+        return informer.revision if informer is not None else 1 << 63
+
+    def _handler(self, kind: Kind) -> Callable[[list[Delta]], None]:
+        watching = [runner for runner in self.runners if kind in runner.controller.watches]
+
+        def changed(deltas: list[Delta]) -> None:
+            for delta in deltas:
+                self.world.apply(kind, delta)
+                for runner in watching:
+                    runner.changed(kind, *delta)
+
+        return changed
+
+
+def _recorder_of(controller: Controller, recorder: Recorder) -> Recorder:
+    """Return a recorder whose events name the controller as their source, not the process."""
+    if not isinstance(recorder, NamedRecorders):
+        return recorder
+    return recorder.named(controller.component or controller.name)

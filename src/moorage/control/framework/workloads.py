@@ -1,22 +1,209 @@
-"""What several workload controllers need: counts, status updates, template hashes."""
+"""Helpers for controllers of pods: pod states, owner references, adoption, new pods, counts, status updates, hashes.
+
+Kubernetes: pkg/controller's controller_utils and controller_ref_manager, pkg/api/v1/pod.
+"""
 
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import Create, Delete, Raw, Report, Update, note, warn
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.actions import Create, Delete, Patch, Raw, Report, Update, note, patch_metadata, warn
+from moorage.control.framework.world import World, controller_of
+from moorage.match.label_selector import compile_label_selector
+from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError
-from moorage.model.go.times import time_text
+from moorage.model.go.times import seconds_of, time_text
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.template_identity import telling_part
+from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
+from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import PodCondition
 from moorage.model.types.workload import JobCondition, JobStatus
 
+POD = KINDS["v1", "Pod"]
 ROLLING_UPDATE = "RollingUpdate"
+_MAX_NAME_LENGTH = 253
 _PERCENT = re.compile(r"[0-9]{1,9}%\Z")
 #: No vowels, to avoid words, and no characters that look alike.
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+# -- pods -------------------------------------------------------------------------------------------------------------
+
+
+def ready_condition(pod: Pod) -> PodCondition | None:
+    """Return the Ready condition if it is True."""
+    for condition in pod.status.conditions:
+        if condition.type == "Ready":
+            return condition if condition.status == "True" else None
+    return None
+
+
+def is_active(pod: Pod) -> bool:
+    """Return whether the pod is neither finished nor being deleted."""
+    return pod.metadata.deletionTimestamp is None and pod.status.phase not in ("Succeeded", "Failed")
+
+
+def is_terminating(pod: Pod) -> bool:
+    return pod.metadata.deletionTimestamp is not None and pod.status.phase not in ("Succeeded", "Failed")
+
+
+def available_in(pod: Pod, min_ready_seconds: int, now: float) -> float | None:
+    """Return in how many seconds the pod is available: 0 if it is, None if it is not ready."""
+    condition = ready_condition(pod)
+    if condition is None:
+        return None
+    if min_ready_seconds <= 0:
+        return 0.0
+    since = seconds_of(condition.lastTransitionTime)
+    return None if since is None else max(0.0, since + min_ready_seconds - now)
+
+
+# -- owners -----------------------------------------------------------------------------------------------------------
+
+
+def controller_reference(owner: Object) -> Raw:
+    """Return an owner reference that makes the owner the controller."""
+    return {
+        "apiVersion": owner.kind.api_version,
+        "kind": owner.kind.name,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def find_owner(kind: Kind, owner: OwnerReference, namespace: str, world: World) -> Object | None:
+    """Return the object of this kind that a reference names, if it exists with the same UID."""
+    found = world.get(kind, f"{namespace}/{owner.name}")
+    return found if found is not None and found.uid == owner.uid else None
+
+
+def owner_key(kind: Kind, found: Object, world: World) -> str | None:
+    """Return the key of the controller of an object, if it is of this kind and exists with the same UID."""
+    owner = controller_of(found.view.metadata)
+    if owner is None or owner.kind != kind.name:
+        return None
+    controller = find_owner(kind, owner, found.namespace, world)
+    return controller.key if controller is not None else None
+
+
+def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    """Return whether a controller's selector matches. An empty selector matches nothing."""
+    if selector is None or not (selector.matchLabels or selector.matchExpressions):
+        return False
+    for key, value in selector.matchLabels.items():
+        if labels.get(key) != value:
+            return False
+    if not selector.matchExpressions:
+        return True
+    try:
+        return compile_label_selector(selector).match(labels)
+    except SelectorError:
+        return False
+
+
+def concerned_owners(kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+    """Return the keys of the objects of a kind that control, controlled or may adopt a changed object."""
+    if old is not None and new is not None and old.view.metadata is new.view.metadata:  # the status of a pod
+        key = owner_key(kind, new, world)
+        return () if key is None else (key,)
+    keys: dict[str, None] = {}
+    for found in (old, new):
+        key = owner_key(kind, found, world) if found is not None else None
+        if key is not None:
+            keys[key] = None
+    if new is None or controller_of(new.view.metadata) is not None or not new.view.metadata.labels:
+        return keys
+    metadata: ObjectMeta = new.view.metadata
+    if old is not None:
+        before: ObjectMeta = old.view.metadata
+        if before.labels == metadata.labels and before.ownerReferences == metadata.ownerReferences:
+            return keys
+    for candidate in world.selecting(kind, new.namespace, metadata.labels):
+        if selects(candidate.view.spec.selector, metadata.labels):
+            keys[candidate.key] = None
+    return keys
+
+
+class Claimed(NamedTuple):
+    """The objects a controller owns or is about to own, and the patches of their owner references."""
+
+    objects: list[Object]
+    patches: list[Patch]
+
+
+def claim(
+    owner: Object,
+    selector: LabelSelector | None,
+    kind: Kind,
+    world: World,
+    *,
+    only_active_pods: bool = False,
+    is_member: Callable[[Object], bool] = lambda found: True,
+) -> Claimed:
+    """Adopt orphans that the selector matches, release objects that it no longer matches.
+
+    Objects for which `is_member` is false are neither adopted nor kept.
+    """
+    view: Any = owner.view
+    is_leaving = view.metadata.deletionTimestamp is not None
+    objects: list[Object] = []
+    patches: list[Patch] = []
+    for found in world.owned(kind, owner.uid):
+        if only_active_pods and not is_active(found.view):
+            continue
+        if selects(selector, found.view.metadata.labels) and is_member(found):
+            objects.append(found)
+        elif not is_leaving:
+            patches.append(patch_metadata(found, {"ownerReferences": [{"$patch": "delete", "uid": owner.uid}]}))
+    if is_leaving:
+        return Claimed(objects, patches)
+    for found in world.orphans_for(kind, owner.namespace, selector):
+        metadata: ObjectMeta = found.view.metadata
+        if metadata.deletionTimestamp is not None or not selects(selector, metadata.labels):
+            continue
+        if (only_active_pods and not is_active(found.view)) or not is_member(found):
+            continue
+        objects.append(found)
+        patches.append(patch_metadata(found, {"ownerReferences": [controller_reference(owner)]}))
+    return Claimed(objects, patches)
+
+
+class Readiness(NamedTuple):
+    """How many pods are ready and available, and in how many seconds the next becomes available."""
+
+    ready: int
+    available: int
+    again_after: float | None
+
+
+def readiness(pods: Iterable[Pod], min_ready_seconds: int, now: float) -> Readiness:
+    ready = [pod for pod in pods if ready_condition(pod) is not None]
+    waits = [wait for pod in ready if (wait := available_in(pod, min_ready_seconds, now)) is not None]
+    return Readiness(len(ready), waits.count(0), min(filter(None, waits), default=None))
+
+
+# -- new pods ---------------------------------------------------------------------------------------------------------
+
+
+def pod_from_template(owner: Object, template: Raw) -> Raw:
+    """Return a pod made from the template, controlled by `owner`, with a generated name."""
+    described = template.get("metadata") or {}
+    prefix = f"{owner.name}-"
+    metadata: Raw = {"generateName": prefix if len(prefix) <= _MAX_NAME_LENGTH else owner.name}
+    for field in ("labels", "annotations", "finalizers"):
+        if described.get(field):
+            metadata[field] = described[field]
+    metadata["ownerReferences"] = [controller_reference(owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
+
+
+# -- numbers, hashes, statuses ----------------------------------------------------------------------------------------
 
 
 def desired_replicas(found: Object) -> int:

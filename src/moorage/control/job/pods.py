@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Patch, Raw, patch_metadata
-from moorage.control.framework.pods_of import pod_from_template
-from moorage.control.framework.workloads import digits
+from moorage.control.framework.workloads import digits, pod_from_template
 from moorage.model.go.times import seconds_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import ContainerStatus

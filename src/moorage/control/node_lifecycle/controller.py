@@ -1,4 +1,5 @@
-"""Mark silent nodes Unknown, and taint nodes by their conditions. Kubernetes: pkg/controller/nodelifecycle.
+"""Mark silent nodes Unknown, and taint nodes by their conditions. Kubernetes: nodeConditionToTaintKeyStatusMap,
+labelReconcileInfo, tryUpdateNodeHealth in pkg/controller/nodelifecycle.
 
 Keys: a node's name, and "" for the pulse, which finds silent nodes, updates the zones and grants NoExecute taints every
 few seconds. Silence is measured by the controller's own clock since the last heartbeat. Differs: NoExecute taints of a
@@ -6,24 +7,122 @@ node that is still down survive a restart of the controller; after a pause of th
 silence is measured anew; durations are only in the work queue's metrics.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, WARNING, Action, Patch, Plan, Raw, Report, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import ready_condition as pod_ready_condition
+from moorage.control.framework.workloads import ready_condition
 from moorage.control.framework.world import World
-from moorage.control.node_lifecycle import node_facts
-from moorage.control.node_lifecycle.node_facts import FALSE, NO_EXECUTE, NOT_READY, TRUE, UNKNOWN, UNREACHABLE
 from moorage.control.node_lifecycle.zones import DEFAULT_LIMITS, ClusterChange, Limits, Zones
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.node import Node
+from moorage.model.types.node import Node, NodeCondition
 from moorage.model.types.pod import Pod
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
+
+NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+READY = "Ready"
+NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+#: Taint keys by type and status of a condition.
+_TAINT_OF = {
+    (READY, FALSE): NOT_READY,
+    (READY, UNKNOWN): UNREACHABLE,
+    ("MemoryPressure", TRUE): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", TRUE): "node.kubernetes.io/disk-pressure",
+    ("NetworkUnavailable", TRUE): "node.kubernetes.io/network-unavailable",
+    ("PIDPressure", TRUE): "node.kubernetes.io/pid-pressure",
+}
+_KEPT_FROM_CONDITIONS = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
+#: Conditions that the kubelet reports, which become Unknown when it is silent.
+_REPORTED = (READY, "MemoryPressure", "DiskPressure", "PIDPressure")
+#: Stable labels and their beta equivalents.
+_SAME_LABELS = (
+    ("kubernetes.io/os", "beta.kubernetes.io/os"),
+    ("kubernetes.io/arch", "beta.kubernetes.io/arch"),
+)
+_EXCLUDED = "node.kubernetes.io/exclude-disruption"
+
+
+def node_ready_condition(node: Node) -> NodeCondition | None:
+    return next((condition for condition in node.status.conditions if condition.type == READY), None)
+
+
+def zone_of(node: Node) -> str:
+    """Return `region:zone`; empty if the node has neither."""
+    labels = node.metadata.labels
+    zone = labels.get("failure-domain.beta.kubernetes.io/zone", labels.get("topology.kubernetes.io/zone", ""))
+    region = labels.get("failure-domain.beta.kubernetes.io/region", labels.get("topology.kubernetes.io/region", ""))
+    return f"{region}:{zone}" if region or zone else ""
+
+
+def counts_for_disruption(node: Node) -> bool:
+    return _EXCLUDED not in node.metadata.labels
+
+
+def wanted_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the beta labels that are missing or differ from the stable ones."""
+    return {
+        older: labels[newer] for newer, older in _SAME_LABELS if newer in labels and labels.get(older) != labels[newer]
+    }
+
+
+def has_taint(node: Node, key: str, effect: str) -> bool:
+    return any(taint.key == key and taint.effect == effect for taint in node.spec.taints)
+
+
+def with_condition_taints(taints: Sequence[Raw], node: Node, now: str) -> list[Raw]:
+    """Return the taints with exactly those NoSchedule taints that the node's state asks for."""
+    wanted = dict.fromkeys(
+        key for one in node.status.conditions if (key := _TAINT_OF.get((one.type, one.status))) is not None
+    )
+    if node.spec.unschedulable:
+        wanted[UNSCHEDULABLE] = None
+    kept: list[Raw] = []
+    for taint in taints:
+        if taint.get("effect") == NO_SCHEDULE and taint["key"] in _KEPT_FROM_CONDITIONS:
+            if taint["key"] not in wanted:
+                continue
+            del wanted[taint["key"]]
+        kept.append(taint)
+    return kept + [{"key": key, "effect": NO_SCHEDULE, "timeAdded": now} for key in wanted]
+
+
+def with_no_execute(taints: Sequence[Raw], wanted: str | None, now: str) -> list[Raw]:
+    """Return the taints with this NoExecute taint and not the opposite one; with neither for None."""
+    kept = [
+        taint
+        for taint in taints
+        if taint.get("effect") != NO_EXECUTE or taint["key"] not in (NOT_READY, UNREACHABLE) or taint["key"] == wanted
+    ]
+    if wanted is None or any(one["key"] == wanted and one.get("effect") == NO_EXECUTE for one in kept):
+        return kept
+    return [*kept, {"key": wanted, "effect": NO_EXECUTE, "timeAdded": now}]
+
+
+def silent_conditions(node: Node, now: str) -> list[Raw]:
+    """Return the conditions to change when a node has gone silent."""
+    told = {condition.type: condition for condition in node.status.conditions}
+    changed: list[Raw] = []
+    for kind in _REPORTED:
+        known = told.get(kind)
+        if known is not None and known.status == UNKNOWN:
+            continue
+        said = {"type": kind, "status": UNKNOWN, "lastTransitionTime": now}
+        if known is None:
+            reason, message = "NodeStatusNeverUpdated", "Kubelet never posted node status."
+            changed.append(
+                {**said, "reason": reason, "message": message, "lastHeartbeatTime": node.metadata.creationTimestamp}
+            )
+        else:
+            changed.append({**said, "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."})
+    return changed
+
 
 _LOG = get_logger("node-lifecycle-controller")
 _NODE, _POD, _LEASE = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["coordination.k8s.io/v1", "Lease"]
@@ -70,7 +169,7 @@ class NodeLifecycleController(Controller):
         if new is None or not self._unknown:
             return ()
         node = new.view.spec.nodeName
-        return (node,) if node in self._unknown and pod_ready_condition(new.view) is not None else ()
+        return (node,) if node in self._unknown and ready_condition(new.view) is not None else ()
 
     def _node_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
         if new is None:
@@ -80,17 +179,17 @@ class NodeLifecycleController(Controller):
             self._unknown.discard(old.name)
             return (old.name,)
         node: Node = new.view
-        ready = node_facts.ready_condition(node)
+        ready = node_ready_condition(node)
         if ready is not None:
-            before = node_facts.ready_condition(old.view) if old is not None else None
+            before = node_ready_condition(old.view) if old is not None else None
             if before is None or before.lastHeartbeatTime != ready.lastHeartbeatTime:
                 self._heard.add(new.name)
         (self._unknown.add if ready is not None and ready.status == UNKNOWN else self._unknown.discard)(new.name)
         self.zones.track(
             new.name,
-            node_facts.zone_of(node),
+            zone_of(node),
             ready=ready is not None and ready.status == TRUE,
-            counts=node_facts.counts_for_disruption(node),
+            counts=counts_for_disruption(node),
         )
         return (new.name, PULSE) if old is None else (new.name,)
 
@@ -138,7 +237,7 @@ class NodeLifecycleController(Controller):
 
     def _is_silent(self, node: Node, now: float) -> bool:
         name = node.metadata.name
-        has_status = node_facts.ready_condition(node) is not None
+        has_status = node_ready_condition(node) is not None
         heard = self._heard_at.get(name)
         if heard is None:
             created = None if has_status else seconds_of(node.metadata.creationTimestamp)
@@ -162,7 +261,7 @@ class NodeLifecycleController(Controller):
             actions.append(_node_event(name, found.uid, f"Registered Node {name} in Controller"))
         node: Node = found.view
         if name not in self._heard and self._is_silent(node, now):
-            changed = node_facts.silent_conditions(node, time_text(now))
+            changed = silent_conditions(node, time_text(now))
             if changed:
                 # Taints follow when the change of the node is seen.
                 return Plan((*actions, *_write_silence(found, changed)))
@@ -176,7 +275,7 @@ class NodeLifecycleController(Controller):
     def _wanted_taint(self, node: Node) -> tuple[str, bool] | None:
         """Return the NoExecute taint to have and whether it is granted; None for neither."""
         name = node.metadata.name
-        ready = node_facts.ready_condition(node)
+        ready = node_ready_condition(node)
         status = ready.status if ready is not None else TRUE
         if status not in (FALSE, UNKNOWN) or self.zones.is_all_down:
             self.zones.drop(name)
@@ -185,7 +284,7 @@ class NodeLifecycleController(Controller):
                 self.zones.want(name)
             return None
         key, opposite = (NOT_READY, UNREACHABLE) if status == FALSE else (UNREACHABLE, NOT_READY)
-        if node_facts.has_taint(node, key, NO_EXECUTE) or node_facts.has_taint(node, opposite, NO_EXECUTE):
+        if has_taint(node, key, NO_EXECUTE) or has_taint(node, opposite, NO_EXECUTE):
             self.zones.drop(name)
             self._granted.discard(name)
             return key, True
@@ -196,14 +295,14 @@ class NodeLifecycleController(Controller):
         node: Node = found.view
         text = time_text(now)
         before: list[Raw] = found.raw.get("spec", {}).get("taints") or []
-        taints = node_facts.with_condition_taints(before, node, text)
+        taints = with_condition_taints(before, node, text)
         if wanted is None:
-            taints = node_facts.with_no_execute(taints, None, text)
+            taints = with_no_execute(taints, None, text)
         elif wanted[1]:
-            taints = node_facts.with_no_execute(taints, wanted[0], text)
-            if len(taints) > len(before) and not node_facts.has_taint(node, wanted[0], NO_EXECUTE):
+            taints = with_no_execute(taints, wanted[0], text)
+            if len(taints) > len(before) and not has_taint(node, wanted[0], NO_EXECUTE):
                 self._tainting.add(found.name)
-        labels = node_facts.wanted_labels(node.metadata.labels)
+        labels = wanted_labels(node.metadata.labels)
         if taints == before and not labels:
             return []
         patch: Raw = {"metadata": {"resourceVersion": str(found.revision)}}
@@ -254,7 +353,7 @@ def _node_event(name: str, uid: str, said: str) -> Report:
 def _write_silence(found: Object, conditions: list[Raw]) -> list[Action]:
     patch = {"metadata": {"resourceVersion": str(found.revision)}, "status": {"conditions": conditions}}
     actions: list[Action] = [Patch(_NODE, "", found.name, patch, subresource="status")]
-    ready = node_facts.ready_condition(found.view)
+    ready = node_ready_condition(found.view)
     if ready is not None and ready.status == TRUE:
         message = f"Node {found.name} status is now: NodeNotReady"
         actions.append(Report(_node_reference(found.name, found.uid), NORMAL, "NodeNotReady", message))
@@ -265,7 +364,7 @@ def _pods_not_ready(world: World, node: str, now: float) -> list[Action]:
     actions: list[Action] = []
     for found in world.pods_on(node):
         pod: Pod = found.view
-        if pod_ready_condition(pod) is None:
+        if ready_condition(pod) is None:
             continue
         condition = {"type": "Ready", "status": "False", "lastTransitionTime": time_text(now)}
         actions.append(patch_status(found, {"conditions": [condition]}))

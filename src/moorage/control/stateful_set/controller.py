@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD, claim
 from moorage.control.framework.revisions import (
     CONTROLLER_REVISION,
     RevisionHistory,
@@ -19,7 +18,7 @@ from moorage.control.framework.revisions import (
     surplus_history,
     template_of,
 )
-from moorage.control.framework.workloads import namespace_is_terminating, status_update
+from moorage.control.framework.workloads import POD, claim, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.control.stateful_set.members import (
     CLAIM,

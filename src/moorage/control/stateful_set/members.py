@@ -10,15 +10,17 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.pods_of import (
+from moorage.control.framework.revisions import REVISION_HASH, hash_of
+from moorage.control.framework.workloads import (
     available_in,
     controller_reference,
+    desired_replicas,
+    nonempty,
     pod_from_template,
     readiness,
     ready_condition,
+    scaled,
 )
-from moorage.control.framework.revisions import REVISION_HASH, hash_of
-from moorage.control.framework.workloads import desired_replicas, nonempty, scaled
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet

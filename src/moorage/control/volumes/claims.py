@@ -7,13 +7,11 @@ claim name a node. Differs: events are reported when they are new, not every 15 
 
 from collections.abc import Sequence
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update, warn
 from moorage.control.framework.world import World
-from moorage.control.volumes.pod_uses import PodUses, is_over
 from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying, expand
-from moorage.control.volumes.volume_index import VolumeIndex
+from moorage.control.volumes.volume_index import PodUses, VolumeIndex, is_over
 from moorage.control.volumes.written import (
     BOUND_BY_CONTROLLER,
     CLAIM,
@@ -157,7 +155,7 @@ class ClaimSync:
         if saying is None or self._said.get(key) == saying:
             return ()
         self._said[key] = saying
-        return (Report(reference_to(claim), *saying),)
+        return (Report(claim.reference, *saying),)
 
 
 def _lost(claim: Object, reason: str, message: str) -> tuple[Action, ...]:

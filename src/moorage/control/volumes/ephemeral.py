@@ -9,7 +9,7 @@ from typing import Any
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Plan, Raw, Report, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import POD, controller_reference
+from moorage.control.framework.workloads import POD, controller_reference
 from moorage.control.framework.world import World, controller_of
 from moorage.control.volumes.claims import FAILED_BINDING
 from moorage.control.volumes.written import CLAIM

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Patch, Plan, Question, patch_metadata
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
-from moorage.control.volumes.pod_uses import PodUses, is_over, keeps
+from moorage.control.volumes.volume_index import PodUses, is_over, keeps
 from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
 from moorage.model.kinds import Kind
 from moorage.model.types.meta import ObjectMeta

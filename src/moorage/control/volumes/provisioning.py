@@ -10,7 +10,6 @@ take no time.
 import re
 from typing import NamedTuple
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Raw, Update, note, patch_status, warn
 from moorage.control.framework.world import World
@@ -152,7 +151,7 @@ def _volume(name: str, claim: Object, storage_class: StorageClass, terms: list[R
     spec: Raw = {
         "accessModes": asked.get("accessModes") or [],
         "capacity": {_STORAGE: ((asked.get("resources") or {}).get("requests") or {}).get(_STORAGE, "0")},
-        "claimRef": reference_to(claim),
+        "claimRef": claim.reference,
         "csi": {"driver": _driver(provisioner), "volumeHandle": name},
         "persistentVolumeReclaimPolicy": storage_class.reclaimPolicy or "Delete",
         "storageClassName": claim_class(view),

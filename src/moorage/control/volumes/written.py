@@ -6,7 +6,6 @@ between the claim finds the volume that names it.
 
 from typing import Any
 
-from moorage.client.events.event_action import reference_to
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Patch, Raw, Update, patch_status
 from moorage.match.volumes.claims import BIND_COMPLETED
@@ -89,7 +88,7 @@ def _bind_volume(volume: Object, claim: Object) -> tuple[Action, ...]:
     reference = view.spec.claimRef
     if is_theirs and reference is not None and reference.uid == claim.uid:
         return ()
-    return (Update(VOLUME, changed(volume, annotations=annotations, spec={**spec, "claimRef": reference_to(claim)})),)
+    return (Update(VOLUME, changed(volume, annotations=annotations, spec={**spec, "claimRef": claim.reference})),)
 
 
 def _bind_claim(claim: Object, volume: Object) -> tuple[Action, ...]:

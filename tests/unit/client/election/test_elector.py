@@ -10,8 +10,16 @@ import pytest
 from tests.laws.falsify import assert_notices
 from tests.virtual_time import run_virtual
 
-from moorage.client.election.elector import LEASES, ElectionTimes, LeaderElector, LeadershipLost, new_identity
-from moorage.client.election.rules import Candidate, ElectionRecord, read_record
+from moorage.client.election.elector import (
+    LEASES,
+    Candidate,
+    ElectionRecord,
+    ElectionTimes,
+    LeaderElector,
+    LeadershipLost,
+    new_identity,
+    read_record,
+)
 from moorage.client.protocol import Client, Object, Unreachable
 from moorage.model.api_error import already_exists, not_found, stale
 from moorage.model.kinds import Kind

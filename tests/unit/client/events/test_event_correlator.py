@@ -2,13 +2,16 @@
 
 from typing import Any
 
-from moorage.client.events.event_action import NANOSECONDS, NORMAL, WARNING, EventAction
-from moorage.client.events.event_correlator import (
+from moorage.client.events.event_sender import EventAction
+from moorage.client.events.recorders import (
     BURST,
     COMBINED,
     MAX_REMEMBERED,
+    NANOSECONDS,
+    NORMAL,
     SECONDS_PER_EVENT,
     SIMILAR_SECONDS,
+    WARNING,
     EventCorrelator,
 )
 

@@ -8,8 +8,7 @@ from typing import Any, cast
 import pytest
 from tests.log_text import log_text
 
-from moorage.client.events.event_action import EventAction
-from moorage.client.events.event_sender import EventSender
+from moorage.client.events.event_sender import EventAction, EventSender
 from moorage.client.events.recorders import NORMAL, WARNING, CountingRecorder, SeriesRecorder
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import already_exists, bad_request, forbidden, not_found

@@ -2,13 +2,15 @@
 
 import pytest
 
-from moorage.client.events.event_action import NANOSECONDS, WARNING, event_name, reference_to
-from moorage.client.events.event_series import (
+from moorage.client.events.recorders import (
     FINISH_SECONDS,
     MAX_NOTE_LENGTH,
-    MAX_REMEMBERED,
+    MAX_SERIES,
+    NANOSECONDS,
+    WARNING,
     EventSeriesState,
     cut_note,
+    event_name,
 )
 from moorage.client.protocol import Object
 from moorage.model.go.times import micro_time_text, time_text
@@ -99,9 +101,9 @@ def test_the_memory_is_bounded_and_a_series_that_falls_out_is_finished() -> None
     for _ in range(3):
         state.report(START, POD, WARNING, "R", "A", "n")
     actions = []
-    for index in range(MAX_REMEMBERED + 5):
+    for index in range(MAX_SERIES + 5):
         actions += state.report(START + index, {**POD, "name": f"p{index}"}, WARNING, "R", "A", "n")
-    assert len(state) == MAX_REMEMBERED
+    assert len(state) == MAX_SERIES
     (patched,) = [action for action in actions if action.patch is not None]
     assert patched.patch is not None
     assert patched.patch["series"]["count"] == 3
@@ -129,9 +131,9 @@ def test_names_that_are_no_names_of_events_are_replaced() -> None:
 
 def test_references_and_times() -> None:
     raw = {"metadata": {"uid": "u"}}
-    found = reference_to(Object(KINDS[("v1", "Pod")], "default/web", 5, raw=raw))
+    found = Object(KINDS[("v1", "Pod")], "default/web", 5, raw=raw).reference
     assert found == POD
-    node = reference_to(Object(KINDS[("v1", "Node")], "n1", 0, body=b'{"metadata":{"uid":"x"}}'))
+    node = Object(KINDS[("v1", "Node")], "n1", 0, body=b'{"metadata":{"uid":"x"}}').reference
     assert node == {"kind": "Node", "name": "n1", "uid": "x", "apiVersion": "v1"}
     assert time_text((START + 1) / NANOSECONDS) == "2023-11-14T22:13:20Z"
     assert micro_time_text((START + 1_234_567) // 1000) == "2023-11-14T22:13:20.001234Z"

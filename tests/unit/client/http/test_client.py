@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.client.small_server import Answering, Asked, Reply, SmallServer, small_server
 
-import moorage.client.http.pool
+import moorage.client.http.connection
 from moorage import __version__
 from moorage.client.http.client import HttpClient
 from moorage.client.protocol import EventType, PatchType, Unreachable, WatchEvent
@@ -200,7 +200,7 @@ async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch
         await client.get(PODS, "a", "default")
         await client.get(PODS, "a", "default")
         assert server.connections == 1
-        monkeypatch.setattr(moorage.client.http.pool, "IDLE_SECONDS", -1.0)
+        monkeypatch.setattr(moorage.client.http.connection, "IDLE_SECONDS", -1.0)
         await client.get(PODS, "a", "default")
         assert server.connections == 2
 

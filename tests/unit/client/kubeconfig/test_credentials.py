@@ -11,8 +11,7 @@ import pytest
 from tests.unit.client.small_server import Asked, Reply, small_server
 
 from moorage.client.http.client import HttpClient
-from moorage.client.kubeconfig.access import Access, ExecPlugin, KubeconfigError
-from moorage.client.kubeconfig.credentials import Credentials
+from moorage.client.kubeconfig.access import Access, Credentials, ExecPlugin, KubeconfigError
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError, unauthorized
 from moorage.model.kinds import KINDS

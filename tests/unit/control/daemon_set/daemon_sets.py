@@ -12,8 +12,8 @@ from tests.virtual_nodes import VirtualNodes, add_node
 from moorage.client.protocol import Object, PatchType
 from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.pods_of import POD
 from moorage.control.framework.revisions import CONTROLLER_REVISION
+from moorage.control.framework.workloads import POD
 from moorage.model.gates import GateSet, default_gates
 
 Raw = dict[str, Any]

@@ -9,7 +9,7 @@ from tests.virtual_nodes import add_node, change_node, taint
 
 from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
 from moorage.control.framework.actions import Delete
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.registry import CONTROLLERS, ControllerContext
 from moorage.model.api_error import internal

@@ -7,7 +7,7 @@ from tests.virtual_nodes import change_node
 
 from moorage.client.protocol import PatchType
 from moorage.control.daemon_set.controller import DAEMON_SET
-from moorage.control.framework.pods_of import POD, ready_condition
+from moorage.control.framework.workloads import POD, ready_condition
 
 
 async def watch_rollout(found: Daemons, seconds: int) -> tuple[int, int]:

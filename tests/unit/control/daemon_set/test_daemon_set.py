@@ -6,7 +6,7 @@ from tests.virtual_nodes import NODE, add_node, change_node, taint
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import PatchType
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.model.gates import gates_from
 
 CEL_ON = gates_from({"TaintTolerationCEL": True})

@@ -12,7 +12,7 @@ from tests.virtual_kubelet import VirtualKubelet
 from tests.virtual_time import time_of_day
 
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.job.controller import JOB, JobController
 from moorage.control.job.pods import completion_index
 from moorage.control.job.time_to_live import TimeToLiveController

@@ -6,8 +6,8 @@ import pytest
 from tests.unit.control.job.jobs import FOREVER, End, job, jobs
 
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import POD
-from moorage.control.job.sizing import wait_after
+from moorage.control.framework.workloads import POD
+from moorage.control.job.situation import wait_after
 from moorage.model.go.times import seconds_of
 
 Raw = dict[str, Any]

@@ -3,7 +3,7 @@
 from tests.unit.control.job.jobs import FOREVER, End, job, jobs
 from tests.unit.control.workloads import pod
 
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.job.controller import JOB
 from moorage.control.job.pods import TRACKING, is_tracked
 

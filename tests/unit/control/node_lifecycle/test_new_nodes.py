@@ -7,7 +7,7 @@ from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, node
 from tests.virtual_time import run_virtual, time_of_day
 
-from moorage.control.framework.manager import ControllerManager
+from moorage.control.framework.runner import ControllerManager
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
 from moorage.model.gates import default_gates
 from moorage.serve.api import Api

@@ -10,8 +10,8 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
 
 from moorage.client.protocol import Object, PatchType
-from moorage.control.framework.pods_of import POD
 from moorage.control.framework.revisions import CONTROLLER_REVISION
+from moorage.control.framework.workloads import POD
 from moorage.control.stateful_set.controller import STATEFUL_SET, StatefulSetController
 from moorage.control.stateful_set.members import CLAIM
 

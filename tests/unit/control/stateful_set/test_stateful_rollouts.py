@@ -8,7 +8,7 @@ from tests.unit.control.workloads import pod, ready, seen
 from tests.virtual_time import BASE
 
 from moorage.client.protocol import PatchType
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.stateful_set.controller import STATEFUL_SET
 from moorage.control.stateful_set.members import pods_to_replace
 from moorage.model.schema.conversion import convert_view

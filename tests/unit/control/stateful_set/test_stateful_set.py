@@ -7,7 +7,7 @@ from tests.unit.control.stateful_set.stateful_sets import claim_template, number
 from tests.unit.control.workloads import pod
 
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import POD
+from moorage.control.framework.workloads import POD
 from moorage.control.stateful_set.controller import STATEFUL_SET
 from moorage.control.stateful_set.members import CLAIM, parent_and_ordinal
 

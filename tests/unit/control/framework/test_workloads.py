@@ -7,7 +7,7 @@ from tests.virtual_time import BASE
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.control.framework.pods_of import available_in, claim, concerned_owners, selects
+from moorage.control.framework.workloads import available_in, claim, concerned_owners, selects
 from moorage.control.framework.world import World
 from moorage.control.replica_set import ReplicaSetController
 from moorage.model.go.times import seconds_of, time_text
