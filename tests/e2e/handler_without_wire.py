@@ -14,8 +14,7 @@ from moorage.model.gates import gates_from
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.handler import Handler
-from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.http.rendering import render_head, render_refusal
+from moorage.serve.http.messages import Request, Response, Stream, render_head, render_refusal
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.web_paths import WebPaths
 from moorage.store.memory import MemoryStore

@@ -16,8 +16,8 @@ from moorage.model.types.view import Int32, View
 from moorage.serve.openapi.definitions import definition_name
 from moorage.serve.openapi.descriptions import describe_type
 from moorage.serve.protobuf.field_numbers import UNNUMBERED, field_numbers
-from moorage.serve.resources.discovery_table import RESOURCES
-from moorage.serve.resources.event_versions import REPORTED_EVENT
+from moorage.serve.resources.discovery import RESOURCES
+from moorage.serve.resources.objects import REPORTED_EVENT
 from moorage.serve.resources.subresources import SUBRESOURCES
 from moorage.serve.tables.render import TABLES
 

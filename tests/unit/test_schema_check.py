@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.schema_check import ALL_KINDS, proto_differences, swagger_differences
 
-from moorage.serve.openapi import openapi_v2
+from moorage.serve.openapi.documents import openapi_v2
 
 TAINT = "io.k8s.api.core.v1.Taint"
 

@@ -17,8 +17,14 @@ from moorage.serve.handler import Handler
 from moorage.serve.http.server import Server
 from moorage.serve.pki.authentication import ADMIN, Authenticator
 from moorage.serve.pki.certificates import CertificateError
-from moorage.serve.pki.credentials import Credentials, open_credentials, server_names
-from moorage.serve.pki.kubeconfig_file import render_kubeconfig, server_url, write_kubeconfig
+from moorage.serve.pki.credentials import (
+    Credentials,
+    open_credentials,
+    render_kubeconfig,
+    server_names,
+    server_url,
+    write_private,
+)
 from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
@@ -93,7 +99,7 @@ class KubeconfigPlace:
                 directory = self._temporary = Path(tempfile.mkdtemp(prefix="moorage-"))
             self.path = directory / "kubeconfig"
         try:
-            write_kubeconfig(self.path, text)
+            write_private(self.path, text.encode())
         except OSError as error:
             raise CannotStart(f"cannot write {self.path}: {error.strerror}") from None
 

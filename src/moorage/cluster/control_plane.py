@@ -1,23 +1,32 @@
 """Runs a cluster on one event loop, as `moorage up` does.
 
-The API server starts first, then manifests are loaded, then kubelets, scheduler and controllers become tasks that talk
-to the API server without a wire. The kubeconfig is written last: a client that finds it can use the cluster.
+The API server starts first, then manifests are loaded (`--load`), then kubelets, scheduler and controllers become tasks
+that talk to the API server without a wire. The kubeconfig is written last: a client that finds it can use the cluster.
+Of manifests, namespaces and classes come first; objects dumped from another cluster lose their UIDs, revisions and
+field owners; a manifest that cannot be read or is refused ends the start.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from random import random
+from typing import Any
 
 import msgspec
 
 from moorage.client.events.event_sender import EventSender
 from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
+from moorage.client.protocol import Client, PatchType
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart, KubeconfigPlace, start_api_server
-from moorage.cluster.loading import load_manifests
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
+from moorage.lint.sources import opened, reason_of, sources_of
+from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
+from moorage.model.kinds import KINDS, kind_of
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Document, read_documents
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
@@ -142,3 +151,68 @@ class ControlPlane:
         if self._server is not None:
             await self._server.stop()
         self._kubeconfig.clear()
+
+
+Raw = dict[str, Any]
+
+#: Kinds that others refer to come first; the rest in the order of the files.
+_FIRST = tuple(kind.name for kind in KINDS.values() if kind.loads_first)
+#: What only the cluster that an object comes from could say of it.
+_FOREIGN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink")
+
+
+async def load_manifests(client: Client, paths: Iterable[str]) -> int:
+    """Apply all objects and return how many there were. Raises CannotStart."""
+    documents = sorted(_read(paths), key=_place)
+    for document in documents:
+        await _apply(client, document)
+    return len(documents)
+
+
+def _read(paths: Iterable[str]) -> list[Document]:
+    documents: list[Document] = []
+    paths = tuple(paths)
+    for source in sources_of(paths):
+        if source.problem:
+            raise CannotStart(f"--load: {source.name}: {source.problem}")
+        try:
+            with opened(source) as stream:
+                for found in read_documents(stream, source.name):
+                    if isinstance(found, DecodeError):
+                        raise CannotStart(f"--load: {found}")
+                    documents.append(found)
+        except OSError as error:
+            raise CannotStart(f"--load: {source.name}: {reason_of(error)}") from None
+    if not documents:
+        raise CannotStart(f"--load: {', '.join(paths)}: no objects passed to apply")
+    return documents
+
+
+def _place(document: Document) -> int:
+    name = document.raw.get("kind")
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
+
+
+async def _apply(client: Client, document: Document) -> None:
+    raw: Raw = document.raw
+    kind = kind_of(raw)
+    where = f"--load: {document.source}:{document.line}"
+    if kind is None:
+        raise CannotStart(f"{where}: {raw.get('apiVersion')} {raw.get('kind')} is a kind that Moorage does not serve")
+    metadata: Raw = raw.get("metadata") or {}
+    try:
+        known: Any = convert_view({"metadata": metadata}, kind.view)
+    except ConversionError as error:
+        path, reason = error.problems[0]
+        raise CannotStart(f"--load: {document.source}:{document.location(path).line}: {reason}") from None
+    metadata = {name: value for name, value in metadata.items() if name not in _FOREIGN}
+    name, namespace = known.metadata.name, known.metadata.namespace or "default"
+    patch = {**raw, "metadata": metadata}
+    try:
+        if name:
+            place = namespace if kind.namespaced else ""
+            await client.patch(kind, name, place, patch, patch_type=PatchType.APPLY)
+        else:
+            await client.create(kind, patch, namespace if kind.namespaced else "")
+    except ApiError as error:
+        raise CannotStart(f"{where}: {error.message}") from None

@@ -19,7 +19,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import read_documents
-from moorage.serve.resources.discovery_table import RESOURCES
+from moorage.serve.resources.discovery import RESOURCES
 
 Raw = dict[str, Any]
 

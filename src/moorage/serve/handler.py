@@ -13,10 +13,9 @@ from moorage.model.kinds import DELETE_OPTIONS, Kind
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.decoding import JSON, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.negotiation import As, Form, negotiate
 from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
 from moorage.serve.pki.authentication import User
-from moorage.serve.rendering import Renderer, as_yaml, error_event, json_response, warning_headers
+from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
 from moorage.serve.resources.routes import Target, target_of
 from moorage.serve.resources.subresources import SUBRESOURCES, VIRTUAL
 from moorage.serve.templates import POD

@@ -31,8 +31,7 @@ from moorage.serve.templates import POD
 from moorage.serve.verbs import pods
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create
-from moorage.serve.verbs.deleting import delete
-from moorage.serve.verbs.namespaces import finalize
+from moorage.serve.verbs.deleting import delete, finalize
 from moorage.serve.verbs.patching import patch_object
 from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.scaling import patch_scale, put_scale

@@ -11,8 +11,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.rendering import json_response
-from moorage.serve.resources.discovery import answer_discovery, version_document
-from moorage.serve.resources.discovery_table import RESOURCES
+from moorage.serve.resources.discovery import RESOURCES, answer_discovery, version_document
 from moorage.serve.resources.routes import DEFINITIONS
 
 _HEALTH = ("/livez", "/readyz", "/healthz")

@@ -10,8 +10,7 @@ import json
 from typing import Any, NamedTuple
 
 from moorage.model.api_error import ApiError, failure
-from moorage.serve.apply.comparison import compare_documents
-from moorage.serve.apply.entries import UPDATE, Entry, Managed, Writer
+from moorage.serve.apply.entries import NEVER_OWNED, UPDATE, Entry, Managed, Writer
 from moorage.serve.apply.field_set import (
     MEMBER,
     NOTHING,
@@ -22,12 +21,11 @@ from moorage.serve.apply.field_set import (
     is_member,
     paths,
     recursive_difference,
+    render_path,
     union,
 )
-from moorage.serve.apply.ownership import fields_of
+from moorage.serve.apply.ownership import compare_documents, fields_of
 from moorage.serve.apply.ownership_schema import UNKNOWN, FieldOwnershipSchema
-from moorage.serve.apply.path_elements import render_path
-from moorage.serve.apply.reset_fields import NEVER_OWNED
 
 Raw = dict[str, Any]
 

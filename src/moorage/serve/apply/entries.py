@@ -1,18 +1,70 @@
 """Read, update, order and write the entries of managedFields.
 
 A writer that updates has an entry for each version and subresource it writes; one that applies has one for each
-subresource. Kubernetes: apimachinery's managedfields/internal (managedfields, buildmanagerinfo, capmanagers,
-managedfieldsupdater), structured-merge-diff's merge/update (Update). Differs: entries of another version than the
-object's are dropped, as upstream drops those of versions it does not know.
+subresource. Writes to a resource leave its status alone, and writes to its status leave all else alone: neither owns,
+or conflicts about, what it cannot change. Kubernetes: apimachinery's managedfields/internal (managedfields,
+buildmanagerinfo, capmanagers, managedfieldsupdater, stripmeta), structured-merge-diff's merge/update (Update),
+GetResetFields of the strategies in pkg/registry. Differs: entries of another version than the object's are dropped, as
+upstream drops those of versions it does not know.
 """
 
+from functools import cache
 from typing import Any, Final, NamedTuple
 
-from moorage.serve.apply.comparison import Comparison
-from moorage.serve.apply.field_set import Fields, decode, difference, in_order, includes, intersects, union
-from moorage.serve.apply.reset_fields import NEVER_OWNED
+from moorage.model.kinds import Kind
+from moorage.serve.apply.field_set import (
+    NOTHING,
+    Fields,
+    decode,
+    difference,
+    in_order,
+    includes,
+    intersects,
+    of_paths,
+    union,
+)
+from moorage.serve.apply.ownership import Comparison
 
 Raw = dict[str, Any]
+
+#: What identifies an object or is kept by the API server.
+UNOWNED_METADATA: Final = frozenset(
+    {
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    }
+)
+NEVER_OWNED: Final = of_paths(
+    ("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in sorted(UNOWNED_METADATA))
+)
+
+_STATUS = of_paths(("status",))
+
+
+@cache
+def reset_fields(kind: Kind, subresource: str) -> Fields:
+    """The fields that a write to this resource cannot set."""
+    if not kind.has_status:
+        return NOTHING
+    return of_paths(*kind.status_resets) if subresource == "status" else _STATUS
+
+
+def ownable_part(document: Raw, kind: Kind) -> Raw:
+    """The part of a new object that its creator can own."""
+    unset = ("apiVersion", "kind", "status") if kind.has_status else ("apiVersion", "kind")
+    part = {name: value for name, value in document.items() if name not in unset}
+    metadata = document.get("metadata")
+    if isinstance(metadata, dict):
+        part["metadata"] = {name: value for name, value in metadata.items() if name not in UNOWNED_METADATA}
+    return part
+
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"

@@ -3,35 +3,44 @@
 `on_create` and `on_update` set managedFields of the new object in place; `apply_patch` returns a new object that shares
 parts with the old one. They are called where the API server does: after defaulting, before admission plugins. After
 admission, `keep_times` undoes changes that are of times only. `manager` is the fieldManager parameter, or else the
-first part of the User-Agent. Kubernetes: apimachinery's managedfields/internal/fieldmanager and the handlers of create,
-update and patch. Differs: what does not fit the schema is the client's fault (400), not the server's (500).
+first part of the User-Agent. For the manager "kubectl", fields that its client-side apply set do not conflict, and the
+annotation in which it remembers them is kept up to date. Kubernetes: apimachinery's managedfields/internal
+(fieldmanager, lastappliedmanager, lastappliedupdater, lastapplied) and the handlers of create, update and patch.
+Differs: what does not fit the schema is the client's fault (400), not the server's (500).
 """
 
-from typing import Any
+import json
+from typing import Any, Final
 
 from moorage.model.api_error import bad_request
 from moorage.model.kinds import Kind
 from moorage.serve.apply.applying import Applied, Applier, ApplyConflict, apply
-from moorage.serve.apply.comparison import Comparison, compare_objects
 from moorage.serve.apply.entries import (
     APPLY,
     UPDATE,
     Entry,
     Managed,
+    Writer,
     of_version,
+    ownable_part,
     read_own,
     read_sent,
+    reset_fields,
     update_managers,
     write,
     write_entry,
     writer_of,
 )
-from moorage.serve.apply.field_set import NOTHING, Fields, recursive_difference
-from moorage.serve.apply.last_applied import KUBECTL, remaining_conflicts, with_annotation
-from moorage.serve.apply.ownership import with_schema, written_fields
-from moorage.serve.apply.ownership_schema import FieldOwnershipSchema, ownership_schema
-from moorage.serve.apply.reset_fields import ownable_part, reset_fields
-from moorage.serve.apply.typed_check import check, render_problems
+from moorage.serve.apply.field_set import NOTHING, Fields, as_json, difference, recursive_difference
+from moorage.serve.apply.ownership import (
+    Comparison,
+    compare_documents,
+    compare_objects,
+    fields_of,
+    with_schema,
+    written_fields,
+)
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema, check, ownership_schema, render_problems
 
 __all__ = ["ApplyConflict", "apply_patch", "created_fields", "entry_for", "keep_times", "on_create", "on_update"]
 
@@ -263,3 +272,69 @@ def emptied(value: Any, schema: FieldOwnershipSchema) -> Any:
     if isinstance(value, list) and schema.element.is_struct:
         return [emptied(item, schema.element) for item in value]
     return value
+
+
+KUBECTL: Final = "kubectl"
+ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_MAX_ANNOTATIONS_SIZE = 256 * 1024
+
+
+def remaining_conflicts(
+    conflicts: dict[Writer, Fields], live: Raw, schema: FieldOwnershipSchema
+) -> dict[Writer, Fields]:
+    """The conflicts without those about the user's own last applied configuration."""
+    allowed = _still_as_applied(live, schema)
+    left = {writer: difference(fields, allowed) for writer, fields in conflicts.items()}
+    return {writer: fields for writer, fields in left.items() if fields}
+
+
+def _still_as_applied(live: Raw, schema: FieldOwnershipSchema) -> Fields:
+    text = _annotations(live).get(ANNOTATION)
+    if not text:
+        return NOTHING
+    try:
+        last = json.loads(text)
+        if not isinstance(last, dict) or last.get("apiVersion") != live.get("apiVersion") or check(last, schema):
+            return NOTHING
+        differing = compare_documents(last, live, schema)
+    except (ValueError, RecursionError):
+        return NOTHING
+    fields = fields_of(last, schema)
+    for changed in differing:
+        fields = difference(fields, changed)
+    return fields
+
+
+def with_annotation(document: Raw, patch: Raw) -> Raw:
+    """The document with the annotation updated to this patch, if it has the annotation."""
+    annotations = _annotations(document)
+    if not annotations.get(ANNOTATION):
+        return document
+    annotations = {**annotations, ANNOTATION: _remembered(patch)}
+    if sum(_size(name) + _size(value) for name, value in annotations.items()) > _MAX_ANNOTATIONS_SIZE:
+        del annotations[ANNOTATION]
+    return {**document, "metadata": {**document["metadata"], "annotations": annotations}}
+
+
+def _size(text: Any) -> int:
+    return len(str(text).encode("utf-8", "surrogatepass"))
+
+
+def _remembered(patch: Raw) -> str:
+    metadata = patch.get("metadata") or {}
+    annotations = metadata.get("annotations")
+    if annotations is not None:
+        others = {name: value for name, value in annotations.items() if name != ANNOTATION}
+        patch = {**patch, "metadata": {**metadata, "annotations": others}}
+    return as_json(_sorted(patch)) + "\n"
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+def _annotations(document: Raw) -> Raw:
+    annotations = (document.get("metadata") or {}).get("annotations")
+    return annotations if isinstance(annotations, dict) else {}

@@ -1,16 +1,16 @@
-"""List the fields that a document sets.
+"""List the fields that a document sets, and those that a write removed, modified and added.
 
-`fields_of` is for documents that are applied: exactly the fields in the document, named structs only by what is in
-them. `written_fields` is for objects that are created: the document is read as the API server's own object, and new
-values are listed with all their levels. Kubernetes: structured-merge-diff, typed (tofieldset, and compare with an empty
-object).
+`fields_of` and `compare_documents` take documents as they are, for server-side apply; named structs are listed only by
+what is in them. `written_fields` and `compare_objects` read them as the API server's own objects (see
+`ownership_schema`), for create, update and patch; new values are listed with all their levels. Kubernetes:
+structured-merge-diff, typed (tofieldset, compare). Differs: a value of another type than before is modified, and its
+parts are not listed.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from moorage.serve.apply.field_set import MEMBER, SELF, Fields
+from moorage.serve.apply.field_set import MEMBER, NOTHING, SELF, Fields, element_order, recursive_difference, union
 from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
-from moorage.serve.apply.path_elements import element_order
 
 Raw = dict[str, Any]
 
@@ -136,3 +136,159 @@ def with_schema(fields: Fields, schema: FieldOwnershipSchema) -> Fields:
         else:
             fitting[element] = with_schema(node, child) if child.divides_maps or child.divides_lists else MEMBER
     return fitting
+
+
+class Comparison(NamedTuple):
+    """No field is in two of these. All empty: nothing changed."""
+
+    removed: Fields
+    modified: Fields
+    added: Fields
+
+    @property
+    def changed(self) -> Fields:
+        """The fields whose values are the writer's now."""
+        return union(self.modified, self.added)
+
+    def without(self, ignored: Fields) -> "Comparison":
+        """The same, but for some fields and all that is below them."""
+        if not ignored:
+            return self
+        return Comparison(*(recursive_difference(fields, ignored) for fields in self))
+
+
+NO_CHANGE = Comparison(NOTHING, NOTHING, NOTHING)
+
+
+def compare_objects(old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
+    """What has changed between two objects of the API server."""
+    if old == new:
+        return NO_CHANGE
+    return _Walk(as_objects=True).compare(old, new, schema)
+
+
+def compare_documents(old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
+    """What has changed between two documents, in which null is a value and empty is not absent."""
+    return NO_CHANGE if old == new else _Walk(as_objects=False).compare(old, new, schema)
+
+
+class _Walk:
+    """One comparison. Nodes of the three trees are made on the way back, so that none is empty."""
+
+    def __init__(self, *, as_objects: bool) -> None:
+        self.as_objects = as_objects
+
+    def compare(self, old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
+        removed: Fields = {}
+        modified: Fields = {}
+        added: Fields = {}
+        if self.as_objects and schema.is_struct:
+            self._structs(old, new, schema, removed, modified, added)
+        else:
+            self._maps(old, new, schema, removed, modified, added)
+        return Comparison(removed, modified, added)
+
+    def _structs(
+        self, old: Raw, new: Raw, schema: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
+    ) -> None:
+        always, never_empty = schema.always_written, schema.never_empty
+        for name, value in new.items():
+            before = old.get(name)
+            if value == before or (not value and (value is None or name in never_empty)):
+                continue
+            if before or (before is not None and name not in never_empty):
+                self._both(f"f:{name}", before, value, schema.child(name), removed, modified, added)
+            elif name not in always:
+                added[f"f:{name}"] = self._whole(value, schema.child(name))
+            elif value or name not in schema.empty_by_default:
+                self._both(f"f:{name}", None, value, schema.child(name), removed, modified, added)
+        for name, before in old.items():
+            if before is None or (not before and name in never_empty):
+                continue
+            value = new.get(name)
+            if value is None or (not value and name in never_empty):
+                if name not in always:
+                    removed[f"f:{name}"] = self._whole(before, schema.child(name))
+                elif before or name not in schema.empty_by_default:
+                    self._both(f"f:{name}", before, None, schema.child(name), removed, modified, added)
+
+    def _maps(
+        self, old: Raw, new: Raw, schema: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
+    ) -> None:
+        for name, value in new.items():
+            if name not in old:
+                added[f"f:{name}"] = self._whole(value, schema.child(name))
+            elif old[name] != value:
+                self._both(f"f:{name}", old[name], value, schema.child(name), removed, modified, added)
+        for name, before in old.items():
+            if name not in new:
+                removed[f"f:{name}"] = self._whole(before, schema.child(name))
+
+    def _whole(self, value: Any, schema: FieldOwnershipSchema) -> Fields:
+        return written_value(value, schema) if self.as_objects else _document_value(value, schema)
+
+    def _both(
+        self,
+        element: str,
+        old: Any,
+        new: Any,
+        schema: FieldOwnershipSchema,
+        removed: Fields,
+        modified: Fields,
+        added: Fields,
+    ) -> None:
+        """Two values that differ."""
+        maps = schema.divides_maps and isinstance(old, dict | None) and isinstance(new, dict | None) and (old or new)
+        lists = schema.divides_lists and isinstance(old, list | None) and isinstance(new, list | None) and (old or new)
+        if not maps and not lists:
+            modified[element] = MEMBER
+            return
+        below = self.compare(old or {}, new or {}, schema) if maps else self._lists(old or [], new or [], schema)
+        for fields, into in zip(below, (removed, modified, added), strict=True):
+            if fields:
+                into[element] = fields
+
+    def _lists(self, old: list[Any], new: list[Any], schema: FieldOwnershipSchema) -> Comparison:
+        before, after = _by_element(old, schema), _by_element(new, schema)
+        removed: Fields = {}
+        modified: Fields = {}
+        added: Fields = {}
+        for element in {**before, **after}:
+            mine, theirs = before.get(element, []), after.get(element, [])
+            if len(mine) > 1 and len(theirs) > 1:
+                if mine != theirs:
+                    modified[element] = MEMBER
+            elif len(mine) > 1:
+                removed[element] = MEMBER
+                if theirs:
+                    added[element] = self._whole(theirs[0], schema.element)
+            elif len(theirs) > 1:
+                added[element] = MEMBER
+                if mine:
+                    removed[element] = self._whole(mine[0], schema.element)
+            elif not mine:
+                added[element] = self._whole(theirs[0], schema.element)
+            elif not theirs:
+                removed[element] = self._whole(mine[0], schema.element)
+            elif mine[0] != theirs[0]:
+                self._both(element, mine[0], theirs[0], schema.element, removed, modified, added)
+        return Comparison(removed, modified, added)
+
+
+def _by_element(items: list[Any], schema: FieldOwnershipSchema) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for item in items:
+        found.setdefault(schema.item_element(item), []).append(item)
+    return found
+
+
+def _document_value(value: Any, schema: FieldOwnershipSchema) -> Fields:
+    """A part of a document that has no counterpart: itself and all that is in it."""
+    below: Fields = {}
+    if isinstance(value, dict) and schema.divides_maps:
+        below = {f"f:{name}": _document_value(item, schema.child(name)) for name, item in value.items()}
+    elif isinstance(value, list) and schema.divides_lists:
+        for item in value:
+            element = schema.item_element(item)
+            below[element] = MEMBER if element in below else _document_value(item, schema.element)
+    return {SELF: MEMBER, **below} if below else MEMBER

@@ -1,10 +1,12 @@
-"""Prepare a kind's merge schema for field ownership: which values are owned in parts, and by which keys.
+"""Prepare a kind's merge schema for field ownership, and check that an applied document fits it.
 
-It also knows what Go would leave out of a document or always write: the API server's own objects are structs, so a
-field that was never set may be there (`resources: {}`) and one that was set may not (`hostNetwork: false`).
-Kubernetes: the schema of structured-merge-diff, and the `omitempty` marks of k8s.io/api.
+It says which values are owned in parts, by which keys, and what Go would leave out of a document or always write: the
+API server's own objects are structs, so a field that was never set may be there (`resources: {}`) and one that was set
+may not (`hostNetwork: false`). Unlike other writes, what is applied must have no unknown fields. Kubernetes: the schema
+of structured-merge-diff and its typed/validate, the `omitempty` marks of k8s.io/api.
 """
 
+import json
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -22,7 +24,8 @@ from moorage.model.schema.merge_schema import (
     schema_of,
 )
 from moorage.model.types.view import View
-from moorage.serve.apply.path_elements import key_element, value_element
+from moorage.serve.apply.field_set import key_element, render_element, value_element
+from moorage.serve.patch.go_values import go_type, go_value
 
 _CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")
 
@@ -203,3 +206,82 @@ UNKNOWN: Final = FieldOwnershipSchema(UNTYPED)
 @cache
 def ownership_schema(kind: Kind) -> FieldOwnershipSchema:
     return schema_of_type(schema_of(kind))
+
+
+_UNTYPED_SCALARS = frozenset({"Quantity", "IntOrString", "Time", "MicroTime"})
+
+
+def check(value: Any, schema: FieldOwnershipSchema) -> list[str]:
+    """What is wrong, as `path: reason`; empty if nothing is."""
+    return [f"{path}: {reason}" if path else reason for path, reason in _check(value, schema, "")]
+
+
+def render_problems(problems: list[str]) -> str:
+    if len(problems) == 1:
+        return problems[0]
+    return "\n".join(["errors:", *(f"  {problem}" for problem in problems)])
+
+
+def _check(value: Any, schema: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
+    if value is None or schema.is_untyped:
+        return []
+    if schema.is_scalar:
+        reason = _scalar_problem(value, schema.type)
+        return [(path, reason)] if reason else []
+    if schema.is_list:
+        if not isinstance(value, list):
+            return [(path, f"expected list, got &{{{go_value(value)}}}")]
+        return _check_elements(value, schema, path)
+    if not isinstance(value, dict):
+        return [(path, f"expected map, got &{{{go_value(value)}}}")]
+    problems: list[tuple[str, str]] = []
+    for name in sorted(value):
+        if schema.is_struct and name not in schema.fields:
+            problems.append((f"{path}.{name}", "field not declared in schema"))
+        else:
+            problems += _check(value[name], schema.child(name), f"{path}.{name}")
+    return problems
+
+
+def _check_elements(items: list[Any], schema: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
+    problems: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        where = f"{path}[{index}]"
+        if schema.divides_lists:
+            try:
+                element = schema.item_element(item)
+            except ValueError as error:
+                problems.append((path, f"element {index}: {error}"))
+                return problems
+            where = path + render_element(element)
+            if element in seen:
+                problems.append((path, f"duplicate entries for key {render_element(element)}"))
+            seen.add(element)
+        problems += _check(item, schema.element, where)
+    return problems
+
+
+def _scalar_problem(value: Any, type_: Any) -> str:
+    json_type = type_.json_type if isinstance(type_, Scalar) else ""
+    if isinstance(type_, Scalar) and type_.definition in _UNTYPED_SCALARS:
+        return f"expected any scalar, got &{{{go_value(value)}}}" if isinstance(value, dict | list) else ""
+    if json_type in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"expected numeric (int or float), got {go_type(value)}"
+    elif json_type == "boolean":
+        if not isinstance(value, bool):
+            return f"expected boolean, got &{{{go_value(value)}}}"
+    elif not isinstance(value, str):
+        return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+    return ""
+
+
+def _go_syntax(value: Any) -> str:
+    """A value as it would be written in a Go program."""
+    if isinstance(value, dict):
+        members = ", ".join(f"{json.dumps(name)}:{_go_syntax(value[name])}" for name in sorted(value))
+        return f"map[string]interface {{}}{{{members}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
+    return json.dumps(value) if isinstance(value, str) else "interface {}(nil)" if value is None else go_value(value)

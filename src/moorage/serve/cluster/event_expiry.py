@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from moorage.serve.resources.event_versions import CORE_EVENT
-from moorage.serve.resources.objects import prefix_of
+from moorage.serve.resources.objects import CORE_EVENT, prefix_of
 from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Store, StoreError
 from moorage.telemetry.logs import get_logger
 

@@ -12,17 +12,21 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, cast
 
 from moorage.model.api_error import ApiError, failure, internal, timeout, too_many_requests
-from moorage.serve.http.messages import Peer, Request, Response, Stream
-from moorage.serve.http.receiving import NEVER, Receiver
-from moorage.serve.http.rendering import (
+from moorage.serve.http.messages import (
     CONTINUE,
     LAST_CHUNK,
+    WITHOUT_BODY,
+    Peer,
+    Request,
+    Response,
+    Stream,
     compress,
     render_chunk,
     render_head,
     render_refusal,
     wants_compression,
 )
+from moorage.serve.http.receiving import NEVER, Receiver
 
 if TYPE_CHECKING:
     from moorage.serve.http.server import Server
@@ -195,8 +199,8 @@ class Connection(asyncio.Protocol):
     def _send(self, request: Request, answer: Response, keep_alive: bool) -> None:
         if self._lost:
             return
-        body = b"" if request.method == "HEAD" or answer.status in _WITHOUT_BODY else answer.body
-        length = None if answer.status in _WITHOUT_BODY else len(answer.body)
+        body = b"" if request.method == "HEAD" or answer.status in WITHOUT_BODY else answer.body
+        length = None if answer.status in WITHOUT_BODY else len(answer.body)
         head = render_head(request.version, answer, length, keep_alive)
         if len(body) < _JOIN_BELOW:
             self.transport.write(head + body)
@@ -278,7 +282,6 @@ def _peer_of(transport: asyncio.Transport) -> Peer:
 
 
 _UNREADABLE = Request("", "/", keep_alive=False)
-_WITHOUT_BODY = frozenset({204, 304})
 
 
 async def send_stream(connection: Connection, request: Request, stream: Stream) -> None:

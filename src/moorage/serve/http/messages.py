@@ -1,11 +1,19 @@
-"""Requests as handlers see them, and the two kinds of answers.
+"""Requests as handlers see them, the two kinds of answers, and the bytes that answers become.
 
-A path is decoded as a whole and split afterwards, as Go's URL.Path is: no name in Kubernetes has a slash.
+A path is decoded as a whole and split afterwards, as Go's URL.Path is: no name in Kubernetes has a slash. Kubernetes:
+responsewriters.
 """
 
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus, unquote_to_bytes
+
+import msgspec
+
+from moorage.model.api_error import ApiError
 
 if TYPE_CHECKING:
     from moorage.serve.pki.authentication import User
@@ -13,15 +21,12 @@ if TYPE_CHECKING:
 Headers = tuple[tuple[str, str], ...]
 
 
-class Peer:
+class Peer(msgspec.Struct, eq=False):
     """The other end of a connection. `subject` is that of its certificate, if it has one that our authority signed."""
 
-    __slots__ = ("address", "subject", "user")
-
-    def __init__(self, address: str, subject: tuple[tuple[str, str], ...] = ()) -> None:
-        self.address = address
-        self.subject = subject
-        self.user: User | None = None
+    address: str
+    subject: tuple[tuple[str, str], ...] = ()
+    user: "User | None" = None
 
 
 class Query:
@@ -51,43 +56,26 @@ class Query:
         return name in self._values
 
 
-class Request:
+_NO_QUERY = Query("")
+
+
+class Request(msgspec.Struct, eq=False):
     """One complete request. Header names are in lower case; repeated headers are joined by commas."""
 
-    __slots__ = (
-        "_query",
-        "body",
-        "headers",
-        "keep_alive",
-        "method",
-        "path",
-        "peer",
-        "query_text",
-        "target",
-        "user",
-        "version",
-    )
+    method: str
+    target: str
+    headers: dict[str, str] = {}
+    body: bytes = b""
+    peer: Peer = msgspec.field(default_factory=lambda: Peer(""))
+    version: str = "1.1"
+    keep_alive: bool = True
+    path: str = ""
+    query_text: str = ""
+    user: "User | None" = None
+    _query: Query | None = None
 
-    def __init__(
-        self,
-        method: str,
-        target: str,
-        headers: dict[str, str] | None = None,
-        body: bytes = b"",
-        peer: Peer | None = None,
-        version: str = "1.1",
-        keep_alive: bool = True,
-    ) -> None:
-        self.method = method
-        self.target = target
-        self.path, self.query_text = split_target(target)
-        self.headers = {} if headers is None else headers
-        self.body = body
-        self.peer = _NOBODY if peer is None else peer
-        self.version = version
-        self.keep_alive = keep_alive
-        self.user: User | None = None
-        self._query: Query | None = None
+    def __post_init__(self) -> None:
+        self.path, self.query_text = split_target(self.target)
 
     @property
     def query(self) -> Query:
@@ -96,39 +84,25 @@ class Request:
         return self._query
 
 
-class Response:
+class Response(msgspec.Struct, eq=False):
     """An answer whose body is at hand."""
 
-    __slots__ = ("body", "content_type", "headers", "status")
-
-    def __init__(
-        self, status: int, body: bytes = b"", content_type: str = "application/json", headers: Headers = ()
-    ) -> None:
-        self.status = status
-        self.body = body
-        self.content_type = content_type
-        self.headers = headers
+    status: int
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: Headers = ()
 
 
-class Stream:
+class Stream(msgspec.Struct, eq=False):
     """An answer of several chunks, each sent at once; the next is asked for when there is room for it.
 
     When the client has gone or the server stops, `chunks` is closed, so that its owner can clean up.
     """
 
-    __slots__ = ("chunks", "content_type", "headers", "status")
-
-    def __init__(
-        self,
-        chunks: AsyncIterator[bytes],
-        content_type: str = "application/json",
-        headers: Headers = (),
-        status: int = 200,
-    ) -> None:
-        self.chunks = chunks
-        self.content_type = content_type
-        self.headers = headers
-        self.status = status
+    chunks: AsyncIterator[bytes]
+    content_type: str = "application/json"
+    headers: Headers = ()
+    status: int = 200
 
 
 Handler = Callable[[Request], Awaitable[Response | Stream]]
@@ -145,5 +119,68 @@ def split_target(target: str) -> tuple[str, str]:
     return path, query
 
 
-_NO_QUERY = Query("")
-_NOBODY = Peer("")
+COMPRESS_ABOVE = 128 * 1024  # bytes: kube-apiserver's threshold, and its level
+_COMPRESS_LEVEL = 1
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+LAST_CHUNK = b"0\r\n\r\n"
+WITHOUT_BODY = frozenset({204, 304})
+
+
+def render_refusal(error: ApiError) -> Response:
+    """The answer for an error, with its Status."""
+    return Response(error.code, msgspec.json.encode(error.status), "application/json", error.headers)
+
+
+def render_head(version: str, answer: Response | Stream, length: int | None, keep_alive: bool) -> bytes:
+    """Status line and headers. A `length` of None is a body that is sent in chunks, or until the connection closes."""
+    parts = [_prefix(answer.status, answer.content_type)]
+    if answer.headers:
+        parts.append(_render_headers(answer.headers))
+    if length is not None:
+        parts.append(b"Content-Length: %d\r\n" % length)
+    elif version != "1.0" and answer.status not in WITHOUT_BODY:
+        parts.append(b"Transfer-Encoding: chunked\r\n")
+    if not keep_alive:
+        parts.append(b"Connection: close\r\n")
+    elif version == "1.0":
+        parts.append(b"Connection: keep-alive\r\n")
+    parts.append(b"\r\n")
+    return b"".join(parts)
+
+
+def render_chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def wants_compression(request: Request, answer: Response) -> bool:
+    if len(answer.body) <= COMPRESS_ABOVE or "gzip" not in request.headers.get("accept-encoding", ""):
+        return False
+    return all(name.lower() != "content-encoding" for name, _ in answer.headers)
+
+
+def compress(answer: Response) -> Response:
+    """Compress the body with gzip; large ones in a thread."""
+    packer = zlib.compressobj(_COMPRESS_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    body = packer.compress(answer.body) + packer.flush()
+    headers = (*answer.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+    return Response(answer.status, body, answer.content_type, headers)
+
+
+@lru_cache(maxsize=256)
+def _prefix(status: int, content_type: str) -> bytes:
+    phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
+    line = f"HTTP/1.1 {status} {phrase}\r\n"
+    if content_type:
+        line += f"Content-Type: {_one_line(content_type)}\r\n"
+    return line.encode()
+
+
+@lru_cache(maxsize=256)
+def _render_headers(headers: Headers) -> bytes:
+    return "".join(f"{_one_line(name)}: {_one_line(value)}\r\n" for name, value in headers).encode("utf-8", "replace")
+
+
+def _one_line(text: str) -> str:
+    """Remove line ends: a value may quote what a client sent."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)

@@ -6,7 +6,7 @@ kept. Kubernetes: net/http's reading half.
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import httptools
 
@@ -14,29 +14,19 @@ from moorage.model.api_error import ApiError, bad_request, failure, request_too_
 from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Peer, Request
 
+if TYPE_CHECKING:
+    from moorage.serve.http.connection import Connection
+
 NEVER = float("inf")
 
 Gate = Callable[[Request], object]
-
-
-class Answerer(Protocol):
-    """The other half of a connection."""
-
-    def received(self, request: Request) -> None:
-        """A request is complete."""
-
-    def refuse(self, error: ApiError) -> None:
-        """Refuse what the client sent; nothing follows."""
-
-    def expected(self) -> None:
-        """The client waits for 100 Continue before it sends the body."""
 
 
 class Receiver:
     """The receiving half of a connection. `due` is the deadline of what is being received; `deaf` stops reading."""
 
     def __init__(
-        self, limits: Limits, gate: Gate, loop: asyncio.AbstractEventLoop, peer: Peer, answerer: Answerer
+        self, limits: Limits, gate: Gate, loop: asyncio.AbstractEventLoop, peer: Peer, answerer: "Connection"
     ) -> None:
         self.due = loop.time() + limits.head_seconds
         self.deaf = False

@@ -1,6 +1,6 @@
 """Print JSON values as Go's `%v` and `%s` do, name their Go types, and compare them as Go does."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from moorage.serve.patch.patch_error import PatchError
@@ -8,14 +8,16 @@ from moorage.serve.patch.patch_error import PatchError
 _TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}"}
 
 
-def go_value(value: Any) -> str:
-    """`%v`: maps sorted by key, no quotes."""
+def go_value(value: Any, other: Callable[[Any], str] | None = None) -> str:
+    """`%v`: maps sorted by key, no quotes. `other` prints what is neither text nor map nor list."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return "map[" + " ".join(f"{name}:{go_value(value[name])}" for name in sorted(value)) + "]"
+        return "map[" + " ".join(f"{name}:{go_value(value[name], other)}" for name in sorted(value)) + "]"
     if isinstance(value, list):
-        return "[" + " ".join(go_value(item) for item in value) + "]"
+        return "[" + " ".join(go_value(item, other) for item in value) + "]"
+    if other is not None:
+        return other(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -25,13 +27,9 @@ def go_value(value: Any) -> str:
 
 def go_string(value: Any) -> str:
     """`%s`, which marks values that are not strings."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{name}:{go_string(value[name])}" for name in sorted(value)) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(go_string(item) for item in value) + "]"
-    return "%!s(<nil>)" if value is None else f"%!s({go_type(value)}={go_value(value)})"
+    return go_value(
+        value, lambda other: f"%!s({go_type(other)}={go_value(other)})" if other is not None else "%!s(<nil>)"
+    )
 
 
 def go_type(value: Any) -> str:

@@ -1,8 +1,9 @@
-"""Apply a JSON patch: operations on places in the document, one after another, all or none.
+"""Apply a JSON patch, which is a list of operations, all or none, or a JSON merge patch.
 
-The result shares what no operation touched; containers on the way to a change are copied once. Kubernetes: RFC 6902 as
-evanphx/json-patch does it: replacing an absent member adds it, negative indices count from the end, a path need not
-start with a slash; copies may add up to 3 MiB. Differs: the result may not be deeper than 200 levels.
+The result shares what no operation touched; containers on the way to a change are copied once. Kubernetes: RFC 6902 and
+7386 as evanphx/json-patch does them: replacing an absent member adds it, negative indices count from the end, a path
+need not start with a slash; copies may add up to 3 MiB. Nulls inside of new values of a merge patch are dropped, nulls
+inside of a list that replaces an object are not. Differs: the result may not be deeper than 200 levels.
 """
 
 import re
@@ -20,7 +21,7 @@ from moorage.serve.patch.patch_error import (
     UNPROCESSABLE,
     PatchError,
     check_depth,
-    json_type_name,
+    not_decoded,
     too_deep,
 )
 
@@ -79,23 +80,22 @@ def _operations(patch: Any) -> list[Raw]:
     if patch is None:
         return []
     if not isinstance(patch, list):
-        raise _not_decoded(patch, "value of type []handlers.jsonPatchOp")
+        raise _bad_patch(not_decoded(patch, "value of type []handlers.jsonPatchOp"))
     if len(patch) > MAX_OPERATIONS:
         text = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
         raise PatchError(text, TOO_LARGE)
     for operation in patch:
         if operation is not None and not isinstance(operation, dict):
-            raise _not_decoded(operation, "value of type handlers.jsonPatchOp")
+            raise _bad_patch(not_decoded(operation, "value of type handlers.jsonPatchOp"))
         for name in ("op", "path", "from"):
             value = operation.get(name) if operation else None
             if value is not None and not isinstance(value, str):
-                raise _not_decoded(value, f"struct field jsonPatchOp.{name} of type string")
+                raise _bad_patch(not_decoded(value, f"struct field jsonPatchOp.{name} of type string"))
     return [operation or {} for operation in patch]
 
 
-def _not_decoded(value: Any, what: str) -> PatchError:
-    text = f"error decoding patch: json: cannot unmarshal {json_type_name(value)} into Go {what}"
-    return PatchError(text, BAD_REQUEST)
+def _bad_patch(why: str) -> PatchError:
+    return PatchError(f"error decoding patch: {why}", BAD_REQUEST)
 
 
 def _may_deepen(operation: Raw) -> bool:
@@ -343,3 +343,39 @@ _METHODS = {
     "copy": _do_copy,
     "test": _do_test,
 }
+
+
+def apply_merge_patch(document: Raw, patch: Any) -> Raw:
+    if patch is None:
+        raise PatchError("Invalid JSON Patch", BAD_REQUEST)
+    if not isinstance(patch, dict):
+        raise _bad_patch(not_decoded(patch))
+    try:
+        return _merge_objects(document, patch)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _merge_objects(document: Raw, patch: Raw) -> Raw:
+    merged = dict(document)
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            current = merged.get(name)
+            if not isinstance(current, dict):
+                merged[name] = without_nulls(value)
+            elif isinstance(value, dict):
+                merged[name] = _merge_objects(current, value)
+            else:
+                merged[name] = value
+    return merged
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without members that are null; a null in a list is an element and stays."""
+    if isinstance(value, dict):
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

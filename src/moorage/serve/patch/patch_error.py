@@ -7,6 +7,7 @@ because the client is at fault; where upstream hides what was wrong with a JSON 
 from typing import Any
 
 from moorage.model.api_error import ApiError, bad_request, failure, request_too_large
+from moorage.model.text.json_text import json_type
 
 BAD_REQUEST, TOO_LARGE, UNPROCESSABLE = 400, 413, 422
 #: Deeper than any document of the API, and shallow enough for every recursion over it.
@@ -56,12 +57,6 @@ def too_deep() -> PatchError:
     return PatchError("the document would be nested too deeply", UNPROCESSABLE, hidden=True)
 
 
-def json_type_name(value: Any) -> str:
-    """What Go's decoder calls the value in "cannot unmarshal ..."."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "object" if isinstance(value, dict) else "array"
+def not_decoded(value: Any, what: str = "value of type map[string]interface {}") -> str:
+    """The text of Go's decoder about a value of another type than expected."""
+    return f"json: cannot unmarshal {json_type(value)} into Go {what}"

@@ -12,8 +12,8 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.schema.merge_schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.serve.patch.element_order import in_order, missing_merge_key, wrong_type
 from moorage.serve.patch.go_values import go_string, go_value, token
-from moorage.serve.patch.merge_patch import without_nulls
-from moorage.serve.patch.patch_error import BAD_REQUEST, UNPROCESSABLE, PatchError, json_type_name, too_deep
+from moorage.serve.patch.json_patch import without_nulls
+from moorage.serve.patch.patch_error import BAD_REQUEST, UNPROCESSABLE, PatchError, not_decoded, too_deep
 
 Raw = dict[str, Any]
 
@@ -28,8 +28,7 @@ def apply_strategic_merge(document: Raw, patch: Any, schema: StructType) -> Raw:
     if patch is None:
         return document
     if not isinstance(patch, dict):
-        what = f"json: cannot unmarshal {json_type_name(patch)} into Go value of type map[string]interface {{}}"
-        raise PatchError(what, BAD_REQUEST)
+        raise PatchError(not_decoded(patch), BAD_REQUEST)
     try:
         return _merge_objects(document, patch, schema)
     except RecursionError:

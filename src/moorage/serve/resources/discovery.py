@@ -1,21 +1,48 @@
 """Answer discovery: the resources of each group, one by one or aggregated, and the version of the server.
 
-Kubernetes: apiserver's endpoints/discovery. Differs: nothing is added while running, so nothing is stale.
+`RESOURCES` lists the resources in the order of discovery; routing reads it, too. Kubernetes: apiserver's
+endpoints/discovery. Differs: nothing is added while running, so nothing is stale; what Moorage does not serve
+(pods/exec, …) is not listed.
 """
 
 import hashlib
 import platform
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from moorage import __version__
-from moorage.model.kinds import Kind, Subresource
+from moorage.model.kinds import KINDS, VIRTUAL_KINDS, Kind, Subresource
 from moorage.serve.http.messages import Response
-from moorage.serve.resources.discovery_table import RESOURCES
 
 Raw = dict[str, Any]
+
+#: The order in which clients try groups for a short name; other groups come after, by name.
+GROUP_ORDER: Final = (
+    "",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "batch",
+    "policy",
+    "storage.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+)
+
+
+def _position(kind: Kind) -> tuple[int, str, str]:
+    position = GROUP_ORDER.index(kind.group) if kind.group in GROUP_ORDER else len(GROUP_ORDER)
+    return position, kind.api_version, kind.plural
+
+
+#: (group, version, plural) → kind, in the order in which discovery lists them.
+RESOURCES: Final[dict[tuple[str, str, str], Kind]] = {
+    (kind.group, kind.version, kind.plural): kind for kind in sorted((*KINDS.values(), *VIRTUAL_KINDS), key=_position)
+}
+
 
 KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_PATCH = "1", "36", "4"
 _AGGREGATED = "APIGroupDiscoveryList"

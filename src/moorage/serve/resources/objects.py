@@ -1,7 +1,8 @@
 """Encode objects for the store, and render stored values for clients.
 
 A value is the object's JSON without its resourceVersion, and begins with its metadata, so that rendering needs no
-decoding: the revision is spliced in. Kubernetes: the codec and the versioner in front of etcd.
+decoding: the revision is spliced in. Events of both groups are stored in the core form. Kubernetes: the codec and the
+versioner in front of etcd, the conversion functions of the events group.
 """
 
 from typing import Any
@@ -9,11 +10,41 @@ from typing import Any
 import msgspec
 
 from moorage.client.protocol import Object, Template
-from moorage.model.kinds import Kind
-from moorage.serve.resources.event_versions import from_core, is_renamed, to_core
+from moorage.model.kinds import KINDS, Kind
 from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]
+
+CORE_EVENT = KINDS["v1", "Event"]
+REPORTED_EVENT = KINDS["events.k8s.io/v1", "Event"]
+
+#: The core group's name of a field, and that of events.k8s.io.
+_NAMES = (
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+)
+_TO_CORE = {new: core for core, new in _NAMES}
+_FROM_CORE = dict(_NAMES)
+
+
+def to_core(raw: Raw) -> Raw:
+    return {_TO_CORE.get(name, name): value for name, value in raw.items()} | {"apiVersion": CORE_EVENT.api_version}
+
+
+def from_core(raw: Raw) -> Raw:
+    renamed = {_FROM_CORE.get(name, name): value for name, value in raw.items()}
+    return renamed | {"apiVersion": REPORTED_EVENT.api_version}
+
+
+def is_renamed(kind: Kind) -> bool:
+    """Whether objects of the kind are stored under other field names."""
+    return kind is REPORTED_EVENT
+
 
 _HEAD = b'{"metadata":{'
 _encode = msgspec.json.Encoder().encode

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from moorage.model.api_error import ApiError, bad_request, method_not_supported, no_such_path
 from moorage.model.kinds import Kind, Ref
-from moorage.serve.resources.discovery_table import RESOURCES
+from moorage.serve.resources.discovery import RESOURCES
 
 _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}

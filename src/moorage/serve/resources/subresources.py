@@ -13,13 +13,12 @@ from moorage.model.kinds import BINDING, EVICTION, SCALE, Kind
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind, decode_body, decode_object
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.negotiation import As, negotiate
 from moorage.serve.options import query_of, write_options
 from moorage.serve.pki.authentication import User
-from moorage.serve.rendering import json_response, warning_headers
+from moorage.serve.rendering import As, json_response, negotiate, warning_headers
 from moorage.serve.resources.routes import Target
 from moorage.serve.tables.render import render_table
-from moorage.serve.verbs.namespaces import finalize
+from moorage.serve.verbs.deleting import finalize
 from moorage.serve.verbs.patching import APPLY, duplicate_warnings, read_patch
 from moorage.serve.verbs.pods import bind, evict
 from moorage.serve.verbs.reading import get

@@ -5,9 +5,8 @@ Kubernetes: printEvent, which sees both after conversion.
 
 from typing import Any
 
-from moorage.serve.resources.event_versions import to_core
-from moorage.serve.tables.ages import Ages
-from moorage.serve.tables.columns import Cells, Column, Raw, Table, definitions, name_of, part, wide
+from moorage.serve.resources.objects import to_core
+from moorage.serve.tables.columns import Ages, Cells, Column, Raw, Table, definitions, name_of, part, wide
 
 
 def _target(about: Raw) -> str:

@@ -3,13 +3,13 @@
 Kubernetes: printNode, printNamespace and their neighbours.
 """
 
-from moorage.serve.tables.ages import UNKNOWN
 from moorage.serve.tables.columns import (
     AGE,
     BOOLEAN,
     INTEGER,
     NAME,
     NONE,
+    UNKNOWN,
     Cell,
     Column,
     Raw,

@@ -5,11 +5,11 @@ Kubernetes: printPod in pkg/printers/internalversion.
 
 from typing import Any
 
-from moorage.serve.tables.ages import Ages, human_duration, moment
 from moorage.serve.tables.columns import (
     AGE,
     NAME,
     NONE,
+    Ages,
     Cells,
     Column,
     Raw,
@@ -17,6 +17,8 @@ from moorage.serve.tables.columns import (
     age_of,
     condition_status,
     definitions,
+    human_duration,
+    moment,
     name_of,
     wide,
 )

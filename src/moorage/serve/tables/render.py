@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from moorage.model.kinds import Kind
 from moorage.serve.tables import events, plain, pods, storage, workloads
-from moorage.serve.tables.ages import UNKNOWN, Ages
-from moorage.serve.tables.columns import NAME_AND_AGE, Cells, Raw, Table
+from moorage.serve.tables.columns import NAME_AND_AGE, UNKNOWN, Ages, Cells, Raw, Table
 
 TABLES: dict[tuple[str, str], Table] = {
     ("v1", "ConfigMap"): plain.CONFIG_MAPS,

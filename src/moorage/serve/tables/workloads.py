@@ -3,7 +3,6 @@
 Kubernetes: printDeployment and its neighbours.
 """
 
-from moorage.serve.tables.ages import human_duration, moment
 from moorage.serve.tables.columns import (
     AGE,
     BOOLEAN,
@@ -16,7 +15,9 @@ from moorage.serve.tables.columns import (
     Row,
     condition_status,
     field,
+    human_duration,
     labels_cell,
+    moment,
     part,
     selector_cell,
     table,

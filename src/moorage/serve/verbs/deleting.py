@@ -1,7 +1,7 @@
-"""Delete objects, at once or when their grace period, finalizers and dependents allow.
+"""Delete objects, at once or when their grace period, finalizers and dependents allow; finalize an empty namespace.
 
 The rules of each kind are in `moorage.admit.subresources.deletion`. Kubernetes: the generic registry's Delete and
-DeleteCollection.
+DeleteCollection, the finalize subresource of namespaces.
 """
 
 from datetime import UTC, datetime
@@ -9,14 +9,17 @@ from typing import Any
 
 from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.admit.plugins.standard import check_namespace_deletion
+from moorage.admit.raw import copy_document
 from moorage.admit.subresources.deletion import Deletion, decide_deletion
+from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.model.api_error import ApiError, not_found, stale
-from moorage.model.kinds import Kind, Ref
+from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.api import Api, WriteResult
+from moorage.serve.api import Api, WriteResult, admitted, check_types
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in
+from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
@@ -103,3 +106,18 @@ def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
         "status": "Success",
         "details": {name: value for name, value in details.items() if value},
     }
+
+
+_NAMESPACE = KINDS["v1", "Namespace"]
+
+
+async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> Raw:
+    check_types(raw, _NAMESPACE)
+    check_name(raw["metadata"], name)
+    expected = expected_revision(_NAMESPACE, name, raw)
+
+    def make(old: Raw, old_view: Any) -> Changed:
+        return Changed(admitted(finalize_namespace(copy_document(raw), old, api.gates)), expected)
+
+    outcome = await change(api, Ref(_NAMESPACE, "", name), make, dry_run=dry_run)
+    return decode(_NAMESPACE, outcome.stored)

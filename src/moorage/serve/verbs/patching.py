@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from moorage.client.protocol import PatchType
 from moorage.model.api_error import bad_request, failure, unsupported_media_type
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, Ref
@@ -26,9 +27,8 @@ from moorage.serve.decoding import (
 )
 from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.patch.go_values import go_value
-from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields
-from moorage.serve.patch.merge_patch import apply_merge_patch
-from moorage.serve.patch.patch_error import PatchError, json_type_name, refusal
+from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
+from moorage.serve.patch.patch_error import PatchError, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import key_of
 from moorage.serve.verbs.changing import (
@@ -43,12 +43,7 @@ from moorage.serve.verbs.creating import check_namespace, create, name_owners_on
 
 Raw = dict[str, Any]
 
-JSON_PATCH = "application/json-patch+json"
-MERGE_PATCH = "application/merge-patch+json"
-STRATEGIC_MERGE = "application/strategic-merge-patch+json"
-APPLY = "application/apply-patch+yaml"
-_GO_MAP = "map[string]interface {}"
-PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY)
+PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
 
 
 class Patch(NamedTuple):
@@ -67,8 +62,7 @@ def read_patch(body: bytes, content_type: str) -> Patch:
     if patch_type == APPLY:
         value = read_yaml(body)
         if not isinstance(value.raw, dict):
-            found = json_type_name(value.raw)
-            raise bad_request(f"error decoding YAML: json: cannot unmarshal {found} into Go value of type {_GO_MAP}")
+            raise bad_request(f"error decoding YAML: {not_decoded(value.raw)}")
         return Patch(patch_type, value.raw, [_set_already(found) for found in value.duplicates])
     document = decode_json(body)
     prefix = "json patch " if patch_type == JSON_PATCH else ""

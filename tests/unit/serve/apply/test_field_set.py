@@ -17,9 +17,9 @@ from moorage.serve.apply.field_set import (
     of_paths,
     paths,
     recursive_difference,
+    render_path,
     union,
 )
-from moorage.serve.apply.path_elements import render_path
 
 A = of_paths(("spec",), ("spec", "replicas"), ("spec", "template", "spec"))
 

@@ -5,8 +5,7 @@ import json
 import pytest
 from tests.unit.serve.apply.cases import DEPLOYMENT, Raw, applied, created, deployment, owned, updated
 
-from moorage.serve.apply.last_applied import ANNOTATION
-from moorage.serve.apply.managed_fields import ApplyConflict
+from moorage.serve.apply.managed_fields import ANNOTATION, ApplyConflict
 
 SPEC: Raw = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": {"spec": {"containers": []}}}
 

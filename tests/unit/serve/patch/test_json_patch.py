@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from moorage.serve.patch import PatchError, apply_json_patch, refusal, unknown_operation_fields
+from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields
+from moorage.serve.patch.patch_error import PatchError, refusal
 
 Raw = dict[str, Any]
 

@@ -6,7 +6,8 @@ import pytest
 
 from moorage.model.kinds import KINDS
 from moorage.model.schema.merge_schema import schema_of
-from moorage.serve.patch import PatchError, apply_strategic_merge, refusal
+from moorage.serve.patch.patch_error import PatchError, refusal
+from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
 Raw = dict[str, Any]
 

@@ -11,7 +11,7 @@ NODE = (("organizationName", "system:nodes"), ("organizationName", "more"), ("co
 
 def request(path: str = "/api", authorization: str | None = None, peer: Peer | None = None) -> Request:
     headers = {} if authorization is None else {"authorization": authorization}
-    return Request("GET", path, headers, peer=peer)
+    return Request("GET", path, headers, peer=peer or Peer(""))
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_anything_else_that_is_broken_or_gone_is_made_anew(tmp_path: Path, name:
 
 
 def test_the_server_is_known_by_all_its_names() -> None:
-    issued = open_credentials(None, server_names("192.0.2.7", ("cluster.example",)), NOW).server
+    issued = open_credentials(None, (*server_names("192.0.2.7"), "cluster.example"), NOW).server
     certificate = x509.load_pem_x509_certificate(issued.certificate)
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     hosts, addresses = names.get_values_for_type(x509.DNSName), names.get_values_for_type(x509.IPAddress)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from moorage.serve.pki.certificates import Issued
-from moorage.serve.pki.kubeconfig_file import render_kubeconfig, server_url, write_kubeconfig
+from moorage.serve.pki.credentials import render_kubeconfig, server_url, write_private
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_token_and_certificate_are_each_enough() -> None:
 
 def test_it_is_written_whole_for_its_owner_only_and_replaces_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "kubeconfig"
-    write_kubeconfig(path, "one")
+    write_private(path, b"one")
     path.chmod(0o644)
-    write_kubeconfig(path, "two")
+    write_private(path, b"two")
     assert path.read_text() == "two"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [file.name for file in path.parent.iterdir()] == ["kubeconfig"]
@@ -59,20 +59,20 @@ def test_it_is_written_whole_for_its_owner_only_and_replaces_what_was_there(tmp_
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(OSError, match="taken"):
-        write_kubeconfig(tmp_path / "taken", "text")
+        write_private(tmp_path / "taken", b"text")
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="file"):
-        write_kubeconfig(tmp_path / "file" / "kubeconfig", "text")
+        write_private(tmp_path / "file" / "kubeconfig", b"text")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "taken"]
 
 
 def test_a_link_stays_and_a_device_is_not_replaced(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to("real")
-    write_kubeconfig(link, "text")
+    write_private(link, b"text")
     assert link.is_symlink()
     assert (tmp_path / "real").read_text() == "text"
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):
-        write_kubeconfig(tmp_path / "pipe", "text")
+        write_private(tmp_path / "pipe", b"text")
     assert (tmp_path / "pipe").is_fifo()

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.model.kinds import KINDS, STANDARD_VERBS
-from moorage.serve.resources.discovery import aggregated_version, answer_discovery, version_document
-from moorage.serve.resources.discovery_table import RESOURCES
+from moorage.serve.resources.discovery import RESOURCES, aggregated_version, answer_discovery, version_document
 
 Raw = dict[str, Any]
 

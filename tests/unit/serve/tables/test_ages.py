@@ -1,6 +1,6 @@
 import pytest
 
-from moorage.serve.tables.ages import Ages, human_duration, moment
+from moorage.serve.tables.columns import Ages, human_duration, moment
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 

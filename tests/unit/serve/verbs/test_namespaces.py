@@ -6,8 +6,7 @@ from tests.unit.serve.verbs.bench import NAMESPACE, Raw, document, make, read, r
 from moorage.model.kinds import Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
-from moorage.serve.verbs.deleting import delete
-from moorage.serve.verbs.namespaces import finalize
+from moorage.serve.verbs.deleting import delete, finalize
 
 
 def finalizers(*names: str) -> Raw:
