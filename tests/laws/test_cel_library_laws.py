@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.unit.match.cel.libraries.calls import call
 
-from moorage.match.cel.libraries.collections import kubernetes_lists, lists
+from moorage.match.cel.libraries.collections import lists
 from moorage.match.cel.libraries.network.ip_address import Address, parse_address
 from moorage.match.cel.libraries.network.url_value import URLError, parse_url
 from moorage.match.cel.libraries.text import strings
@@ -78,11 +78,11 @@ def _sorting_sorts(sort: Callable[[list[Any]], list[Any]]) -> Callable[[], None]
     @given(_ITEMS)
     def law(items: list[Any]) -> None:
         result = sort(items)
-        assert call(kubernetes_lists.FUNCTIONS, "list_double_is_sorted_bool", result)
+        assert call(lists.FUNCTIONS, "list_double_is_sorted_bool", result)
         assert sorted(result) == sorted(items)
         if items:
-            assert result[0] == call(kubernetes_lists.FUNCTIONS, "list_double_min_double", items)
-            assert result[-1] == call(kubernetes_lists.FUNCTIONS, "list_double_max_double", items)
+            assert result[0] == call(lists.FUNCTIONS, "list_double_min_double", items)
+            assert result[-1] == call(lists.FUNCTIONS, "list_double_max_double", items)
 
     return law
 

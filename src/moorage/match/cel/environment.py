@@ -13,9 +13,9 @@ from functools import cached_property
 
 from moorage.match.cel import types
 from moorage.match.cel.functions import Function
-from moorage.match.cel.libraries import authz, quantity, semver
-from moorage.match.cel.libraries.collections import kubernetes_lists, lists
-from moorage.match.cel.libraries.network import ip, url_value
+from moorage.match.cel.libraries import authz, quantity_and_semver
+from moorage.match.cel.libraries.collections import lists
+from moorage.match.cel.libraries.network import ip_address, url_value
 from moorage.match.cel.libraries.text import named_format, regex, strings
 from moorage.match.cel.standard import STANDARD_FUNCTIONS
 
@@ -105,15 +105,12 @@ KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
     *STANDARD_FUNCTIONS,
     *url_value.FUNCTIONS,
     *regex.FUNCTIONS,
-    *kubernetes_lists.FUNCTIONS,
-    *authz.FUNCTIONS,
-    *quantity.FUNCTIONS,
-    *strings.FUNCTIONS,
-    *kubernetes_lists.SET_FUNCTIONS,
-    *ip.FUNCTIONS,
-    *named_format.FUNCTIONS,
-    *semver.FUNCTIONS,
     *lists.FUNCTIONS,
+    *authz.FUNCTIONS,
+    *quantity_and_semver.FUNCTIONS,
+    *strings.FUNCTIONS,
+    *ip_address.FUNCTIONS,
+    *named_format.FUNCTIONS,
 )
 
 TAINT_ENVIRONMENT = Environment(

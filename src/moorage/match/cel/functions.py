@@ -1,18 +1,17 @@
-"""What a CEL function is: rows of data with types, an implementation and two costs.
+"""What a CEL function is: rows of data with types, an implementation and two costs; and the costs that rows share.
 
-A library is a tuple of `Function`s and nothing else; the environment joins the tuples. A row reads:
+A library is a tuple of `Function`s; the environment joins the tuples. A row reads:
 
     row(
         "string.startsWith(string) -> bool",  # receiver.name(arguments) -> result, or name(arguments) -> result
-        "starts_with_string",                 # cel-go's overload id: costs and messages are keyed by it
+        "starts_with_string",                 # cel-go's overload id
         str.startswith,                       # called as implementation(receiver, *arguments)
-        estimate,                             # before running, (context, receiver or None, other arguments as Nodes)
-                                              # → CallEstimate; None: cost 1, size unknown
-        cost,                                 # while running, (receiver and arguments as values) → int; None: cost 1
+        estimate,                             # before running, (receiver and arguments as Arguments) → CallEstimate
+        cost,                                 # while running, (receiver and arguments as values) → int
     )
 
-The implementation gets values as `values.py` describes them, already checked against `params` (type parameters and dyn
-accept anything, list(T) any list), so it never inspects types of its own accord. It returns a value or raises
+Without an estimate or a cost, a call costs 1. The implementation gets values as `values.py` describes them, already
+checked against the signature (type parameters and dyn accept anything, list(T) any list); it returns a value or raises
 `CelError` with cel-go's text. A result that can be much larger than the arguments must first pass
 `values.require_result_size(n)`. A namespaced function is a global one with a dotted name: `lists.range(int)`.
 
@@ -20,24 +19,23 @@ Costs are charged *before* the implementation runs, so `cost` sees the arguments
 evaluate is handed over as the `CelError` instance (cel-go charges the call nevertheless), and `actual_size` counts it
 as 1.
 
-Kubernetes: cel-go checker/cost.go and interpreter/runtimecost.go; apiserver/pkg/cel/library/cost.go.
+Kubernetes: cel-go checker/cost.go and interpreter/runtimecost.go; apiserver/pkg/cel/library/cost.go. Both round up;
+CallCost multiplies twice where EstimateCallCost multiplies once by the product, so that the last digit may differ.
 Differs: result sizes are never known to the actual cost; it is computed from the arguments instead.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from moorage.match.cel.types import Type, leading_type
+from moorage.match.cel.types import Type, TypeKind, leading_type
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue, OptionalValue
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Estimate = Callable[["EstimateContext", "Node | None", Sequence["Node"]], "CallEstimate | None"]
-    Cost = Callable[[Sequence[Any]], int]
+Estimate = Callable[..., "CallEstimate"]
+Cost = Callable[[Sequence[Any]], int]
 
 MAX_COST = 2**64 - 1
 STRING_FACTOR = 0.1
@@ -88,36 +86,26 @@ class CallEstimate(NamedTuple):
     result_size: Interval | None = None
 
 
-@dataclass(slots=True)
-class Node:
-    """An argument as the cost estimate sees it.
+class Argument(NamedTuple):
+    """A receiver or argument as the cost estimate sees it.
 
-    `size` is what the expression itself tells (literals, concatenations, results of estimated calls), or None.
-    `literal` is the value of a literal and `is_literal` tells whether there is one (it may be null). `path` leads from
-    a variable to the value (`("taint", "key")`, with `@items`, `@keys`, `@values` for elements) and is None where there
-    is no such path.
+    `known_size` is what the expression or the environment tells of its size, `element_size` of its elements'. `literal`
+    is the value of a literal; None if it is none, or null.
     """
 
     type: Type
-    size: Interval | None = None
-    path: tuple[str, ...] | None = None
-    is_literal: bool = False
+    known_size: Interval | None = None
+    element_size: Interval | None = None
     literal: Any = None
 
-
-class EstimateContext(Protocol):
-    """What an estimate may ask about its arguments; implemented by cost_estimate.py."""
-
-    def size(self, node: Node) -> Interval:
-        """Return the node's own size, else the declared size of its path, else [0, 2⁶⁴−1]. The usual question."""
-
-    def element(self, node: Node) -> Node | None:
-        """A list's element as a node of its own (path extended by @items), or None if the type has no parameters."""
+    @property
+    def size(self) -> Interval:
+        return self.known_size or UNKNOWN_SIZE
 
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One signature of a function; see the module's docstring for the meaning of every field."""
+    """One signature of a function."""
 
     id: str
     params: tuple[Type, ...]
@@ -206,3 +194,54 @@ def traversal_cost(value: Any) -> int:
     if kind is CelMap:
         return sum(traversal_cost(key) + traversal_cost(entry) for key, entry in value.items())
     return 1
+
+
+def argument_estimate(factor: float, *, keeps_size: bool = False) -> Estimate:
+    """factor × the size of the receiver or first argument; `keeps_size` if the result is as large."""
+
+    def estimate(first: Argument, *_: Argument) -> CallEstimate:
+        return CallEstimate(first.size.by_factor(factor), first.size if keeps_size else None)
+
+    return estimate
+
+
+def argument_cost(factor: float, *, times: int = 1) -> Cost:
+    """(size × times) × factor of the receiver, or of the first argument where there is none."""
+    return lambda values: ceil_factor(actual_size(values[0]) * times, factor)
+
+
+#: Both costs of functions that read their receiver or first argument once.
+READS_TEXT = (argument_estimate(STRING_FACTOR), argument_cost(STRING_FACTOR))
+
+
+def smaller_size_estimate(first: Argument, second: Argument) -> CallEstimate:
+    """Comparing two values reads at most the smaller one."""
+    largest = min(first.size.max, second.size.max)
+    return CallEstimate(Interval(1 if largest > 0 else 0, largest).by_factor(STRING_FACTOR))
+
+
+def smaller_size_cost(args: Sequence[Any]) -> int:
+    return ceil_factor(min(actual_size(args[0]), actual_size(args[1])), STRING_FACTOR)
+
+
+def pattern_estimate(text: Argument, pattern: Argument, *_: Argument) -> CallEstimate:
+    """Matching costs the text times the pattern."""
+    read = text.size.plus(ONE).by_factor(STRING_FACTOR)
+    return CallEstimate(read.times(pattern.size.by_factor(REGEX_FACTOR)))
+
+
+def pattern_cost(args: Sequence[Any]) -> int:
+    return ceil_factor(actual_size(args[0]) + 1, STRING_FACTOR) * ceil_factor(actual_size(args[1]), REGEX_FACTOR)
+
+
+def _traversal_estimate(items: Argument, *_: Argument) -> CallEstimate:
+    if not items.type.parameters:
+        return CallEstimate(items.size.by_factor(STRING_FACTOR))
+    each = ONE
+    if items.type.parameters[0].kind in (TypeKind.STRING, TypeKind.BYTES):
+        each = each.plus((items.element_size or UNKNOWN_SIZE).by_factor(STRING_FACTOR))
+    return CallEstimate(items.size.times(each))
+
+
+#: Both costs of walking over a list, or a string for indexOf: 1 per element, and the largest size of each string in it.
+TRAVERSES = (_traversal_estimate, lambda values: traversal_cost(values[0]))

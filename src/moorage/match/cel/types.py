@@ -151,7 +151,6 @@ def struct(name: str) -> Type:
 
 
 T = type_param("T")
-LIST_OF_T = list_of(T)
 LIST = list_of(DYN)
 MAP = map_of(DYN, DYN)
 OPTIONAL = optional_of(DYN)
@@ -168,6 +167,7 @@ PATH_CHECK = struct("kubernetes.authorization.PathCheck")
 GROUP_CHECK = struct("kubernetes.authorization.GroupCheck")
 RESOURCE_CHECK = struct("kubernetes.authorization.ResourceCheck")
 DECISION = struct("kubernetes.authorization.Decision")
+AUTHORIZATION = (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
 
 _PARAMETRIC: dict[str, tuple[int, Callable[..., Type]]] = {
     "list": (1, list_of),

@@ -7,21 +7,13 @@ Differs: no messages can be built, so a message literal ends in an issue.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from moorage.match.cel.check.unify import Bindings, assign, assign_all, most_general, substitute
-from moorage.match.cel.parse.syntax import (
-    Call,
-    Comprehension,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    qualified_name,
-)
+from moorage.match.cel.environment import Environment
+from moorage.match.cel.functions import Function, Overload
+from moorage.match.cel.parse import syntax
 from moorage.match.cel.types import (
     BOOL,
     DYN,
@@ -37,12 +29,8 @@ from moorage.match.cel.types import (
 )
 from moorage.match.cel.values import type_of_value
 
-if TYPE_CHECKING:
-    from moorage.match.cel.environment import Environment
-    from moorage.match.cel.functions import Function, Overload
 
-
-def check(root: Node, environment: Environment) -> list[tuple[int, str]]:
+def check(root: syntax.Node, environment: Environment) -> list[tuple[int, str]]:
     """Fill in types and overloads; returns (offset, message) for everything that is wrong."""
     checker = _Checker(environment)
     checker.check(root)
@@ -58,39 +46,31 @@ class _Checker:
         self.bindings: Bindings = {}
         self.scopes: list[dict[str, Type]] = []
         self.issues: list[tuple[int, str]] = []
-        self.visited: list[Node] = []
+        self.visited: list[syntax.Node] = []
         self.free_variables = 0
+        self.rules: dict[type[syntax.Node], Callable[[Any], Type]] = {
+            syntax.Literal: lambda literal: type_of_value(literal.value),
+            syntax.Ident: self.ident,
+            syntax.Select: self.select,
+            syntax.Call: self.call,
+            syntax.ListLiteral: self.list_literal,
+            syntax.MapLiteral: self.map_literal,
+            syntax.StructLiteral: self.struct_literal,
+            syntax.Comprehension: self.comprehension,
+        }
 
     def report(self, position: int, message: str) -> None:
         self.issues.append((position, message))
 
-    def check(self, node: Node) -> Type:
+    def check(self, node: syntax.Node) -> Type:
         """Return the type of a node, after checking all below it."""
-        if isinstance(node, Literal):
-            node.type = type_of_value(node.value)
-            return node.type
-        if isinstance(node, Ident):
-            type_ = self.ident(node)
-        elif isinstance(node, Select):
-            type_ = self.select(node)
-        elif isinstance(node, Call):
-            type_ = self.call(node)
-        elif isinstance(node, ListLiteral):
-            type_ = self.list_literal(node)
-        elif isinstance(node, MapLiteral):
-            type_ = self.map_literal(node)
-        elif isinstance(node, Comprehension):
-            type_ = self.comprehension(node)
-        else:
-            assert isinstance(node, StructLiteral)
-            type_ = self.struct_literal(node)
-        node.type = type_
+        node.type = self.rules[type(node)](node)
         self.visited.append(node)
-        return type_
+        return node.type
 
     # -- names
 
-    def lookup(self, name: str) -> Ident | None:
+    def lookup(self, name: str) -> syntax.Ident | None:
         """Return what a (possibly qualified) name stands for: a variable of a macro, a declared one, or a type."""
         if not name.startswith("."):
             for scope in reversed(self.scopes):
@@ -110,7 +90,7 @@ class _Checker:
         self.report(position, f"undeclared reference to '{name}' (in container '{container}')")
         return ERROR
 
-    def ident(self, node: Ident) -> Type:
+    def ident(self, node: syntax.Ident) -> Type:
         found = self.lookup(node.name)
         if found is None:
             return self.undeclared(node.position, node.name)
@@ -118,9 +98,9 @@ class _Checker:
         node.denotes = found.denotes
         return found.type
 
-    def select(self, node: Select) -> Type:
+    def select(self, node: syntax.Select) -> Type:
         if not node.test_only:
-            name = qualified_name(node)
+            name = syntax.qualified_name(node)
             found = None if name is None else self.lookup(name)
             if found is not None:
                 found.position = node.position
@@ -129,7 +109,7 @@ class _Checker:
         type_ = self.field(node, node.operand, node.field, optional=False)
         return BOOL if node.test_only else substitute(self.bindings, type_)
 
-    def field(self, node: Node, operand: Node, field: str, optional: bool) -> Type:
+    def field(self, node: syntax.Node, operand: syntax.Node, field: str, optional: bool) -> Type:
         operand_type = substitute(self.bindings, self.check(operand))
         target = operand_type.parameters[0] if operand_type.is_optional else operand_type
         result = ERROR
@@ -154,10 +134,10 @@ class _Checker:
 
     # -- calls
 
-    def call(self, node: Call) -> Type:
+    def call(self, node: syntax.Call) -> Type:
         if node.function == "_?._":
             field = node.args[1]
-            assert isinstance(field, Literal)
+            assert isinstance(field, syntax.Literal)
             field.type = type_of_value(field.value)
             result = self.field(node, node.args[0], field.value, optional=True)
             node.overloads = self.environment.functions["_?._"].overloads
@@ -165,7 +145,7 @@ class _Checker:
         for arg in node.args:
             self.check(arg)
         if node.target is not None:
-            prefix = qualified_name(node.target)
+            prefix = syntax.qualified_name(node.target)
             namespaced = None if prefix is None else self.environment.function(f"{prefix}.{node.function}")
             if namespaced is not None:
                 node.function, node.target = namespaced.name, None
@@ -178,7 +158,7 @@ class _Checker:
             node.function = function.name
         return self.resolve(node, function)
 
-    def resolve(self, node: Call, function: Function) -> Type:
+    def resolve(self, node: syntax.Call, function: Function) -> Type:
         """Find the overloads that accept the arguments; their common result type, or dyn."""
         args = node.args if node.target is None else [node.target, *node.args]
         types = [arg.type for arg in args]
@@ -209,7 +189,7 @@ class _Checker:
         node.overloads = tuple(fitting)
         return result
 
-    def logical(self, node: Call, function: Function, types: list[Type]) -> Type:
+    def logical(self, node: syntax.Call, function: Function, types: list[Type]) -> Type:
         before = len(self.issues)
         for arg, type_ in zip(node.args, types, strict=True):
             if not self.assignable(type_, BOOL):
@@ -257,7 +237,7 @@ class _Checker:
             return current
         return most_general(previous, current) if self.assignable(previous, current) else DYN
 
-    def element(self, node: Node, optional: bool) -> Type:
+    def element(self, node: syntax.Node, optional: bool) -> Type:
         """Return the type of an element; of one written with `?`, which must be optional, that of its value."""
         type_ = self.check(node)
         if not optional:
@@ -268,13 +248,13 @@ class _Checker:
             self.report(node.position, f"expected type '{optional_of(type_)}' but found '{type_}'")
         return type_
 
-    def list_literal(self, node: ListLiteral) -> Type:
+    def list_literal(self, node: syntax.ListLiteral) -> Type:
         elements: Type | None = None
         for index, element in enumerate(node.elements):
             elements = self.join(elements, self.element(element, index in node.optional))
         return list_of(self.new_variable() if elements is None else elements)
 
-    def map_literal(self, node: MapLiteral) -> Type:
+    def map_literal(self, node: syntax.MapLiteral) -> Type:
         keys: Type | None = None
         values: Type | None = None
         for entry in node.entries:
@@ -284,7 +264,7 @@ class _Checker:
             keys, values = self.new_variable(), self.new_variable()
         return map_of(keys, values)
 
-    def struct_literal(self, node: StructLiteral) -> Type:
+    def struct_literal(self, node: syntax.StructLiteral) -> Type:
         found = self.lookup(node.name)
         if found is None:
             return self.undeclared(node.position, node.name)
@@ -308,7 +288,7 @@ class _Checker:
 
     # -- macros
 
-    def comprehension(self, node: Comprehension) -> Type:
+    def comprehension(self, node: syntax.Comprehension) -> Type:
         self.check(node.range)
         accumulator = self.check(node.init)
         range_ = substitute(self.bindings, node.range.type)
@@ -341,13 +321,13 @@ class _Checker:
         self.scopes.pop()
         return substitute(self.bindings, node.result.type)
 
-    def require(self, node: Node, wanted: Type) -> None:
+    def require(self, node: syntax.Node, wanted: Type) -> None:
         if not self.assignable(wanted, node.type):
             self.report(node.position, f"expected type '{wanted}' but found '{node.type}'")
 
 
-def _resolved(name: str, type_: Type, denotes: Type | None) -> Ident:
-    ident = Ident(0, name)
+def _resolved(name: str, type_: Type, denotes: Type | None) -> syntax.Ident:
+    ident = syntax.Ident(0, name)
     ident.type = type_
     ident.denotes = denotes
     return ident

@@ -7,27 +7,25 @@ with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from moorage.match.cel import functions as rows
-from moorage.match.cel.functions import MAX_COST, ONE, STRING_FACTOR, UNKNOWN_SIZE, ZERO, CallEstimate, Interval, fixed
-from moorage.match.cel.parse.syntax import (
-    ACCUMULATOR,
-    Call,
-    Comprehension,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Node,
-    Select,
+from moorage.match.cel.environment import Environment
+from moorage.match.cel.functions import (
+    MAX_COST,
+    ONE,
+    STRING_FACTOR,
+    UNKNOWN_SIZE,
+    ZERO,
+    Argument,
+    CallEstimate,
+    Interval,
+    Overload,
+    fixed,
 )
+from moorage.match.cel.parse import syntax
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelMap
-
-if TYPE_CHECKING:
-    from moorage.match.cel.environment import Environment
-    from moorage.match.cel.functions import Overload
 
 _LIST_COST = fixed(10)
 _MAP_COST = fixed(30)
@@ -56,7 +54,7 @@ class _Local(NamedTuple):
     entry: _EntrySize | None
 
 
-def estimate_cost(root: Node, environment: Environment) -> Interval:
+def estimate_cost(root: syntax.Node, environment: Environment) -> Interval:
     """Return the least and the greatest cost of evaluating a checked tree."""
     return _Estimator(environment).cost(root)
 
@@ -68,8 +66,6 @@ def _is_scalar(type_: Type) -> bool:
 
 
 class _Estimator:
-    """Implements functions.EstimateContext for the rows' own estimates."""
-
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.locals: dict[str, list[_Local]] = {}
@@ -77,24 +73,20 @@ class _Estimator:
         self.paths: dict[int, Path] = {}
         self.sizes: dict[int, Interval] = {}
         self.entry_sizes: dict[int, _EntrySize] = {}
+        self.rules: dict[type[syntax.Node], Callable[[Any], Interval]] = {
+            syntax.Literal: lambda _: ZERO,
+            syntax.Ident: self.ident,
+            syntax.Select: self.select,
+            syntax.Call: self.call,
+            syntax.ListLiteral: self.list_literal,
+            syntax.MapLiteral: self.map_literal,
+            syntax.StructLiteral: lambda _: _STRUCT_COST,
+            syntax.Comprehension: self.comprehension,
+        }
 
-    # -- what rows ask
-
-    def size(self, node: rows.Node) -> Interval:
-        if node.size is not None:
-            return node.size
-        return self.declared_size(node.path) or UNKNOWN_SIZE
-
-    def element(self, node: rows.Node) -> rows.Node | None:
-        if not node.type.parameters:
-            return None
-        return rows.Node(node.type.parameters[0], path=None if node.path is None else (*node.path, "@items"))
-
-    def declared_size(self, path: Path | None) -> Interval | None:
+    def declared_size(self, path: Path) -> Interval | None:
         """Return what the environment declares of the value at a path."""
-        if not path:
-            return None
-        type_ = self.environment.variables.get(path[0])
+        type_ = self.environment.variables.get(path[0]) if path else None
         if type_ is None or type_.name not in self.environment.objects:
             return None
         largest = 0
@@ -115,14 +107,14 @@ class _Estimator:
     def push(self, name: str, local: _Local) -> None:
         self.locals.setdefault(name, []).append(local)
 
-    def path(self, node: Node) -> Path:
-        if isinstance(node, Ident):
+    def path(self, node: syntax.Node) -> Path:
+        if isinstance(node, syntax.Ident):
             local = self.local(node.name)
             if local is not None:
                 return local.path
         return self.paths.get(id(node), ())
 
-    def known_size(self, node: Node) -> Interval | None:
+    def known_size(self, node: syntax.Node) -> Interval | None:
         found = self.sizes.get(id(node)) or _literal_size(node)
         if found is not None:
             return found
@@ -132,62 +124,48 @@ class _Estimator:
             return found
         if _is_scalar(node.type):
             return ONE
-        if isinstance(node, Ident):
+        if isinstance(node, syntax.Ident):
             local = self.local(node.name)
             if local is not None:
                 return local.size
         return None
 
-    def known_entry_size(self, node: Node) -> _EntrySize | None:
+    def known_entry_size(self, node: syntax.Node) -> _EntrySize | None:
         found = self.entry_sizes.get(id(node))
-        if found is None and isinstance(node, Ident):
+        if found is None and isinstance(node, syntax.Ident):
             local = self.local(node.name)
             return None if local is None else local.entry
         return found
 
-    def join_entry_sizes(self, node: Node, one: Node, other: Node) -> None:
+    def join_entry_sizes(self, node: syntax.Node, one: syntax.Node, other: syntax.Node) -> None:
         """Remember that the entries of a value are those of one or the other."""
         first, second = self.known_entry_size(one), self.known_entry_size(other)
         if first is not None and second is not None:
             key, value = first.key.union(second.key), first.value.union(second.value)
             self.entry_sizes[id(node)] = _EntrySize(first.kind, key, value)
 
-    def size_or_unknown(self, node: Node) -> Interval:
-        return self.known_size(node) or UNKNOWN_SIZE
+    def argument(self, node: syntax.Node) -> Argument:
+        path = self.path(node)
+        if path and path[0] in (syntax.ACCUMULATOR, "__result__"):
+            path = ()
+        element_size = self.declared_size((*path, "@items"))
+        literal = node.value if isinstance(node, syntax.Literal) else None
+        return Argument(node.type, self.known_size(node), element_size, literal)
 
-    def as_argument(self, node: Node) -> rows.Node:
-        path: Path | None = self.path(node)
-        if path and path[0] in (ACCUMULATOR, "__result__"):
-            path = None
-        if isinstance(node, Literal):
-            return rows.Node(node.type, self.known_size(node), path or None, True, node.value)
-        return rows.Node(node.type, self.known_size(node), path or None)
+    def size(self, node: syntax.Node) -> Interval:
+        return self.known_size(node) or UNKNOWN_SIZE
 
     # -- the kinds of nodes
 
-    def cost(self, node: Node) -> Interval:
-        if isinstance(node, Literal):
-            return ZERO
-        if isinstance(node, Select):
-            return self.select(node)
-        if isinstance(node, Ident):
-            return self.ident(node)
-        if isinstance(node, Call):
-            return self.call(node)
-        if isinstance(node, ListLiteral):
-            return self.list_literal(node)
-        if isinstance(node, MapLiteral):
-            return self.map_literal(node)
-        if isinstance(node, Comprehension):
-            return self.binding(node) if node.is_binding else self.comprehension(node)
-        return _STRUCT_COST
+    def cost(self, node: syntax.Node) -> Interval:
+        return self.rules[type(node)](node)
 
-    def ident(self, node: Ident) -> Interval:
+    def ident(self, node: syntax.Ident) -> Interval:
         local = self.local(node.name)
         self.paths[id(node)] = (node.name,) if local is None else local.path
         return ONE
 
-    def select(self, node: Select) -> Interval:
+    def select(self, node: syntax.Select) -> Interval:
         if node.variable is not None:
             cost = self.ident(node.variable)
             self.paths[id(node)] = self.paths[id(node.variable)]
@@ -200,38 +178,26 @@ class _Estimator:
         self.paths[id(node)] = (*self.path(node.operand), node.field)
         return cost
 
-    def list_literal(self, node: ListLiteral) -> Interval:
+    def list_literal(self, node: syntax.ListLiteral) -> Interval:
         total = _LIST_COST
         sizes = Interval(MAX_COST if node.elements else 0, 0)
         for element in node.elements:
             total = total.plus(self.cost(element))
-            sizes = sizes.union(self.size_or_unknown(element))
+            sizes = sizes.union(self.size(element))
         self.entry_sizes[id(node)] = _EntrySize(TypeKind.LIST, ONE, sizes)
         return total
 
-    def map_literal(self, node: MapLiteral) -> Interval:
+    def map_literal(self, node: syntax.MapLiteral) -> Interval:
         total = _MAP_COST
         keys = values = Interval(MAX_COST if node.entries else 0, 0)
         for entry in node.entries:
             total = total.plus(self.cost(entry.key)).plus(self.cost(entry.value))
-            keys = keys.union(self.size_or_unknown(entry.key))
-            values = values.union(self.size_or_unknown(entry.value))
+            keys = keys.union(self.size(entry.key))
+            values = values.union(self.size(entry.value))
         self.entry_sizes[id(node)] = _EntrySize(TypeKind.MAP, keys, values)
         return total
 
-    def binding(self, node: Comprehension) -> Interval:
-        total = self.cost(node.range).plus(self.cost(node.init))
-        self.push(node.accumulator, self.bound_to(node.init))
-        total = total.plus(self.cost(node.result))
-        self.locals[node.accumulator].pop()
-        # The name is gone by now: a result that is nothing but the name has no known size, as in cel-go.
-        self.copy_sizes(node, node.result)
-        return total
-
-    def bound_to(self, init: Node) -> _Local:
-        return _Local(self.path(init), self.known_size(init), self.known_entry_size(init))
-
-    def copy_sizes(self, target: Node, source: Node) -> None:
+    def copy_sizes(self, target: syntax.Node, source: syntax.Node) -> None:
         size = self.known_size(source)
         if size is not None:
             self.sizes[id(target)] = size
@@ -239,9 +205,16 @@ class _Estimator:
         if entry is not None:
             self.entry_sizes[id(target)] = entry
 
-    def comprehension(self, node: Comprehension) -> Interval:
+    def comprehension(self, node: syntax.Comprehension) -> Interval:
         total = self.cost(node.range).plus(self.cost(node.init))
-        self.push(node.accumulator, self.bound_to(node.init))
+        bound = _Local(self.path(node.init), self.known_size(node.init), self.known_entry_size(node.init))
+        self.push(node.accumulator, bound)
+        if node.is_binding:
+            total = total.plus(self.cost(node.result))
+            self.locals[node.accumulator].pop()
+            # The name is gone by now: a result that is nothing but the name has no known size, as in cel-go.
+            self.copy_sizes(node, node.result)
+            return total
         self.enter_loop(node)
         per_element = self.cost(node.condition).plus(self.cost(node.step))
         self.locals[node.variable].pop()
@@ -249,20 +222,18 @@ class _Estimator:
             self.locals[node.variable2].pop()
         total = total.plus(self.cost(node.result))
         self.locals[node.accumulator].pop()
-        count = self.size_or_unknown(node.range)
+        count = self.size(node.range)
         total = total.plus(count.times(per_element))
-        if isinstance(node.init, Literal):
-            size = self.known_size(node.init)
-            if size is not None:
-                self.sizes[id(node)] = size
-        elif isinstance(node.init, ListLiteral | MapLiteral):
+        if isinstance(node.init, syntax.Literal):
+            self.sizes[id(node)] = self.size(node.init)
+        elif isinstance(node.init, syntax.ListLiteral | syntax.MapLiteral):
             self.sizes[id(node)] = count
             entry = self.known_entry_size(node.step)
             if entry is not None:
                 self.entry_sizes[id(node)] = entry
         return total
 
-    def enter_loop(self, node: Comprehension) -> None:
+    def enter_loop(self, node: syntax.Comprehension) -> None:
         """Declare the loop's variables with what is known of the range's elements."""
         entry = self.known_entry_size(node.range)
         kind = node.range.type.kind if entry is None else entry.kind
@@ -280,24 +251,23 @@ class _Estimator:
 
     # -- calls
 
-    def call(self, node: Call) -> Interval:
+    def call(self, node: syntax.Call) -> Interval:
         if node.function == "dyn":
             total = ONE.plus(self.cost(node.args[0]))
             self.copy_sizes(node, node.args[0])
             return total
         costs = [self.cost(arg) for arg in node.args]
-        args = [self.as_argument(arg) for arg in node.args]
+        args = [self.argument(arg) for arg in node.args]
         if not node.overloads:
             return ZERO
         total = ZERO
-        target: rows.Node | None = None
         if node.target is not None:
             total = self.cost(node.target)
-            target = self.as_argument(node.target)
+            args.insert(0, self.argument(node.target))
         union = Interval(MAX_COST, 0)
         result_size: Interval | None = None
         for overload in node.overloads:
-            one = self.overload_cost(node, overload, target, args, costs)
+            one = self.overload_cost(node, overload, args, costs)
             union = union.union(one.cost)
             if one.result_size is not None:
                 result_size = one.result_size if result_size is None else result_size.union(one.result_size)
@@ -313,36 +283,36 @@ class _Estimator:
         return total.plus(union)
 
     def overload_cost(
-        self, node: Call, overload: Overload, target: rows.Node | None, args: list[rows.Node], costs: list[Interval]
+        self, node: syntax.Call, overload: Overload, args: list[Argument], costs: list[Interval]
     ) -> CallEstimate:
         """Cost of the call including its arguments (but not its receiver)."""
         id_ = overload.id
         if id_ in ("logical_and", "logical_or"):
             return CallEstimate(Interval(costs[0].min, costs[0].plus(costs[1]).max))
         if id_ == "conditional":
-            size = (args[1].size or UNKNOWN_SIZE).union(args[2].size or UNKNOWN_SIZE)
+            size = args[1].size.union(args[2].size)
             self.join_entry_sizes(node, node.args[1], node.args[2])
             return CallEstimate(costs[0].plus(costs[1].union(costs[2])), size)
         total = ZERO
         for cost in costs:
             total = total.plus(cost)
         if id_ in ("add_string", "add_bytes", "add_list"):
-            size = (args[0].size or UNKNOWN_SIZE).plus(args[1].size or UNKNOWN_SIZE)
+            size = args[0].size.plus(args[1].size)
             self.join_entry_sizes(node, node.args[0], node.args[1])
             cost = ONE if id_ == "add_list" else size.by_factor(STRING_FACTOR)
             return CallEstimate(cost.plus(total), size)
-        own = None if overload.estimate is None else overload.estimate(self, target, args)
-        if own is None:
+        if overload.estimate is None:
             return CallEstimate(ONE.plus(total))
+        own = overload.estimate(*args)
         return CallEstimate(own.cost.plus(total), own.result_size)
 
 
-def _literal_size(node: Node) -> Interval | None:
-    if isinstance(node, Literal):
+def _literal_size(node: syntax.Node) -> Interval | None:
+    if isinstance(node, syntax.Literal):
         value = node.value
         return fixed(len(value)) if isinstance(value, str | bytes | list | CelMap) else ONE
-    if isinstance(node, ListLiteral):
+    if isinstance(node, syntax.ListLiteral):
         return fixed(len(node.elements))
-    if isinstance(node, MapLiteral):
+    if isinstance(node, syntax.MapLiteral):
         return fixed(len(node.entries))
     return None

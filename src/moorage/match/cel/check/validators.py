@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.match.cel.libraries.text.string_format import VERBS, Clause, FormatError, interpolate, refusal
-from moorage.match.cel.parse.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
+from moorage.match.cel.parse import syntax
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.standard.calendar import parse_duration, parse_timestamp
 from moorage.match.cel.types import Type
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def validate_literals(root: Node) -> list[tuple[int, str]]:
+def validate_literals(root: syntax.Node) -> list[tuple[int, str]]:
     """Return everything wrong with the literals of a checked tree."""
     issues: list[tuple[int, str]] = []
     for node, in_format in _walk(root):
-        if isinstance(node, Call):
+        if isinstance(node, syntax.Call):
             wrong = check_format_call(node)
             if wrong is not None:
                 issues.append(wrong)
             if node.function in ("duration", "timestamp", "matches") and node.args:
                 literal = node.args[0]
-                if isinstance(literal, Literal) and not _is_valid(node.function, literal.value):
+                if isinstance(literal, syntax.Literal) and not _is_valid(node.function, literal.value):
                     issues.append((literal.position, f"invalid {node.function} argument"))
         elif in_format:
             continue
-        elif isinstance(node, ListLiteral):
+        elif isinstance(node, syntax.ListLiteral):
             issues.extend(_mixed_list(node))
-        elif isinstance(node, MapLiteral):
+        elif isinstance(node, syntax.MapLiteral):
             issues.extend(_mixed_map(node))
     return issues
 
 
-def _walk(root: Node) -> Iterator[tuple[Node, bool]]:
+def _walk(root: syntax.Node) -> Iterator[tuple[syntax.Node, bool]]:
     """Yield all nodes, each with whether it is part of a call of format(), whose arguments may be mixed."""
     waiting = [(root, False)]
     while waiting:
         node, in_format = waiting.pop()
         yield node, in_format
-        in_format = in_format or (isinstance(node, Call) and node.function == "format")
-        waiting.extend((child, in_format) for child in children(node))
+        in_format = in_format or (isinstance(node, syntax.Call) and node.function == "format")
+        waiting.extend((child, in_format) for child in syntax.children(node))
 
 
 def _is_valid(function: str, value: object) -> bool:
@@ -71,7 +71,7 @@ def _value_type(type_: Type, optional: bool) -> Type:
     return type_.parameters[0] if optional and type_.parameters else type_
 
 
-def _mixed_list(node: ListLiteral) -> Iterator[tuple[int, str]]:
+def _mixed_list(node: syntax.ListLiteral) -> Iterator[tuple[int, str]]:
     first: Type | None = None
     for index, element in enumerate(node.elements):
         type_ = _value_type(element.type, index in node.optional)
@@ -82,7 +82,7 @@ def _mixed_list(node: ListLiteral) -> Iterator[tuple[int, str]]:
             return
 
 
-def _mixed_map(node: MapLiteral) -> Iterator[tuple[int, str]]:
+def _mixed_map(node: syntax.MapLiteral) -> Iterator[tuple[int, str]]:
     first: tuple[Type, Type] | None = None
     for entry in node.entries:
         key, value = entry.key.type, _value_type(entry.value.type, entry.optional)
@@ -98,19 +98,19 @@ def _mixed_map(node: MapLiteral) -> Iterator[tuple[int, str]]:
 class _ArgumentError(FormatError):
     """A clause that refuses its argument's type."""
 
-    def __init__(self, node: Node, reason: str) -> None:
+    def __init__(self, node: syntax.Node, reason: str) -> None:
         super().__init__(reason)
         self.node = node
 
 
-def check_format_call(call: Call) -> tuple[int, str] | None:
+def check_format_call(call: syntax.Call) -> tuple[int, str] | None:
     """Return where and what is wrong with one call; None if nothing is, or if it cannot be known yet."""
     target = call.target
     if call.overloads is None or all(row.id != "string_format" for row in call.overloads):
         return None
-    if not isinstance(target, Literal) or type(target.value) is not str:
+    if not isinstance(target, syntax.Literal) or type(target.value) is not str:
         return None
-    if len(call.args) != 1 or not isinstance(call.args[0], ListLiteral):
+    if len(call.args) != 1 or not isinstance(call.args[0], syntax.ListLiteral):
         return None
     arguments = call.args[0].elements
     used = 0
@@ -135,15 +135,15 @@ def check_format_call(call: Call) -> tuple[int, str] | None:
     return None
 
 
-def _refused(node: Node, verb: str) -> Node | None:
+def _refused(node: syntax.Node, verb: str) -> syntax.Node | None:
     """Return the first part of the argument the clause cannot take; only `%s` looks into list and map literals."""
     if not node.type.is_dyn and node.type.kind not in VERBS[verb].accepts:
         return node
     if verb != "s":
         return None
-    parts: list[Node] = []
-    if isinstance(node, ListLiteral):
+    parts: list[syntax.Node] = []
+    if isinstance(node, syntax.ListLiteral):
         parts = node.elements
-    elif isinstance(node, MapLiteral):
+    elif isinstance(node, syntax.MapLiteral):
         parts = [part for entry in node.entries for part in (entry.key, entry.value)]
     return next((found for found in (_refused(part, verb) for part in parts) if found is not None), None)

@@ -7,8 +7,10 @@ Kubernetes: cel-go interpreter/planner.go and decorators.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from moorage.match.cel.environment import Environment
 from moorage.match.cel.evaluate.attributes import (
     AttributeStep,
     ConditionalStep,
@@ -30,24 +32,10 @@ from moorage.match.cel.evaluate.logic_and_loops import (
     insert_in_place,
 )
 from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, EvaluationStep, Run, State, charge, kept
-from moorage.match.cel.parse.syntax import (
-    ACCUMULATOR,
-    Call,
-    Comprehension,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Node,
-    Select,
-    qualified_name,
-)
+from moorage.match.cel.parse import syntax
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.types import TypeKind
 from moorage.match.cel.values import CelError, CelMap, OptionalValue, UInt
-
-if TYPE_CHECKING:
-    from moorage.match.cel.environment import Environment
 
 _CONVERSIONS = frozenset(["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"])
 _PRIMITIVES = (bool, int, UInt, float, str)
@@ -63,26 +51,26 @@ class Compiler:
         self.next_slot = FIRST_SLOT
         # Variables of macros, innermost last.
         self.scopes: list[dict[str, AttributeStep]] = []
+        self.rules: dict[type[syntax.Node], Callable[[Any], EvaluationStep]] = {
+            syntax.Literal: lambda literal: ConstantStep(literal.value),
+            syntax.Ident: self.ident,
+            syntax.Select: self.select,
+            syntax.Call: self.call,
+            syntax.ListLiteral: self.list_literal,
+            syntax.MapLiteral: self.map_literal,
+            syntax.StructLiteral: self.struct_literal,
+            syntax.Comprehension: self.comprehension,
+        }
 
     def new_slot(self) -> int:
         self.next_slot += 1
         return self.next_slot - 1
 
-    def compile(self, node: Node) -> EvaluationStep:
-        if isinstance(node, Literal):
-            return ConstantStep(node.value)
-        if isinstance(node, Ident):
-            return self.ident(node)
-        if isinstance(node, Select):
-            return self.select(node)
-        if isinstance(node, Call):
-            return self.call(node)
-        if isinstance(node, ListLiteral):
-            return self.list_literal(node)
-        if isinstance(node, MapLiteral):
-            return self.map_literal(node)
-        if isinstance(node, Comprehension):
-            return self.comprehension(node)
+    def compile(self, node: syntax.Node) -> EvaluationStep:
+        return self.rules[type(node)](node)
+
+    @staticmethod
+    def struct_literal(_: syntax.StructLiteral) -> EvaluationStep:
         raise CelError("messages cannot be built")
 
     # -- names
@@ -93,7 +81,7 @@ class Compiler:
                 return scope[name]
         return None
 
-    def ident(self, node: Ident) -> EvaluationStep:
+    def ident(self, node: syntax.Ident) -> EvaluationStep:
         found = self.local(node.name)
         if found is not None:
             return found
@@ -129,11 +117,11 @@ class Compiler:
 
         return AttributeStep(load, (), load)
 
-    def select(self, node: Select) -> EvaluationStep:
+    def select(self, node: syntax.Select) -> EvaluationStep:
         if node.variable is not None:
             return self.ident(node.variable)
         if not self.checked and not node.test_only:
-            name = qualified_name(node)
+            name = syntax.qualified_name(node)
             if name is not None and self.local(name.partition(".")[0]) is None:
                 return self.unchecked_path(node, name)
         operand = as_attribute(self.compile(node.operand))
@@ -144,7 +132,7 @@ class Compiler:
     ) -> Qualifier:
         return Qualifier(key, compute, optional, test_only, self.environment.strict_presence)
 
-    def unchecked_path(self, node: Select, name: str) -> EvaluationStep:
+    def unchecked_path(self, node: syntax.Select, name: str) -> EvaluationStep:
         """`a.b` that was not checked: the variable or type `a.b` if there is one, else a field of `a`."""
         whole = self.unchecked_name(name)
         field = as_attribute(self.compile(node.operand)).select(self.qualifier(node.field))
@@ -160,7 +148,7 @@ class Compiler:
 
     # -- calls
 
-    def call(self, node: Call) -> EvaluationStep:
+    def call(self, node: syntax.Call) -> EvaluationStep:
         function = node.function
         if function in ("_[_]", "_[?_]", "_?._"):
             return self.index(node)
@@ -179,12 +167,12 @@ class Compiler:
             return EvaluationStep(in_place)
         return self.ordinary_call(node, function, args)
 
-    def resolve_name(self, node: Call) -> tuple[Node | None, str]:
+    def resolve_name(self, node: syntax.Call) -> tuple[syntax.Node | None, str]:
         """Return the receiver, if it is one, and the function's full name."""
         if self.checked:
             return node.target, node.function
         if node.target is not None:
-            prefix = qualified_name(node.target)
+            prefix = syntax.qualified_name(node.target)
             if prefix is not None:
                 found = self.environment.function(f"{prefix}.{node.function}")
                 if found is not None:
@@ -193,7 +181,7 @@ class Compiler:
             return None, found.name
         return node.target, node.function
 
-    def ordinary_call(self, node: Call, function: str, args: list[EvaluationStep]) -> EvaluationStep:
+    def ordinary_call(self, node: syntax.Call, function: str, args: list[EvaluationStep]) -> EvaluationStep:
         declared = self.environment.functions.get(function)
         overloads = node.overloads if node.overloads is not None else () if declared is None else declared.overloads
         types = None
@@ -219,19 +207,19 @@ class Compiler:
             return EvaluationStep(build_in_constants(args[0].run, constants))
         return None
 
-    def accumulation(self, node: Call, args: list[EvaluationStep]) -> Run | None:
+    def accumulation(self, node: syntax.Call, args: list[EvaluationStep]) -> Run | None:
         """Return the steps of loops that grow a list or a map, which is done in place."""
         first = node.args[0] if node.args else None
-        if not isinstance(first, Ident) or first.name != ACCUMULATOR:
+        if not isinstance(first, syntax.Ident) or first.name != syntax.ACCUMULATOR:
             return None
-        if node.function == "_+_" and isinstance(node.args[1], ListLiteral):
+        if node.function == "_+_" and isinstance(node.args[1], syntax.ListLiteral):
             # A constant list would otherwise be the very object that grows.
             return binary(append_in_place, None, args[0].run, args[1].run)
         if node.function == "cel.@mapInsert":
             return variadic(insert_in_place, None, [arg.run for arg in args])
         return None
 
-    def index(self, node: Call) -> EvaluationStep:
+    def index(self, node: syntax.Call) -> EvaluationStep:
         operand = as_attribute(self.compile(node.args[0]))
         optional = node.function != "_[_]"
         key = self.compile(node.args[1])
@@ -242,7 +230,7 @@ class Compiler:
 
     # -- literals
 
-    def list_literal(self, node: ListLiteral) -> EvaluationStep:
+    def list_literal(self, node: syntax.ListLiteral) -> EvaluationStep:
         steps = [self.compile(element) for element in node.elements]
         if all(step.is_constant for step in steps) and not node.optional:
             return ConstantStep([step.value for step in steps])
@@ -262,7 +250,7 @@ class Compiler:
 
         return EvaluationStep(_charged(run, 10))
 
-    def map_literal(self, node: MapLiteral) -> EvaluationStep:
+    def map_literal(self, node: syntax.MapLiteral) -> EvaluationStep:
         steps = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
         if all(key.is_constant and value.is_constant and not optional for key, value, optional in steps):
             return ConstantStep(CelMap([(key.value, value.value) for key, value, _ in steps]))
@@ -287,7 +275,7 @@ class Compiler:
 
     # -- macros
 
-    def comprehension(self, node: Comprehension) -> EvaluationStep:
+    def comprehension(self, node: syntax.Comprehension) -> EvaluationStep:
         accumulator = self.new_slot()
         if node.is_binding:
             init = self.compile(node.init)

@@ -7,14 +7,12 @@ variable, hence no value these could be called on, and one implementation serves
 
 from __future__ import annotations
 
-from typing import Any
-
 from moorage.match.cel.functions import (
     STRING_FACTOR,
+    Argument,
     CallEstimate,
-    EstimateContext,
+    Estimate,
     Function,
-    Node,
     fixed,
     no_such_overload,
     row,
@@ -27,17 +25,16 @@ _REQUIREMENTS_PER_CHARACTER = 0.5
 _REQUIREMENT_COST = 50.0
 
 
-def _check_estimate(_context: EstimateContext, _receiver: Node | None, _arguments: Any) -> CallEstimate:
+def _check_estimate(*_: Argument) -> CallEstimate:
     return CallEstimate(fixed(_CHECK_COST))
 
 
-def _selector_estimate(context: EstimateContext, _receiver: Node | None, arguments: Any) -> CallEstimate:
-    length = context.size(arguments[0])
-    requirements = length.by_factor(_REQUIREMENTS_PER_CHARACTER).by_factor(_REQUIREMENT_COST)
-    return CallEstimate(fixed(_LIST_BASE).plus(length.by_factor(STRING_FACTOR)).plus(requirements))
+def _selector_estimate(_: Argument, selector: Argument) -> CallEstimate:
+    requirements = selector.size.by_factor(_REQUIREMENTS_PER_CHARACTER).by_factor(_REQUIREMENT_COST)
+    return CallEstimate(fixed(_LIST_BASE).plus(selector.size.by_factor(STRING_FACTOR)).plus(requirements))
 
 
-def _row(signature: str, overload_id: str, estimate: Any = None) -> Function:
+def _row(signature: str, overload_id: str, estimate: Estimate | None = None) -> Function:
     return row(signature, overload_id, no_such_overload, estimate)
 
 

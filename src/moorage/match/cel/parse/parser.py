@@ -10,22 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from moorage.match.cel.parse import syntax
 from moorage.match.cel.parse.macros import MacroError, expand_macro
-from moorage.match.cel.parse.syntax import (
-    NO_POSITION,
-    Call,
-    Entry,
-    Field,
-    Ident,
-    Issue,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Node,
-    Select,
-    Source,
-    StructLiteral,
-)
 from moorage.match.cel.parse.tokens import (
     RESERVED,
     STARTS,
@@ -61,7 +47,7 @@ class _DepthError(Exception):
     """The expression is nested too deeply."""
 
 
-def parse(source: Source) -> Node | list[Issue]:
+def parse(source: syntax.Source) -> syntax.Node | list[syntax.Issue]:
     """Return the tree of an expression, or what is wrong with it."""
     make_room(nesting(source.text))
     try:
@@ -71,7 +57,7 @@ def parse(source: Source) -> Node | list[Issue]:
 
 
 class _Parser(TokenStream):
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: syntax.Source) -> None:
         super().__init__(source)
         # How deep the parser is within each of the recursive grammar rules.
         self.expr_depth = 0
@@ -79,7 +65,7 @@ class _Parser(TokenStream):
         self.calc_depth = 0
         self.member_depth = 0
 
-    def parse_all(self) -> Node | list[Issue]:
+    def parse_all(self) -> syntax.Node | list[syntax.Issue]:
         try:
             root = self.expr()
             if self.token.kind != "eof":
@@ -87,7 +73,7 @@ class _Parser(TokenStream):
             if root.depth > MAX_DEPTH and not self.issues:
                 raise _DepthError("max recursion depth exceeded")
         except _DepthError as error:
-            return [*self.issues, self.source.issue(NO_POSITION, str(error))]
+            return [*self.issues, self.source.issue(syntax.NO_POSITION, str(error))]
         return self.issues or root
 
     def finish(self) -> None:
@@ -97,7 +83,7 @@ class _Parser(TokenStream):
 
     # -- grammar rules
 
-    def expr(self) -> Node:
+    def expr(self) -> syntax.Node:
         self.expr_depth = self.deeper(self.expr_depth)
         node = self.logical("||")
         if self.token.kind == "?":
@@ -105,7 +91,7 @@ class _Parser(TokenStream):
         self.expr_depth -= 1
         return node
 
-    def ternary(self, condition: Node) -> Node:
+    def ternary(self, condition: syntax.Node) -> syntax.Node:
         at = self.advance().position
         self.awaited.append(_AFTER_THEN)
         then = self.logical("||")
@@ -117,14 +103,14 @@ class _Parser(TokenStream):
             return condition
         return self.call(at, "_?_:_", None, [condition, then, self.expr()], nested=1)
 
-    def nested(self, awaited: frozenset[str]) -> Node:
+    def nested(self, awaited: frozenset[str]) -> syntax.Node:
         """Return an expression within something that goes on with one of these tokens."""
         self.awaited.append(awaited)
         node = self.expr()
         self.awaited.pop()
         return node
 
-    def logical(self, operator: str) -> Node:
+    def logical(self, operator: str) -> syntax.Node:
         """Return a chain of || or of &&, as a balanced tree, so that long chains are not deep."""
         inner = operator == "||"
         first = self.logical("&&") if inner else self.relation()
@@ -137,13 +123,15 @@ class _Parser(TokenStream):
             terms.append(self.logical("&&") if inner else self.relation())
         return self.balance(f"_{operator}_", terms, positions, 0, len(positions) - 1)
 
-    def balance(self, function: str, terms: list[Node], positions: list[int], low: int, high: int) -> Node:
+    def balance(
+        self, function: str, terms: list[syntax.Node], positions: list[int], low: int, high: int
+    ) -> syntax.Node:
         middle = (low + high + 1) // 2
         left = terms[middle] if middle == low else self.balance(function, terms, positions, low, middle - 1)
         right = terms[middle + 1] if middle == high else self.balance(function, terms, positions, middle + 1, high)
         return self.call(positions[middle], function, None, [left, right])
 
-    def relation(self) -> Node:
+    def relation(self) -> syntax.Node:
         entered = self.relation_depth
         self.relation_depth = self.deeper(entered)
         node = self.calc(0)
@@ -156,7 +144,7 @@ class _Parser(TokenStream):
         self.relation_depth = entered
         return node
 
-    def calc(self, least: int) -> Node:
+    def calc(self, least: int) -> syntax.Node:
         """Sums and products of operators that bind at least so tightly."""
         entered = self.calc_depth
         self.calc_depth = self.deeper(entered)
@@ -175,13 +163,13 @@ class _Parser(TokenStream):
             raise _DepthError(f"expression recursion limit exceeded: {MAX_DEPTH}")
         return depth + 1
 
-    def unary(self) -> Node:
+    def unary(self) -> syntax.Node:
         kind = self.token.kind
         if kind not in STARTS:
             if self.following() not in STARTS or kind == "eof":
                 self.complain(f"mismatched input '{self.token.text}' expecting an expression")
                 self.recover(selectable=False)
-                return Literal(self.token.position, None)
+                return syntax.Literal(self.token.position, None)
             self.complain(f"extraneous input '{self.token.text}' expecting an expression")
             self.skip()
             kind = self.token.kind
@@ -194,10 +182,10 @@ class _Parser(TokenStream):
             return node if count % 2 == 0 else self.call(first.position, f"{kind}_", None, [node])
         return self.member()
 
-    def member(self) -> Node:
+    def member(self) -> syntax.Node:
         entered = self.member_depth
         self.member_depth = self.deeper(entered)
-        node: Node = Literal(self.token.position, None)
+        node: syntax.Node = syntax.Literal(self.token.position, None)
         try:
             node = self.primary()
             while self.token.kind in (".", "["):
@@ -208,14 +196,14 @@ class _Parser(TokenStream):
         self.member_depth = entered
         return node
 
-    def index_of(self, operand: Node) -> Node:
+    def index_of(self, operand: syntax.Node) -> syntax.Node:
         at = self.advance().position
         optional = self.accept("?")
         index = self.nested(_AFTER_INDEX)
         self.expect("]")
         return self.call(at, "_[?_]" if optional else "_[_]", None, [operand, index], nested=1)
 
-    def select_or_call(self, operand: Node) -> Node:
+    def select_or_call(self, operand: syntax.Node) -> syntax.Node:
         dot = self.advance()
         optional = self.accept("?")
         if self.token.kind not in ("ident", "quoted"):
@@ -230,15 +218,15 @@ class _Parser(TokenStream):
         if name.kind == "quoted":
             self.issue(name.position, "unsupported syntax: '`'")
         if optional:
-            node: Node = Call(dot.position, "_?._", None, [operand, Literal(name.position, field)])
+            node: syntax.Node = syntax.Call(dot.position, "_?._", None, [operand, syntax.Literal(name.position, field)])
         else:
-            node = Select(dot.position, operand, field)
+            node = syntax.Select(dot.position, operand, field)
         node.depth = operand.depth + 1
         return node
 
-    def arguments(self) -> list[Node]:
+    def arguments(self) -> list[syntax.Node]:
         """Arguments of a call up to and including the closing parenthesis."""
-        args: list[Node] = []
+        args: list[syntax.Node] = []
         if not self.accept(")"):
             args.append(self.nested(_AFTER_ARGUMENT))
             while self.accept(","):
@@ -246,7 +234,7 @@ class _Parser(TokenStream):
             self.expect(")")
         return args
 
-    def primary(self) -> Node:
+    def primary(self) -> syntax.Node:
         if self.token.kind not in STARTS or self.token.kind == "!":
             self.complain(f"mismatched input '{self.token.text}' expecting an expression")
             raise Mismatch
@@ -257,7 +245,7 @@ class _Parser(TokenStream):
         if kind == "ident" or kind == ".":
             return self.name(token)
         if kind in _CONSTANTS:
-            return Literal(token.position, _CONSTANTS[kind])
+            return syntax.Literal(token.position, _CONSTANTS[kind])
         if kind == "(":
             node = self.nested(_AFTER_NESTED)
             self.expect(")")
@@ -273,32 +261,32 @@ class _Parser(TokenStream):
             return self.number(self.advance(), token)
         return self.number(token, None)
 
-    def text_literal(self, token: Token) -> Node:
+    def text_literal(self, token: Token) -> syntax.Node:
         try:
             if token.kind == "string":
-                return Literal(token.position, unescape_string(token.text))
-            return Literal(token.position, unescape_bytes(token.text))
+                return syntax.Literal(token.position, unescape_string(token.text))
+            return syntax.Literal(token.position, unescape_bytes(token.text))
         except ValueError as error:
             return self.issue(token.position, str(error))
 
-    def number(self, token: Token, sign: Token | None) -> Node:
+    def number(self, token: Token, sign: Token | None) -> syntax.Node:
         at = token.position if sign is None else sign.position
         text = token.text
         if token.kind == "float":
             value = float(text if sign is None else f"-{text}")
-            return Literal(at, value) if abs(value) != float("inf") else self.issue(at, "invalid double literal")
+            return syntax.Literal(at, value) if abs(value) != float("inf") else self.issue(at, "invalid double literal")
         unsigned = token.kind == "uint"
         digits = text[:-1] if unsigned else text
         base = 16 if digits.startswith("0x") else 10
         significant = (digits[2:] if base == 16 else digits).lstrip("0")
         number = int(significant or "0", base) if len(significant) <= _MAX_DIGITS else UINT_MAX + 1
         if unsigned:
-            return Literal(at, UInt(number)) if number <= UINT_MAX else self.issue(at, "invalid uint literal")
+            return syntax.Literal(at, UInt(number)) if number <= UINT_MAX else self.issue(at, "invalid uint literal")
         if sign is not None:
             number = -number
-        return Literal(at, number) if INT_MIN <= number <= INT_MAX else self.issue(at, "invalid int literal")
+        return syntax.Literal(at, number) if INT_MIN <= number <= INT_MAX else self.issue(at, "invalid int literal")
 
-    def name(self, token: Token) -> Node:
+    def name(self, token: Token) -> syntax.Node:
         """Return an identifier, a global call, or a message literal."""
         dot = ""
         start = token.position
@@ -315,7 +303,7 @@ class _Parser(TokenStream):
         if self.token.kind == "(":
             at = self.advance().position
             return self.call(at, dot + token.text, None, self.arguments())
-        return Ident(token.position, dot + token.text)
+        return syntax.Ident(token.position, dot + token.text)
 
     def identifier(self, kinds: tuple[str, ...]) -> Token:
         if self.token.kind not in kinds:
@@ -323,7 +311,7 @@ class _Parser(TokenStream):
             raise Mismatch
         return self.advance()
 
-    def message_literal(self, name: str) -> Node | None:
+    def message_literal(self, name: str) -> syntax.Node | None:
         """`a.b.C{…}` if that is what the tokens ahead are."""
         ahead = self.index
         while self.tokens[ahead].kind == "." and self.tokens[ahead + 1].kind == "ident":
@@ -334,15 +322,15 @@ class _Parser(TokenStream):
         self.index = ahead
         self.token = self.tokens[ahead]
         at = self.advance().position
-        fields: list[Field] = []
+        fields: list[syntax.Field] = []
         for _ in self.items("}"):
             optional = self.accept("?")
             field = self.identifier(("ident", "quoted"))
             if field.kind == "quoted":
                 self.issue(field.position, "unsupported syntax: '`'")
             colon = self.expect(":")
-            fields.append(Field(colon.position, field.text, self.nested(_AFTER_ENTRY), optional))
-        node = StructLiteral(at, name, fields)
+            fields.append(syntax.Field(colon.position, field.text, self.nested(_AFTER_ENTRY), optional))
+        node = syntax.StructLiteral(at, name, fields)
         node.depth = max((field.value.depth for field in fields), default=0)
         return node
 
@@ -355,35 +343,37 @@ class _Parser(TokenStream):
             self.advance()
         self.close(end)
 
-    def list_literal(self, at: int) -> Node:
-        elements: list[Node] = []
+    def list_literal(self, at: int) -> syntax.Node:
+        elements: list[syntax.Node] = []
         optional: list[int] = []
         for _ in self.items("]"):
             if self.accept("?"):
                 optional.append(len(elements))
             elements.append(self.nested(_AFTER_ELEMENT))
-        node = ListLiteral(at, elements, frozenset(optional))
+        node = syntax.ListLiteral(at, elements, frozenset(optional))
         node.depth = max((element.depth for element in elements), default=0)
         return node
 
-    def map_literal(self, at: int) -> Node:
-        entries: list[Entry] = []
+    def map_literal(self, at: int) -> syntax.Node:
+        entries: list[syntax.Entry] = []
         for _ in self.items("}"):
             optional = self.accept("?")
             key = self.nested(_AFTER_KEY)
             colon = self.expect(":")
-            entries.append(Entry(colon.position, key, self.nested(_AFTER_ENTRY), optional))
-        node = MapLiteral(at, entries)
+            entries.append(syntax.Entry(colon.position, key, self.nested(_AFTER_ENTRY), optional))
+        node = syntax.MapLiteral(at, entries)
         node.depth = max((max(entry.key.depth, entry.value.depth) for entry in entries), default=0)
         return node
 
-    def call(self, at: int, function: str, target: Node | None, args: list[Node], nested: int = 0) -> Node:
+    def call(
+        self, at: int, function: str, target: syntax.Node | None, args: list[syntax.Node], nested: int = 0
+    ) -> syntax.Node:
         """Return a call, or what the macro of that name makes of it."""
         depth = 0 if target is None else target.depth
         for arg in args:
             depth = max(depth, arg.depth)
         try:
-            node = expand_macro(at, function, target, args) or Call(at, function, target, args)
+            node = expand_macro(at, function, target, args) or syntax.Call(at, function, target, args)
         except MacroError as error:
             node = self.issue(error.position, str(error))
         node.depth = depth + nested

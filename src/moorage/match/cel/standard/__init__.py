@@ -11,7 +11,6 @@ from moorage.match.cel.standard.aggregates import AGGREGATES
 from moorage.match.cel.standard.calendar import TIME_FUNCTIONS
 from moorage.match.cel.standard.conversions import CONVERSIONS
 from moorage.match.cel.standard.operators import OPERATORS
-from moorage.match.cel.standard.text import TEXT_FUNCTIONS
 
 if TYPE_CHECKING:
     from moorage.match.cel.functions import Function
@@ -20,6 +19,5 @@ STANDARD_FUNCTIONS: tuple[Function, ...] = (
     *OPERATORS,
     *AGGREGATES,
     *CONVERSIONS,
-    *TEXT_FUNCTIONS,
     *TIME_FUNCTIONS,
 )

@@ -1,25 +1,30 @@
-"""Functions on lists, maps and optionals: size, in, first, last, optional.*, and what transformMap() inserts with.
+"""Functions on lists, maps, optionals and strings: size, in, first, last, optional.*, contains, startsWith, matches, ….
 
-Kubernetes: cel-go common/stdlib/standard.go, cel/library.go (optionals), ext/comprehensions.go (map insertion).
+Kubernetes: cel-go common/stdlib/standard.go, cel/library.go (optionals), ext/comprehensions.go (map insertion). Its
+two costs of startsWith and endsWith disagree (the estimate reads the argument, the charge is for the receiver): so do
+these rows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from moorage.match.cel.functions import (
+    STRING_FACTOR,
+    Argument,
     CallEstimate,
-    EstimateContext,
     Function,
-    Node,
     actual_size,
+    argument_cost,
+    ceil_factor,
     no_such_overload,
+    pattern_cost,
+    pattern_estimate,
     row,
 )
+from moorage.match.cel.patterns import search
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, Duration, OptionalValue, Timestamp, equal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # The zero of Go's time.Time: the year 1.
 _ZERO_TIME = -62135596800 * 1_000_000_000
@@ -29,11 +34,11 @@ def _in_list(item: Any, items: list[Any]) -> bool:
     return any(equal(item, other) for other in items)
 
 
-def _list_size_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
-    return CallEstimate(context.size(args[1]))
+def _in_list_estimate(_: Argument, items: Argument) -> CallEstimate:
+    return CallEstimate(items.size)
 
 
-def _list_size_cost(args: Sequence[Any]) -> int:
+def _in_list_cost(args: Sequence[Any]) -> int:
     return actual_size(args[1])
 
 
@@ -58,6 +63,10 @@ def _of_non_zero(value: Any) -> OptionalValue:
     return OPTIONAL_NONE if _is_zero(value) else OptionalValue.of(value)
 
 
+def _element(items: list[Any], index: int) -> OptionalValue:
+    return OptionalValue.of(items[index]) if items else OPTIONAL_NONE
+
+
 def _value(optional: OptionalValue) -> Any:
     if not optional.present:
         raise CelError("optional.none() dereference")
@@ -71,8 +80,25 @@ def _unwrap(optionals: list[Any]) -> list[Any]:
     return [item.value for item in optionals if item.present]
 
 
+def _contains_estimate(text: Argument, part: Argument) -> CallEstimate:
+    return CallEstimate(text.size.by_factor(STRING_FACTOR).times(part.size.by_factor(STRING_FACTOR)))
+
+
+def _contains_cost(args: Sequence[Any]) -> int:
+    return ceil_factor(actual_size(args[0]), STRING_FACTOR) * ceil_factor(actual_size(args[1]), STRING_FACTOR)
+
+
+def _affix_estimate(_: Argument, affix: Argument) -> CallEstimate:
+    return CallEstimate(affix.size.by_factor(STRING_FACTOR))
+
+
+def _matches(text: str, pattern: str) -> bool:
+    return search(pattern, text)
+
+
+_AFFIX = (_affix_estimate, argument_cost(STRING_FACTOR))
 AGGREGATES: tuple[Function, ...] = (
-    row("@in(V, list(V)) -> bool", "in_list", _in_list, _list_size_estimate, _list_size_cost),
+    row("@in(V, list(V)) -> bool", "in_list", _in_list, _in_list_estimate, _in_list_cost),
     row("@in(K, map(K, V)) -> bool", "in_map", lambda key, entries: key in entries),
     row("size(bytes) -> int", "size_bytes", len),
     row("bytes.size() -> int", "bytes_size", len),
@@ -92,16 +118,13 @@ AGGREGATES: tuple[Function, ...] = (
     row("optional_type(V).or(optional_type(V)) -> optional_type(V)", "optional_or_optional", no_such_overload),
     row("optional_type(V).orValue(V) -> V", "optional_orValue_value", no_such_overload),
     row("_?._(dyn, string) -> optional_type(V)", "select_optional_field", no_such_overload),
-    row(
-        "list(V).last() -> optional_type(V)",
-        "list_last",
-        lambda items: OptionalValue.of(items[-1]) if items else OPTIONAL_NONE,
-    ),
-    row(
-        "list(V).first() -> optional_type(V)",
-        "list_first",
-        lambda items: OptionalValue.of(items[0]) if items else OPTIONAL_NONE,
-    ),
+    row("list(V).last() -> optional_type(V)", "list_last", lambda items: _element(items, -1)),
+    row("list(V).first() -> optional_type(V)", "list_first", lambda items: _element(items, 0)),
     row("optional.unwrap(list(optional_type(V))) -> list(V)", "optional_unwrap", _unwrap),
     row("list(optional_type(V)).unwrapOpt() -> list(V)", "optional_unwrapOpt", _unwrap),
+    row("string.contains(string) -> bool", "contains_string", str.__contains__, _contains_estimate, _contains_cost),
+    row("string.endsWith(string) -> bool", "ends_with_string", str.endswith, *_AFFIX),
+    row("string.startsWith(string) -> bool", "starts_with_string", str.startswith, *_AFFIX),
+    row("matches(string, string) -> bool", "matches", _matches),
+    row("string.matches(string) -> bool", "matches_string", _matches, pattern_estimate, pattern_cost),
 )

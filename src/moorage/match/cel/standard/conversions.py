@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from moorage.match.cel.costs import receiver_size_cost
-from moorage.match.cel.functions import STRING_FACTOR, CallEstimate, EstimateContext, Function, Interval, Node, row
+from moorage.match.cel.functions import STRING_FACTOR, Argument, CallEstimate, Function, Interval, argument_cost, row
 from moorage.match.cel.standard.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
 from moorage.match.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type
 from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, UInt, type_of_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
@@ -86,6 +83,10 @@ def _double_from_string(text: str) -> float:
     raise conversion_error(STRING, DOUBLE)
 
 
+def _bytes_from_string(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _string_from_bytes(value: bytes) -> str:
     try:
         return value.decode("utf-8")
@@ -152,29 +153,24 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _bytes_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
-    size = context.size(args[0])
+def _bytes_estimate(text: Argument) -> CallEstimate:
+    size = text.size
     # A code point takes up to four bytes; upstream lets the product wrap around, which no known size reaches.
     return CallEstimate(size.by_factor(STRING_FACTOR), Interval(size.min, (size.max * 4) % 2**64))
 
 
-def _text_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
-    size = context.size(args[0])
+def _text_estimate(raw: Argument) -> CallEstimate:
+    size = raw.size
     return CallEstimate(size.by_factor(STRING_FACTOR), Interval(size.min // 4, size.max))
 
 
+_READS = argument_cost(STRING_FACTOR)
 CONVERSIONS: tuple[Function, ...] = (
     row("type(T) -> type(T)", "type", type_of_value),
     row("bool(bool) -> bool", "bool_to_bool", _identity),
     row("bool(string) -> bool", "string_to_bool", _from_string(_BOOLS.get, BOOL)),
     row("bytes(bytes) -> bytes", "bytes_to_bytes", _identity),
-    row(
-        "bytes(string) -> bytes",
-        "string_to_bytes",
-        lambda text: text.encode("utf-8", "surrogatepass"),
-        _bytes_estimate,
-        receiver_size_cost,
-    ),
+    row("bytes(string) -> bytes", "string_to_bytes", _bytes_from_string, _bytes_estimate, _READS),
     row("double(double) -> double", "double_to_double", _identity),
     row("double(int) -> double", "int64_to_double", float),
     row("double(string) -> double", "string_to_double", _double_from_string),
@@ -191,7 +187,7 @@ CONVERSIONS: tuple[Function, ...] = (
     row("int(uint) -> int", "uint64_to_int64", _int_from_uint),
     row("string(string) -> string", "string_to_string", _identity),
     row("string(bool) -> string", "bool_to_string", lambda value: "true" if value else "false"),
-    row("string(bytes) -> string", "bytes_to_string", _string_from_bytes, _text_estimate, receiver_size_cost),
+    row("string(bytes) -> string", "bytes_to_string", _string_from_bytes, _text_estimate, _READS),
     row("string(double) -> string", "double_to_string", format_double),
     row("string(duration) -> string", "duration_to_string", lambda value: f"{format_seconds(value)}s"),
     row("string(int) -> string", "int64_to_string", str),

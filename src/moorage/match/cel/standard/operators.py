@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from moorage.match.cel.costs import smaller_size_cost, smaller_size_estimate, sum_of_sizes_cost
-from moorage.match.cel.functions import CallEstimate, EstimateContext, Function, Interval, Node, no_such_overload, row
-from moorage.match.cel.types import (
-    AUTHORIZER,
-    CIDR,
-    DECISION,
-    FORMAT,
-    GROUP_CHECK,
-    IP,
-    PATH_CHECK,
-    QUANTITY,
-    RESOURCE_CHECK,
-    SEMVER,
-    URL,
+from moorage.match.cel import types
+from moorage.match.cel.functions import (
+    STRING_FACTOR,
+    Argument,
+    CallEstimate,
+    Function,
+    Interval,
+    actual_size,
+    ceil_factor,
+    no_such_overload,
+    row,
+    smaller_size_cost,
+    smaller_size_estimate,
 )
 from moorage.match.cel.values import (
     INT_MAX,
@@ -38,9 +38,6 @@ from moorage.match.cel.values import (
     equal,
     require_result_size,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 # Concatenation costs 1 however long the lists, so doubling would be the cheapest way to exhaust memory.
 MAX_LIST_SIZE = 1_000_000
@@ -105,6 +102,10 @@ def shift_timestamp(start: Timestamp, nanos: int) -> Timestamp:
     return Timestamp(moved, start.offset_seconds)
 
 
+def _elapsed(end: Any, start: Any) -> Duration:
+    return Duration(_int(end.nanos - start.nanos))
+
+
 def _concat(a: Any, b: Any) -> Any:
     require_result_size(len(a) + len(b))
     return a + b
@@ -156,21 +157,21 @@ def _comparison(name: str, prefix: str, test: Callable[[Any, Any], bool]) -> Ite
         yield row(f"{name}({type_}, {type_}) -> bool", f"{prefix}_{type_}", _of_nanos(test))
 
 
-def _equality_estimate(context: EstimateContext, _: Node | None, args: Sequence[Node]) -> CallEstimate:
+def _sum_of_sizes_cost(args: Sequence[Any]) -> int:
+    return ceil_factor(actual_size(args[0]) + actual_size(args[1]), STRING_FACTOR)
+
+
+def _equality_estimate(first: Argument, second: Argument) -> CallEstimate:
     """Kubernetes' own types are compared in one step; named formats and URLs by their length."""
-    left, right = args[0].type, args[1].type
-    if left.name == right.name:
-        if left in _UNIT_COST_TYPES:
+    type_ = first.type
+    if type_.name == second.type.name:
+        if type_ in (types.IP, types.CIDR, types.QUANTITY, types.SEMVER, *types.AUTHORIZATION):
             return CallEstimate(Interval(1, 1))
-        if left == FORMAT:
+        if type_ == types.FORMAT:
             return CallEstimate(Interval(1, 64).by_factor(0.1))
-        if left == URL:
-            size = args[1].size
-            return CallEstimate(Interval(1, 1 if size is None else size.max).by_factor(0.1))
-    return smaller_size_estimate(context, None, args)
-
-
-_UNIT_COST_TYPES = (IP, CIDR, QUANTITY, SEMVER, AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
+        if type_ == types.URL:
+            return CallEstimate(Interval(1, second.known_size.max if second.known_size else 1).by_factor(0.1))
+    return smaller_size_estimate(first, second)
 
 
 def equality_cost(args: Sequence[Any]) -> int:
@@ -185,14 +186,14 @@ OPERATORS: tuple[Function, ...] = (
     row("@not_strictly_false(bool) -> bool", "not_strictly_false", no_such_overload),
     row("_==_(T, T) -> bool", "equals", equal, _equality_estimate, equality_cost),
     row("_!=_(T, T) -> bool", "not_equals", lambda a, b: not equal(a, b), smaller_size_estimate, smaller_size_cost),
-    row("_+_(bytes, bytes) -> bytes", "add_bytes", _concat, cost=sum_of_sizes_cost),
+    row("_+_(bytes, bytes) -> bytes", "add_bytes", _concat, cost=_sum_of_sizes_cost),
     row("_+_(double, double) -> double", "add_double", operator.add),
     row("_+_(duration, duration) -> duration", "add_duration_duration", lambda a, b: Duration(_int(a.nanos + b.nanos))),
     row("_+_(duration, timestamp) -> timestamp", "add_duration_timestamp", lambda d, t: shift_timestamp(t, d.nanos)),
     row("_+_(timestamp, duration) -> timestamp", "add_timestamp_duration", lambda t, d: shift_timestamp(t, d.nanos)),
     row("_+_(int, int) -> int", "add_int64", lambda a, b: _int(a + b)),
     row("_+_(list(T), list(T)) -> list(T)", "add_list", _concat_lists),
-    row("_+_(string, string) -> string", "add_string", _concat, cost=sum_of_sizes_cost),
+    row("_+_(string, string) -> string", "add_string", _concat, cost=_sum_of_sizes_cost),
     row("_+_(uint, uint) -> uint", "add_uint64", lambda a, b: _uint(a + b)),
     row("_/_(double, double) -> double", "divide_double", _divide_double),
     row("_/_(int, int) -> int", "divide_int64", _divide_int),
@@ -205,22 +206,14 @@ OPERATORS: tuple[Function, ...] = (
     row("-_(double) -> double", "negate_double", operator.neg),
     row("-_(int) -> int", "negate_int64", lambda a: _int(-a)),
     row("_-_(double, double) -> double", "subtract_double", operator.sub),
-    row(
-        "_-_(duration, duration) -> duration",
-        "subtract_duration_duration",
-        lambda a, b: Duration(_int(a.nanos - b.nanos)),
-    ),
+    row("_-_(duration, duration) -> duration", "subtract_duration_duration", _elapsed),
     row("_-_(int, int) -> int", "subtract_int64", lambda a, b: _int(a - b)),
     row(
         "_-_(timestamp, duration) -> timestamp",
         "subtract_timestamp_duration",
         lambda a, b: shift_timestamp(a, _int(-b.nanos)),
     ),
-    row(
-        "_-_(timestamp, timestamp) -> duration",
-        "subtract_timestamp_timestamp",
-        lambda a, b: Duration(_int(a.nanos - b.nanos)),
-    ),
+    row("_-_(timestamp, timestamp) -> duration", "subtract_timestamp_timestamp", _elapsed),
     row("_-_(uint, uint) -> uint", "subtract_uint64", lambda a, b: _uint(int(a) - int(b))),
     *(one for name, prefix, test in _COMPARISONS for one in _comparison(name, prefix, test)),
     row("_[_](list(V), int) -> V", "index_list", no_such_overload),

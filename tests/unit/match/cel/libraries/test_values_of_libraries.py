@@ -5,18 +5,17 @@ from typing import Any
 import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
-from moorage.match.cel.functions import Function, Interval, Node
-from moorage.match.cel.libraries import authz, quantity, semver
-from moorage.match.cel.libraries.network import ip, url_value
+from moorage.match.cel.functions import Argument, Function, Interval
+from moorage.match.cel.libraries import authz, quantity_and_semver
+from moorage.match.cel.libraries.network import ip_address, url_value
 from moorage.match.cel.libraries.text import named_format
 from moorage.match.cel.types import STRING
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, OptionalValue, equal
 
 ALL: tuple[Function, ...] = (
-    *ip.FUNCTIONS,
+    *ip_address.FUNCTIONS,
     *url_value.FUNCTIONS,
-    *quantity.FUNCTIONS,
-    *semver.FUNCTIONS,
+    *quantity_and_semver.FUNCTIONS,
     *named_format.FUNCTIONS,
     *authz.FUNCTIONS,
 )
@@ -172,7 +171,7 @@ def test_errors(overload_id: str, values: tuple[Any, ...], message: str) -> None
     ],
 )
 def test_normalizing(text: str, strict: str) -> None:
-    assert str(_semver(text, True).version) == strict
+    assert str(_semver(text, True).content) == strict
 
 
 def test_equal_values_hash_alike() -> None:
@@ -274,9 +273,9 @@ def test_costs(overload_id: str, values: tuple[Any, ...], expected: int) -> None
     ],
 )
 def test_estimates(overload_id: str, nodes: int, expected: tuple[int, int]) -> None:
-    text = Node(STRING, Interval(0, 63))
+    text = Argument(STRING, Interval(0, 63))
     assert estimate(ALL, overload_id, *[text] * nodes).cost == expected
 
 
 def test_the_size_of_a_url_is_that_of_its_text() -> None:
-    assert estimate(ALL, "string_to_url", Node(STRING, Interval(2, 63))).result_size == (2, 63)
+    assert estimate(ALL, "string_to_url", Argument(STRING, Interval(2, 63))).result_size == (2, 63)

@@ -1,38 +1,54 @@
-"""The lists library, version 3: slice, flatten, sort, lists.range, reverse, distinct, and what sortBy() expands to.
+"""The lists libraries of cel-go (slice, flatten, sort, lists.range, …) and of Kubernetes (isSorted, sum, min, …); sets.
 
-Kubernetes: cel-go ext/lists.go with ListsVersion(3). Differs: sorting is stable, and
-lists.range() and flatten() are capped before they allocate. The costs are upstream's, charged beforehand.
+Kubernetes: cel-go ext/lists.go with ListsVersion(3), ext/sets.go; apiserver/pkg/cel/library/lists.go. One row per
+element type, since CEL has no "comparable"; elements that cannot be compared with each other (a NaN, or mixed types
+behind dyn) count as not greater and not smaller. Functions on sets cost the product of the sizes, twice that for
+`equivalent`, plus one for the call.
+Differs: sorting is stable, and lists.range() and flatten() are capped before they allocate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cmp_to_key
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
-from moorage.match.cel.functions import MAX_COST, ONE, STRING_FACTOR, CallEstimate, Interval, actual_size, fixed, row
+from moorage.match.cel.functions import (
+    MAX_COST,
+    ONE,
+    STRING_FACTOR,
+    TRAVERSES,
+    Argument,
+    CallEstimate,
+    Estimate,
+    Function,
+    Interval,
+    actual_size,
+    fixed,
+    row,
+)
 from moorage.match.cel.types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, TypeKind
 from moorage.match.cel.values import (
+    INT_MAX,
+    UINT_MAX,
     CelError,
     Duration,
     Timestamp,
+    UInt,
     compare_numbers,
     equal,
     is_number,
     require_result_size,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from moorage.match.cel.functions import Estimate, EstimateContext, Node
-
-
-def is_comparable(value: Any) -> bool:
+def _is_comparable(value: Any) -> bool:
     """Return whether the value belongs to a type that has an order at all."""
     return is_number(value) or type(value) in (bool, str, bytes, Duration, Timestamp)
 
 
-def three_way(first: Any, second: Any) -> int | None:
+def _three_way(first: Any, second: Any) -> int | None:
     """-1, 0 or 1 as `first` is smaller than, equal to or greater than `second`; None if neither."""
     if is_number(first) and is_number(second):
         return compare_numbers(first, second)
@@ -46,7 +62,7 @@ def three_way(first: Any, second: Any) -> int | None:
     return None
 
 
-def contains(items: list[Any], wanted: Any) -> bool:
+def _includes(items: list[Any], wanted: Any) -> bool:
     """Return whether some item equals `wanted` in CEL's sense; for strings that is Python's."""
     if type(wanted) is str:
         return wanted in items
@@ -55,7 +71,7 @@ def contains(items: list[Any], wanted: Any) -> bool:
 
 _LIST_BASE = 10
 _CALL = 1
-COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
+_COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
 _COMPARISONS = 2.0
 
 
@@ -96,12 +112,12 @@ def _sort_by_keys(items: list[Any], keys: list[Any] | None = None) -> list[Any]:
         )
     if not items:
         return items
-    if not is_comparable(keys[0]):
+    if not _is_comparable(keys[0]):
         raise CelError("list elements must be comparable")
     kind = type(keys[0])
     if len(keys) > 1 and any(type(key) is not kind for key in keys):
         raise CelError("list elements must have the same type")
-    order = cmp_to_key(lambda first, second: three_way(first, second) or 0)
+    order = cmp_to_key(lambda first, second: _three_way(first, second) or 0)
     return [items[index] for index in sorted(range(len(keys)), key=lambda index: order(keys[index]))]
 
 
@@ -114,16 +130,14 @@ def _distinct(items: list[Any]) -> list[Any]:
     """Return the first of every group of equal values. The charge of 2n² keeps the list short enough for this."""
     unique: list[Any] = []
     for item in items:
-        if not contains(unique, item):
+        if not _includes(unique, item):
             unique.append(item)
     return unique
 
 
-def _literal_int(node: Node, otherwise: int) -> int:
+def _literal_int(argument: Argument, otherwise: int) -> int:
     """Return the value of an int literal, negative ones as 0."""
-    if node.is_literal and type(node.literal) is int:
-        return max(node.literal, 0)
-    return otherwise
+    return max(argument.literal, 0) if type(argument.literal) is int else otherwise
 
 
 def _allocating(factor: float, size: Interval) -> CallEstimate:
@@ -131,39 +145,26 @@ def _allocating(factor: float, size: Interval) -> CallEstimate:
     return CallEstimate(size.by_factor(factor).plus(ONE).plus(fixed(_LIST_BASE)), size)
 
 
-def _slice_estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
-    if receiver is None or len(arguments) != 2:
-        return None
-    start = _literal_int(arguments[0], 0)
-    end = _literal_int(arguments[1], context.size(receiver).max)
+def _slice_estimate(items: Argument, first: Argument, last: Argument) -> CallEstimate:
+    start, end = _literal_int(first, 0), _literal_int(last, items.size.max)
     return _allocating(1.0, fixed((end - start) % 2**64))  # upstream subtracts unsigned numbers
 
 
-def _range_estimate(_context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
-    if receiver is not None or len(arguments) != 1:
-        return None
-    return _allocating(1.0, fixed(_literal_int(arguments[0], MAX_COST)))
+def _range_estimate(count: Argument) -> CallEstimate:
+    return _allocating(1.0, fixed(_literal_int(count, MAX_COST)))
 
 
-def _copy_estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+def _copy_estimate(items: Argument, levels: Argument | None = None) -> CallEstimate:
     """One pass over the list, or one for each level to flatten."""
-    if receiver is None:
-        return None
-    depth = _literal_int(arguments[0], MAX_COST) if arguments else 1
-    return _allocating(float(depth), context.size(receiver))
+    return _allocating(float(1 if levels is None else _literal_int(levels, MAX_COST)), items.size)
 
 
-def _sort_estimate(element: Type | None = None, *, by_keys: bool = False) -> Estimate:
-    """n² comparisons of keys: the list itself, or the list of keys."""
+def _sort_estimate(element: Type | None = None) -> Estimate:
+    """n² comparisons of keys: the list itself, or the list of keys, which comes last."""
     factor = _COMPARISONS
     if element is not None and element.kind in (TypeKind.STRING, TypeKind.BYTES):
         factor += STRING_FACTOR
-
-    def estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
-        node = arguments[0] if by_keys else receiver
-        return None if node is None else _allocating(factor, context.size(node).times(context.size(node)))
-
-    return estimate
+    return lambda *lists: _allocating(factor, lists[-1].size.times(lists[-1].size))
 
 
 def _allocating_cost(factor: float, size: int) -> int:
@@ -197,31 +198,116 @@ def _sort_cost(values: Sequence[Any]) -> int:
     return _allocating_cost(factor, size * size)
 
 
+def _is_sorted(items: list[Any]) -> bool:
+    return all(_three_way(first, second) != 1 for first, second in pairwise(items))
+
+
+def _extreme(name: str, beaten: int) -> Callable[[list[Any]], Any]:
+    """The element no other one beats: the current best is replaced when it compares as `beaten` with the next."""
+
+    def find(items: list[Any]) -> Any:
+        if not items:
+            raise CelError(f"{name} called on empty list")
+        best = items[0]
+        for item in items[1:]:
+            if _three_way(best, item) == beaten:
+                best = item
+        return best
+
+    return find
+
+
+_minimum = _extreme("min", 1)
+_maximum = _extreme("max", -1)
+
+
+def _sum(kind: type, highest: float, overflow: str) -> Callable[[list[Any]], Any]:
+    """Return the sum of elements of one type, which fails as soon as a partial sum is out of range."""
+    lowest = 0 if kind is UInt else -highest - 1
+
+    def add(items: list[Any]) -> Any:
+        total: Any = 0.0 if kind is float else 0
+        for item in items:
+            if type(item) is not kind:
+                raise CelError("no such overload")
+            total += item.nanos if isinstance(item, Duration) else item
+            if not lowest <= total <= highest and kind is not float:
+                raise CelError(overflow)
+        return total if kind is int or kind is float else kind(total)
+
+    return add
+
+
+_SUMS = {
+    "int": _sum(int, INT_MAX, "integer overflow"),
+    "uint": _sum(UInt, UINT_MAX, "unsigned integer overflow"),
+    "double": _sum(float, 0, ""),
+    "duration": _sum(Duration, INT_MAX, "integer overflow"),
+}
+
+
+def _index_of(items: list[Any], wanted: Any) -> int:
+    return next((index for index, item in enumerate(items) if equal(item, wanted)), -1)
+
+
+def _last_index_of(items: list[Any], wanted: Any) -> int:
+    return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], wanted)), -1)
+
+
+def _contains(items: list[Any], part: list[Any]) -> bool:
+    return all(_includes(items, wanted) for wanted in part)
+
+
+def _equivalent(first: list[Any], second: list[Any]) -> bool:
+    return _contains(first, second) and _contains(second, first)
+
+
+def _intersects(first: list[Any], second: list[Any]) -> bool:
+    return any(_includes(second, item) for item in first)
+
+
+def _set_row(
+    name: str, overload_id: str, implementation: Callable[[list[Any], list[Any]], bool], passes: int
+) -> Function:
+    """Return a function of two lists that compares every element with every element, `passes` times."""
+
+    def estimate(first: Argument, second: Argument) -> CallEstimate:
+        return CallEstimate(first.size.times(second.size).by_factor(float(passes)).plus(ONE))
+
+    def cost(values: Sequence[Any]) -> int:
+        return 1 + actual_size(values[0]) * actual_size(values[1]) * passes
+
+    return row(f"{name}(list(T), list(T)) -> bool", overload_id, implementation, estimate, cost)
+
+
+def _sort_row(signature: str, overload_id: str, key: Type) -> Function:
+    return row(signature, overload_id, _sort_by_keys, _sort_estimate(key), _sort_cost)
+
+
 FUNCTIONS = (
     row("list(T).slice(int, int) -> list(T)", "list_slice", _slice, _slice_estimate, _slice_cost),
     row("list(list(T)).flatten() -> list(T)", "list_flatten", _flatten, _copy_estimate, _copy_cost),
     row("list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", _flatten, _copy_estimate, _copy_cost),
+    *(_sort_row(f"list({key}).sort() -> list({key})", f"list_{key.name}_sort", key) for key in _COMPARABLE),
     *(
-        row(
-            f"list({key}).sort() -> list({key})",
-            f"list_{key.name}_sort",
-            _sort_by_keys,
-            _sort_estimate(key),
-            _sort_cost,
+        _sort_row(
+            f"list(T).@sortByAssociatedKeys(list({key})) -> list(T)", f"list_{key.name}_sortByAssociatedKeys", key
         )
-        for key in COMPARABLE
-    ),
-    *(
-        row(
-            f"list(T).@sortByAssociatedKeys(list({key})) -> list(T)",
-            f"list_{key.name}_sortByAssociatedKeys",
-            _sort_by_keys,
-            _sort_estimate(key, by_keys=True),
-            _sort_cost,
-        )
-        for key in COMPARABLE
+        for key in _COMPARABLE
     ),
     row("lists.range(int) -> list(int)", "lists_range", _range, _range_estimate, _range_cost),
     row("list(T).reverse() -> list(T)", "list_reverse", lambda items: items[::-1], _copy_estimate, _copy_cost),
     row("list(T).distinct() -> list(T)", "list_distinct", _distinct, _sort_estimate(), _sort_cost),
+    *(
+        row(f"list({kind}).isSorted() -> bool", f"list_{kind}_is_sorted_bool", _is_sorted, *TRAVERSES)
+        for kind in _COMPARABLE
+    ),
+    *(row(f"list({kind}).sum() -> {kind}", f"list_{kind}_sum_{kind}", add, *TRAVERSES) for kind, add in _SUMS.items()),
+    *(row(f"list({kind}).max() -> {kind}", f"list_{kind}_max_{kind}", _maximum, *TRAVERSES) for kind in _COMPARABLE),
+    *(row(f"list({kind}).min() -> {kind}", f"list_{kind}_min_{kind}", _minimum, *TRAVERSES) for kind in _COMPARABLE),
+    row("list(A).indexOf(A) -> int", "list_a_index_of_int", _index_of, *TRAVERSES),
+    row("list(A).lastIndexOf(A) -> int", "list_a_last_index_of_int", _last_index_of, *TRAVERSES),
+    _set_row("sets.contains", "list_sets_contains_list", _contains, 1),
+    _set_row("sets.equivalent", "list_sets_equivalent_list", _equivalent, 2),
+    _set_row("sets.intersects", "list_sets_intersects_list", _intersects, 1),
 )

@@ -1,16 +1,41 @@
-"""IP addresses and networks with the grammar, texts and tests of Go's `net/netip`.
+"""The IP and CIDR libraries: `ip(<string>)`, `cidr(<string>)`, and questions about addresses and networks.
 
-In: text. Out: `Address` and `Prefix` values, or `AddressError` with Go's own words. Python's `ipaddress` is not used:
-it accepts and refuses other texts, and says so in other words. Kubernetes: the CEL functions `ip()` and `cidr()` rest
-on netip.
+Grammar, texts and tests are those of Go's `net/netip`: Python's `ipaddress` accepts and refuses other texts, and says
+so in other words. Zones and IPv4-mapped IPv6 addresses are refused on top of it. As upstream, a text that is no network
+is reported with the same words twice over, and a text that is no address makes `containsIP` fail as "no such overload".
+Kubernetes: apiserver/pkg/cel/library/ip.go and cidr.go, pkg/cel/ip.go and cidr.go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, ClassVar
 
+from moorage.match.cel.functions import (
+    ONE,
+    READS_TEXT,
+    STRING_FACTOR,
+    Argument,
+    CallEstimate,
+    Cost,
+    Estimate,
+    Interval,
+    actual_size,
+    argument_cost,
+    argument_estimate,
+    ceil_factor,
+    row,
+    succeeds,
+)
+from moorage.match.cel.types import CIDR, IP, Type
+from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.go.quoting import go_quote as quote
 
+_PARSE_ERROR = "network address parse error during conversion from string: "
+# An address has 4 or 16 bytes; the estimate counts them as if they were characters.
+_ADDRESS_BYTES = Interval(4, 16)
 _DECIMAL = frozenset("0123456789")
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
@@ -20,12 +45,16 @@ class AddressError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """One IPv4 (32 bit) or IPv6 (128 bit) address; the zone only ever belongs to IPv6."""
+class Address(OpaqueValue):
+    """One IPv4 (32 bit) or IPv6 (128 bit) address, a value of type net.IP; the zone only ever belongs to IPv6."""
 
+    cel_type: ClassVar[Type] = IP
     bit_length: int
     number: int
     zone: str = ""
+
+    def cel_size(self) -> int:
+        return self.bit_length // 8
 
     @property
     def is_4(self) -> bool:
@@ -37,11 +66,11 @@ class Address:
 
     def __str__(self) -> str:
         if self.is_4:
-            return _dotted(self.number)
+            return str(IPv4Address(self.number))
         zone = f"%{self.zone}" if self.zone else ""
         if self.is_4_in_6:
-            return f"::ffff:{_dotted(self.number & 0xFFFFFFFF)}{zone}"
-        return _colon_separated(self.number) + zone
+            return f"::ffff:{IPv4Address(self.number & 0xFFFFFFFF)}{zone}"
+        return f"{IPv6Address(self.number)}{zone}"
 
     def is_unspecified(self) -> bool:
         return self.number == 0 and not self.zone
@@ -78,11 +107,15 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
-    """A network: an address, whose host bits may be set, and how many leading bits count."""
+class Prefix(OpaqueValue):
+    """A network, a value of type net.CIDR: an address, whose host bits may be set, and how many leading bits count."""
 
+    cel_type: ClassVar[Type] = CIDR
     address: Address
     bits: int
+
+    def cel_size(self) -> int:
+        return (self.bits + 7) // 8
 
     def __str__(self) -> str:
         return f"{self.address}/{self.bits}"
@@ -230,28 +263,6 @@ def _keep_leading(address: Address, bits: int) -> Address:
     return Address(address.bit_length, address.number >> host_bits << host_bits)
 
 
-def _dotted(number: int) -> str:
-    return ".".join(str(number >> shift & 0xFF) for shift in (24, 16, 8, 0))
-
-
-def _colon_separated(number: int) -> str:
-    """Lower-case groups, the first longest run of at least two zero groups written as `::`."""
-    groups = [number >> shift & 0xFFFF for shift in range(112, -16, -16)]
-    best_start = best_length = 0
-    index = 0
-    while index < 8:
-        end = index
-        while end < 8 and groups[end] == 0:
-            end += 1
-        if end - index >= 2 and end - index > best_length:
-            best_start, best_length = index, end - index
-        index = max(end, index + 1)
-    texts = [f"{group:x}" for group in groups]
-    if not best_length:
-        return ":".join(texts)
-    return ":".join(texts[:best_start]) + "::" + ":".join(texts[best_start + best_length :])
-
-
 def _error(whole: str, reason: str, at: str = "") -> AddressError:
     position = f" (at {quote(at)})" if at else ""
     return AddressError(f"ParseAddr({quote(whole)}): {reason}{position}")
@@ -259,3 +270,94 @@ def _error(whole: str, reason: str, at: str = "") -> AddressError:
 
 def _prefix_error(whole: str, reason: str) -> AddressError:
     return AddressError(f"netip.ParsePrefix({quote(whole)}): {reason}")
+
+
+def _ip(text: str) -> Address:
+    try:
+        address = parse_address(text)
+    except AddressError as error:
+        raise CelError(f"IP Address {quote(text)} parse error during conversion from string: {error}") from None
+    if address.zone:
+        raise CelError(f"IP address {quote(text)} with zone value is not allowed")
+    if address.is_4_in_6:
+        raise CelError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
+    return address
+
+
+def _is_canonical(text: str) -> bool:
+    return str(_ip(text)) == text
+
+
+def _cidr(text: str) -> Prefix:
+    try:
+        prefix = parse_prefix(text)
+    except AddressError as error:
+        raise CelError(f"{_PARSE_ERROR}{_PARSE_ERROR}{error}") from None
+    if prefix.address.is_4_in_6:
+        raise CelError(f"{_PARSE_ERROR}IPv4-mapped IPv6 address {quote(text)} is not allowed")
+    return prefix
+
+
+def _contains_ip(network: Prefix, text: str) -> bool:
+    try:
+        return network.contains(_ip(text))
+    except CelError:
+        raise CelError("no such overload") from None
+
+
+def _contains_network(network: Prefix, other: Prefix) -> bool:
+    return network.overlaps(other) and network.bits <= other.bits
+
+
+def _containment(*, network: bool, text: bool) -> tuple[Estimate, Cost]:
+    """Return both costs of comparing two addresses; a network is masked first, a text is parsed first."""
+
+    def estimate(_: Argument, other: Argument) -> CallEstimate:
+        cost = _ADDRESS_BYTES.plus(_ADDRESS_BYTES).by_factor(STRING_FACTOR)
+        if network:
+            cost = cost.plus(_ADDRESS_BYTES.by_factor(STRING_FACTOR)).plus(ONE)
+        return CallEstimate(cost.plus(other.size.by_factor(STRING_FACTOR)) if text else cost)
+
+    def charge(values: Sequence[Any]) -> int:
+        size = actual_size(values[0])
+        total = ceil_factor(size + size, STRING_FACTOR)
+        if network:
+            total += ceil_factor(size, STRING_FACTOR) + 1
+        if text:
+            total += ceil_factor(actual_size(values[1]), STRING_FACTOR)
+        return total
+
+    return estimate, charge
+
+
+_TWICE = (argument_estimate(0.2), argument_cost(0.1, times=2))
+_IP_TEXT, _IP = _containment(network=False, text=True), _containment(network=False, text=False)
+_CIDR_TEXT, _CIDR = _containment(network=True, text=True), _containment(network=True, text=False)
+
+FUNCTIONS = (
+    row("ip(string) -> IP", "string_to_ip", _ip, *READS_TEXT),
+    row("IP.family() -> int", "ip_family", lambda ip: 4 if ip.is_4 else 6),
+    row("ip.isCanonical(string) -> bool", "ip_is_canonical", _is_canonical, *_TWICE),
+    row("IP.isUnspecified() -> bool", "ip_is_unspecified", Address.is_unspecified),
+    row("IP.isLoopback() -> bool", "ip_is_loopback", Address.is_loopback),
+    row("IP.isLinkLocalMulticast() -> bool", "ip_is_link_local_multicast", Address.is_link_local_multicast),
+    row("IP.isLinkLocalUnicast() -> bool", "ip_is_link_local_unicast", Address.is_link_local_unicast),
+    row("IP.isGlobalUnicast() -> bool", "ip_is_global_unicast", Address.is_global_unicast),
+    row("isIP(string) -> bool", "is_ip", succeeds(_ip), *READS_TEXT),
+    row("string(IP) -> string", "ip_to_string", str),
+    row("cidr(string) -> CIDR", "string_to_cidr", _cidr, *READS_TEXT),
+    row("CIDR.containsIP(string) -> bool", "cidr_contains_ip_string", _contains_ip, *_IP_TEXT),
+    row("CIDR.containsIP(IP) -> bool", "cidr_contains_ip_ip", Prefix.contains, *_IP),
+    row(
+        "CIDR.containsCIDR(string) -> bool",
+        "cidr_contains_cidr_string",
+        lambda cidr, text: _contains_network(cidr, _cidr(text)),
+        *_CIDR_TEXT,
+    ),
+    row("CIDR.containsCIDR(CIDR) -> bool", "cidr_contains_cidr", _contains_network, *_CIDR),
+    row("CIDR.ip() -> IP", "cidr_ip", lambda cidr: cidr.address),
+    row("CIDR.prefixLength() -> int", "cidr_prefix_length", lambda cidr: cidr.bits),
+    row("CIDR.masked() -> CIDR", "cidr_masked", Prefix.masked),
+    row("isCIDR(string) -> bool", "is_cidr", succeeds(_cidr), *READS_TEXT),
+    row("string(CIDR) -> string", "cidr_to_string", str),
+)

@@ -7,18 +7,15 @@ Kubernetes: apiserver/pkg/cel/library/urls.go and pkg/cel/url.go; url() and isUR
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from moorage.match.cel.costs import argument_cost, argument_estimate
-from moorage.match.cel.functions import Function, row
+from moorage.match.cel.functions import Function, argument_cost, argument_estimate, row
 from moorage.match.cel.libraries.network.ip_address import AddressError, parse_address
 from moorage.match.cel.types import URL, Type
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue
 from moorage.model.go.quoting import go_quote
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
 _DECIMAL = frozenset(b"0123456789")
@@ -42,10 +39,14 @@ class URLError(ValueError):
     """A text that is no URL; `str(error)` is Go's message."""
 
 
-@dataclass(slots=True)
-class ParsedURL:
-    """The parts of a URL, unescaped, and how path and fragment were spelled where that is not the default."""
+@dataclass(slots=True, eq=False)
+class ParsedURL(OpaqueValue):
+    """A value of type kubernetes.URL: its parts, unescaped, and how path and fragment were spelled if unusually.
 
+    It is equal to another when both are written the same.
+    """
+
+    cel_type: ClassVar[Type] = URL
     scheme: bytes = b""
     opaque: bytes = b""
     user: bytes | None = None
@@ -91,8 +92,14 @@ class ParsedURL:
             values.setdefault(name, []).append(content)
         return values
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ParsedURL) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
     def __str__(self) -> str:
-        """The URL written out again; two URLs are equal in CEL when these texts are."""
+        """The URL written out again."""
         if not self.text:
             self.text = to_text(self._written())
         return self.text
@@ -304,26 +311,10 @@ def _port_error(port: bytes) -> URLError:
     return URLError(f"invalid port {go_quote(port.decode('utf-8', 'surrogateescape'))} after host")
 
 
-class URLValue(OpaqueValue):
-    """A value of type kubernetes.URL; equal to another when both are written the same."""
-
-    __slots__ = ("url",)
-    cel_type: ClassVar[Type] = URL
-
-    def __init__(self, url: ParsedURL) -> None:
-        self.url = url
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, URLValue) and str(self.url) == str(other.url)
-
-    def __hash__(self) -> int:
-        return hash(str(self.url))
-
-
-def _url(text: str) -> URLValue:
+def _url(text: str) -> ParsedURL:
     try:
         parse_request_uri(text)
-        return URLValue(parse_url(text))
+        return parse_url(text)
     except URLError as error:
         raise CelError(f"URL parse error during conversion from string: {error}") from None
 
@@ -338,7 +329,7 @@ def uri_errors(text: str) -> list[str]:
 
 
 def _accessor(name: str, overload: str, read: Callable[[ParsedURL], bytes]) -> Function:
-    return row(f"URL.{name}() -> string", overload, lambda value: to_text(read(value.url)))
+    return row(f"URL.{name}() -> string", overload, lambda url: to_text(read(url)))
 
 
 FUNCTIONS = (
@@ -347,11 +338,7 @@ FUNCTIONS = (
     _accessor("getHost", "url_get_host", lambda url: url.host),
     _accessor("getHostname", "url_get_hostname", lambda url: url.host_and_port()[0]),
     _accessor("getPort", "url_get_port", lambda url: url.host_and_port()[1]),
-    _accessor("getEscapedPath", "url_get_escaped_path", lambda url: url.escaped_path()),
-    row(
-        "URL.getQuery() -> map(string, list(string))",
-        "url_get_query",
-        lambda value: CelMap.of_strings(value.url.query()),
-    ),
+    _accessor("getEscapedPath", "url_get_escaped_path", ParsedURL.escaped_path),
+    row("URL.getQuery() -> map(string, list(string))", "url_get_query", lambda url: CelMap(url.query().items())),
     row("isURL(string) -> bool", "is_url_string", lambda text: not uri_errors(text)),
 )

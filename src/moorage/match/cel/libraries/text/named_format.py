@@ -8,12 +8,21 @@ length, its estimate the longest allowed one.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from moorage.match.cel.functions import REGEX_FACTOR, STRING_FACTOR, CallEstimate, actual_size, ceil_factor, row
+from moorage.match.cel.functions import (
+    REGEX_FACTOR,
+    STRING_FACTOR,
+    Argument,
+    CallEstimate,
+    actual_size,
+    ceil_factor,
+    row,
+)
 from moorage.match.cel.libraries.network.url_value import uri_errors
 from moorage.match.cel.types import FORMAT, Type
 from moorage.match.cel.values import OPTIONAL_NONE, OpaqueValue, OptionalValue
@@ -24,11 +33,6 @@ from moorage.model.names import (
     label_key_errors,
     label_value_errors,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from moorage.match.cel.functions import EstimateContext, Node
 
 _MAX_PATTERN_LENGTH = 128
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z", re.IGNORECASE | re.ASCII)
@@ -107,8 +111,7 @@ FORMATS = {
 
 
 def _named(name: str) -> OptionalValue:
-    found = FORMATS.get(name)
-    return OPTIONAL_NONE if found is None else OptionalValue.of(found)
+    return OptionalValue.of(FORMATS[name]) if name in FORMATS else OPTIONAL_NONE
 
 
 def _validate(named: NamedFormat, text: str) -> OptionalValue:
@@ -116,14 +119,8 @@ def _validate(named: NamedFormat, text: str) -> OptionalValue:
     return OptionalValue.of(complaints) if complaints else OPTIONAL_NONE
 
 
-def _validate_estimate(
-    context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]
-) -> CallEstimate | None:
-    if not arguments:
-        return None
-    return CallEstimate(
-        context.size(arguments[0]).by_factor(STRING_FACTOR).by_factor(_MAX_PATTERN_LENGTH * REGEX_FACTOR)
-    )
+def _validate_estimate(_: Argument, text: Argument) -> CallEstimate:
+    return CallEstimate(text.size.by_factor(STRING_FACTOR).by_factor(_MAX_PATTERN_LENGTH * REGEX_FACTOR))
 
 
 def _validate_cost(values: Sequence[Any]) -> int:

@@ -7,17 +7,11 @@ Differs: findAll stops with an error rather than return more than a million matc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from moorage.match.cel.costs import pattern_cost, pattern_estimate
-from moorage.match.cel.functions import CallEstimate, Interval, row
+from moorage.match.cel.functions import Argument, CallEstimate, Interval, pattern_cost, pattern_estimate, row
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.values import CelError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from moorage.match.cel.functions import EstimateContext, Node
 
 _MAX_MATCHES = 1_000_000
 
@@ -65,18 +59,14 @@ def _decoded(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogatepass")
 
 
-def _estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+def _estimate(text: Argument, pattern: Argument, *_: Argument) -> CallEstimate:
     """At worst every character is a match of its own."""
-    found = pattern_estimate(context, receiver, arguments)
-    if found is None or receiver is None:
-        return None
-    return CallEstimate(found.cost, Interval(0, context.size(receiver).max))
+    return CallEstimate(pattern_estimate(text, pattern).cost, Interval(0, text.size.max))
 
 
+_COSTS = (_estimate, pattern_cost)
 FUNCTIONS = (
-    row("string.find(string) -> string", "string_find_string", _find, _estimate, pattern_cost),
-    row("string.findAll(string) -> list(string)", "string_find_all_string", _find_all, _estimate, pattern_cost),
-    row(
-        "string.findAll(string, int) -> list(string)", "string_find_all_string_int", _find_all, _estimate, pattern_cost
-    ),
+    row("string.find(string) -> string", "string_find_string", _find, *_COSTS),
+    row("string.findAll(string) -> list(string)", "string_find_all_string", _find_all, *_COSTS),
+    row("string.findAll(string, int) -> list(string)", "string_find_all_string_int", _find_all, *_COSTS),
 )

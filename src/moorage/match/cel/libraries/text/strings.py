@@ -8,21 +8,21 @@ grow without bound). `string_format.py` has format(); `costs.py` the costs share
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from moorage.match.cel.costs import (
-    argument_cost,
-    receiver_estimate,
-    receiver_size_cost,
-    receiver_traversal_cost,
-    traversal_estimate,
-)
 from moorage.match.cel.functions import (
     MAX_COST,
+    READS_TEXT,
     STRING_FACTOR,
+    TRAVERSES,
+    UNKNOWN_SIZE,
     ZERO,
+    Argument,
     CallEstimate,
     Interval,
+    argument_cost,
+    argument_estimate,
     ceil_factor,
     row,
 )
@@ -30,11 +30,6 @@ from moorage.match.cel.libraries.text.string_format import format_string
 from moorage.match.cel.values import CelError, require_result_size
 from moorage.match.semver import GO_SPACE
 from moorage.model.go.quoting import SHORT_ESCAPES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from moorage.match.cel.functions import EstimateContext, Node
 
 _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _TO_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
@@ -134,13 +129,9 @@ def _quotient(size: int, part: int) -> int:
     return quotient if quotient <= MAX_COST else 2**63  # what amd64 makes of a double beyond uint64
 
 
-def _replace_estimate(
-    context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]
-) -> CallEstimate | None:
+def _replace_estimate(*arguments: Argument) -> CallEstimate:
     """One traversal to read and one to write; the result is bounded by the best and the worst replacement."""
-    if receiver is None or len(arguments) < 2:
-        return None
-    size, old, new = context.size(receiver), context.size(arguments[0]), context.size(arguments[1])
+    size, old, new = (argument.size for argument in arguments[:3])
     if old.min == 0:
         most, kept_at_most = min(size.max + 1, MAX_COST), size.max
     elif new.max <= old.min:
@@ -157,26 +148,18 @@ def _replace_estimate(
     return CallEstimate(size.by_factor(2 * STRING_FACTOR), result)
 
 
-def _split_estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+def _split_estimate(text: Argument, _: Argument, limit: Argument | None = None) -> CallEstimate:
     """At worst every character becomes an element; a literal limit says otherwise, read as an unsigned number."""
-    if receiver is None:
-        return None
-    size = context.size(receiver)
-    most = size.max
-    if len(arguments) > 1 and arguments[1].is_literal and type(arguments[1].literal) is int:
-        most = arguments[1].literal % 2**64
-    return CallEstimate(size.by_factor(2 * STRING_FACTOR), Interval(0, most))
+    most = text.size.max if limit is None or type(limit.literal) is not int else limit.literal % 2**64
+    return CallEstimate(text.size.by_factor(2 * STRING_FACTOR), Interval(0, most))
 
 
-def _join_estimate(context: EstimateContext, receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
-    if receiver is None:
-        return None
-    length = context.size(receiver)
-    element = context.element(receiver)
-    result = ZERO if element is None else length.times(context.size(element))
-    if arguments:
+def _join_estimate(parts: Argument, separator: Argument | None = None) -> CallEstimate:
+    length = parts.size
+    result = length.times(parts.element_size or UNKNOWN_SIZE) if parts.type.parameters else ZERO
+    if separator is not None:
         separators = Interval(max(length.min - 1, 0), max(length.max - 1, 0))
-        result = result.plus(context.size(arguments[0]).times(separators))
+        result = result.plus(separator.size.times(separators))
     return CallEstimate(result.by_factor(STRING_FACTOR), result)
 
 
@@ -188,37 +171,33 @@ def _join_cost(values: Sequence[Any]) -> int:
     return ceil_factor((1 if size is None else size) * 2, STRING_FACTOR)
 
 
-def _quote_estimate(context: EstimateContext, _receiver: Node | None, arguments: Sequence[Node]) -> CallEstimate | None:
+def _quote_estimate(text: Argument) -> CallEstimate:
     """Between no character and every character is escaped, inside two quotes; unsigned numbers wrap around."""
-    if len(arguments) != 1:
-        return None
-    size = context.size(arguments[0])
+    size = text.size
     return CallEstimate(size.by_factor(STRING_FACTOR), Interval((size.min + 2) % 2**64, (size.max * 2 + 2) % 2**64))
 
 
-_KEEPS = receiver_estimate(STRING_FACTOR, keeps_size=True)
-_ONCE = receiver_size_cost
+_ONCE = argument_cost(STRING_FACTOR)
 _TWICE = argument_cost(STRING_FACTOR, times=2)
-_REPLACING = (_replace_estimate, _TWICE)
-_TRAVERSAL = (traversal_estimate, receiver_traversal_cost)
-
+_COPIES = (argument_estimate(STRING_FACTOR, keeps_size=True), _ONCE)
+_REPLACES = (_replace_estimate, _TWICE)
 
 FUNCTIONS = (
     row("string.charAt(int) -> string", "string_char_at_int", _char_at),
-    row("string.indexOf(string) -> int", "string_index_of_string", _index_of, *_TRAVERSAL),
-    row("string.indexOf(string, int) -> int", "string_index_of_string_int", _index_of, *_TRAVERSAL),
-    row("string.lastIndexOf(string) -> int", "string_last_index_of_string", _last_index_of, *_TRAVERSAL),
-    row("string.lastIndexOf(string, int) -> int", "string_last_index_of_string_int", _last_index_of_from, *_TRAVERSAL),
-    row("string.lowerAscii() -> string", "string_lower_ascii", lambda s: s.translate(_TO_LOWER), _KEEPS, _ONCE),
-    row("string.replace(string, string) -> string", "string_replace_string_string", _replace, *_REPLACING),
-    row("string.replace(string, string, int) -> string", "string_replace_string_string_int", _replace, *_REPLACING),
+    row("string.indexOf(string) -> int", "string_index_of_string", _index_of, *TRAVERSES),
+    row("string.indexOf(string, int) -> int", "string_index_of_string_int", _index_of, *TRAVERSES),
+    row("string.lastIndexOf(string) -> int", "string_last_index_of_string", _last_index_of, *TRAVERSES),
+    row("string.lastIndexOf(string, int) -> int", "string_last_index_of_string_int", _last_index_of_from, *TRAVERSES),
+    row("string.lowerAscii() -> string", "string_lower_ascii", lambda s: s.translate(_TO_LOWER), *_COPIES),
+    row("string.replace(string, string) -> string", "string_replace_string_string", _replace, *_REPLACES),
+    row("string.replace(string, string, int) -> string", "string_replace_string_string_int", _replace, *_REPLACES),
     row("string.split(string) -> list(string)", "string_split_string", _split, _split_estimate, _TWICE),
     row("string.split(string, int) -> list(string)", "string_split_string_int", _split, _split_estimate, _TWICE),
-    row("string.substring(int) -> string", "string_substring_int", _substring, _KEEPS, _ONCE),
-    row("string.substring(int, int) -> string", "string_substring_int_int", _substring_range, _KEEPS, _ONCE),
-    row("string.trim() -> string", "string_trim", lambda s: s.strip(GO_SPACE), _KEEPS, _ONCE),
-    row("string.upperAscii() -> string", "string_upper_ascii", lambda s: s.translate(_TO_UPPER), _KEEPS, _ONCE),
-    row("string.format(list(dyn)) -> string", "string_format", format_string, receiver_estimate(STRING_FACTOR), _ONCE),
+    row("string.substring(int) -> string", "string_substring_int", _substring, *_COPIES),
+    row("string.substring(int, int) -> string", "string_substring_int_int", _substring_range, *_COPIES),
+    row("string.trim() -> string", "string_trim", lambda s: s.strip(GO_SPACE), *_COPIES),
+    row("string.upperAscii() -> string", "string_upper_ascii", lambda s: s.translate(_TO_UPPER), *_COPIES),
+    row("string.format(list(dyn)) -> string", "string_format", format_string, *READS_TEXT),
     row("strings.quote(string) -> string", "strings_quote", _quote, _quote_estimate, _ONCE),
     row("list(string).join() -> string", "list_join", _join, _join_estimate, _join_cost),
     row("list(string).join(string) -> string", "list_join_string", _join, _join_estimate, _join_cost),

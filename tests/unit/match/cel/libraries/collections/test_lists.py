@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
-from moorage.match.cel.functions import MAX_COST, Function, Interval, Node
-from moorage.match.cel.libraries.collections import kubernetes_lists, lists
+from moorage.match.cel.functions import MAX_COST, Argument, Function, Interval
+from moorage.match.cel.libraries.collections import lists
 from moorage.match.cel.types import INT, STRING, list_of
 from moorage.match.cel.values import CelError, Duration, Timestamp, UInt
 
-ALL: tuple[Function, ...] = kubernetes_lists.FUNCTIONS + lists.FUNCTIONS + kubernetes_lists.SET_FUNCTIONS
+ALL: tuple[Function, ...] = lists.FUNCTIONS
 
 
 @pytest.mark.parametrize(
@@ -131,35 +131,35 @@ def test_costs(overload_id: str, values: tuple[Any, ...], expected: int) -> None
     assert cost(ALL, overload_id, *values) == expected
 
 
-def _ints(low: int, high: int) -> Node:
-    return Node(list_of(INT), Interval(low, high))
+def _ints(low: int, high: int) -> Argument:
+    return Argument(list_of(INT), Interval(low, high))
 
 
-def _literal(value: int) -> Node:
-    return Node(INT, None, None, True, value)
+def _literal(value: int) -> Argument:
+    return Argument(INT, None, None, value)
 
 
 @pytest.mark.parametrize(
     ("overload_id", "nodes", "expected"),
     [
         ("list_int_sum_int", (_ints(3, 3),), (3, 3)),
-        ("list_string_is_sorted_bool", (Node(list_of(STRING), Interval(2, 2)),), (2, 3689348814741910530)),
+        ("list_string_is_sorted_bool", (Argument(list_of(STRING), Interval(2, 2)),), (2, 3689348814741910530)),
         ("list_slice", (_ints(4, 4), _literal(1), _literal(3)), (13, 13)),
-        ("list_slice", (_ints(0, 4), Node(INT), Node(INT)), (15, 15)),
+        ("list_slice", (_ints(0, 4), Argument(INT), Argument(INT)), (15, 15)),
         ("list_slice", (_ints(4, 4), _literal(3), _literal(1)), (MAX_COST, MAX_COST)),
         ("lists_range", (_literal(3),), (14, 14)),
         ("lists_range", (_literal(-3),), (11, 11)),
-        ("lists_range", (Node(INT),), (MAX_COST, MAX_COST)),
+        ("lists_range", (Argument(INT),), (MAX_COST, MAX_COST)),
         ("list_reverse", (_ints(0, 63),), (11, 74)),
         ("list_flatten", (_ints(1, 2),), (12, 13)),
         ("list_flatten_int", (_ints(1, 2), _literal(3)), (14, 17)),
         ("list_distinct", (_ints(1, 3),), (13, 29)),
         ("list_int_sort", (_ints(3, 3),), (29, 29)),
-        ("list_string_sort", (Node(list_of(STRING), Interval(0, 63)),), (11, 8346)),
+        ("list_string_sort", (Argument(list_of(STRING), Interval(0, 63)),), (11, 8346)),
         ("list_int_sortByAssociatedKeys", (_ints(9, 9), _ints(2, 2)), (19, 19)),
         ("list_sets_contains_list", (_ints(3, 3), _ints(1, 2)), (4, 7)),
         ("list_sets_equivalent_list", (_ints(3, 3), _ints(1, 2)), (7, 13)),
     ],
 )
-def test_estimates(overload_id: str, nodes: tuple[Node, ...], expected: tuple[int, int]) -> None:
+def test_estimates(overload_id: str, nodes: tuple[Argument, ...], expected: tuple[int, int]) -> None:
     assert estimate(ALL, overload_id, *nodes).cost == expected

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
-from moorage.match.cel.functions import Interval, Node
+from moorage.match.cel.functions import Argument, Interval
 from moorage.match.cel.libraries.text import regex
 from moorage.match.cel.types import STRING
 from moorage.match.cel.values import CelError
@@ -62,5 +62,5 @@ def test_matches_are_not_collected_without_end(monkeypatch: pytest.MonkeyPatch) 
 def test_costs() -> None:
     assert cost(regex.FUNCTIONS, "string_find_string", "x" * 10, "12345") == 4
     assert cost(regex.FUNCTIONS, "string_find_string", "x", "") == 0
-    text, pattern = Node(STRING, Interval(0, 317)), Node(STRING, Interval(6, 6))
+    text, pattern = Argument(STRING, Interval(0, 317)), Argument(STRING, Interval(6, 6))
     assert estimate(regex.FUNCTIONS, "string_find_string", text, pattern) == ((2, 64), (0, 317))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
-from moorage.match.cel.functions import MAX_COST, Interval, Node
+from moorage.match.cel.functions import MAX_COST, Argument, Interval
 from moorage.match.cel.libraries.text.strings import FUNCTIONS
 from moorage.match.cel.types import STRING, list_of
 from moorage.match.cel.values import MAX_RESULT_SIZE, CelError
@@ -118,8 +118,8 @@ def test_costs(overload_id: str, values: tuple[Any, ...], expected: int) -> None
     assert cost(FUNCTIONS, overload_id, *values) == expected
 
 
-def _text(low: int, high: int) -> Node:
-    return Node(STRING, Interval(low, high))
+def _text(low: int, high: int) -> Argument:
+    return Argument(STRING, Interval(low, high))
 
 
 @pytest.mark.parametrize(
@@ -139,18 +139,18 @@ def test_the_size_of_a_replacement(old: tuple[int, int], new: tuple[int, int], s
 
 
 def test_estimates() -> None:
-    unknown = Node(STRING)
+    unknown = Argument(STRING)
     assert estimate(FUNCTIONS, "string_lower_ascii", _text(1, 15)) == ((1, 2), (1, 15))
     assert estimate(FUNCTIONS, "string_index_of_string", _text(0, 317), unknown).cost == (0, 32)
     assert estimate(FUNCTIONS, "string_split_string", _text(0, 63), unknown) == ((0, 13), (0, 63))
-    limit = Node(STRING, None, None, True, 3)
+    limit = Argument(STRING, None, None, 3)
     assert estimate(FUNCTIONS, "string_split_string_int", _text(0, 63), unknown, limit).result_size == (0, 3)
-    limit = Node(STRING, None, None, True, -1)
+    limit = Argument(STRING, None, None, -1)
     assert estimate(FUNCTIONS, "string_split_string_int", _text(0, 63), unknown, limit).result_size == (0, MAX_COST)
     assert estimate(FUNCTIONS, "strings_quote", _text(0, 63)) == ((0, 7), (2, 128))
     assert estimate(FUNCTIONS, "strings_quote", unknown).result_size == (2, 0)
     assert estimate(FUNCTIONS, "string_format", _text(5, 15), unknown) == ((1, 2), None)
-    texts = Node(list_of(STRING), Interval(2, 2))
+    texts = Argument(list_of(STRING), Interval(2, 2))
     assert estimate(FUNCTIONS, "list_join_string", texts, _text(1, 1)).cost == (1, 1844674407370955264)
     assert estimate(FUNCTIONS, "string_replace_string_string", unknown, _text(1, 1), _text(2, 2)).result_size == (
         0,
