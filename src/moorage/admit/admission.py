@@ -134,10 +134,10 @@ def admit_own(
     options = row.options(gates, old_view)
     if request is not None and request.allow_privileged:
         options = with_privileged(options)
-    errors = row.validate(view, options) if old_view is None else row.validate_update(view, old_view, options)
+    errors = tuple(row.validate(view, options) if old_view is None else row.validate_update(view, old_view, options))
     warnings = tuple(_warnings(kind, view, old_view))
     if errors:
-        return Rejected(kind, _name(raw), tuple(errors), warnings=warnings, object=raw, view=view)
+        return Rejected(kind, _name(raw), errors, warnings=warnings, object=raw, view=view)
     try:
         for plugin in plugins:
             plugin.validate(kind.name, raw, old)

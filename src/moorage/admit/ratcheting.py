@@ -89,7 +89,7 @@ def _features_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, Any]
 def _mistakes_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, bool]:
     allowed = {
         "allow_invalid_label_value_in_selector": any(
-            validate_term_selectors(term, "", STRICT) for term in _pod_terms(old)
+            error for term in _pod_terms(old) for error in validate_term_selectors(term, "", STRICT)
         ),
         "allow_invalid_label_value_in_required_node_affinity": _terms_have_invalid_value(_required_node_terms(old)),
         "allow_indivisible_huge_pages_values": _has_indivisible_huge_pages(old),
@@ -118,13 +118,15 @@ def _spread_mistakes(options: ValidationOptions, old: PodSpec) -> dict[str, bool
     }
     if options.allow_match_label_keys_in_pod_topology_spread_selector_merge:
         found["old_pod_violates_match_label_keys_validation"] = any(
-            validate_label_keys(constraint.matchLabelKeys, (), constraint.labelSelector, "")
+            error
             for constraint in constraints
+            for error in validate_label_keys(constraint.matchLabelKeys, (), constraint.labelSelector, "")
         )
     elif options.allow_match_label_keys_in_pod_topology_spread:
         found["old_pod_violates_legacy_match_label_keys_validation"] = any(
-            validate_unmerged_label_keys(constraint.matchLabelKeys, constraint.labelSelector, "")
+            error
             for constraint in constraints
+            for error in validate_unmerged_label_keys(constraint.matchLabelKeys, constraint.labelSelector, "")
         )
     return found
 
@@ -182,7 +184,7 @@ def _has_indivisible_huge_pages(spec: PodSpec) -> bool:
 
 def _has_non_local_token_path(spec: PodSpec) -> bool:
     return any(
-        source.serviceAccountToken is not None and validate_local_path(source.serviceAccountToken.path, "")
+        source.serviceAccountToken is not None and any(validate_local_path(source.serviceAccountToken.path, ""))
         for volume in spec.volumes
         if volume.projected is not None
         for source in volume.projected.sources

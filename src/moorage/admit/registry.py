@@ -13,7 +13,7 @@ from moorage.admit.prepare.pod_defaults import default_pod
 from moorage.admit.ratcheting import options_for_update
 from moorage.admit.raw import Raw
 from moorage.admit.subresources.statuses import validate_pod_status_update
-from moorage.model.field_error import FieldError
+from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
 from moorage.model.types.pod import Pod
@@ -32,7 +32,7 @@ def _pod_options(gates: GateSet, old: Pod | None) -> ValidationOptions:
     return options_for_update(gates, old.spec, old.metadata, resource_is_pod=True)
 
 
-def _validate_pod_status(new: Pod, old: Pod, gates: GateSet) -> list[FieldError]:
+def _validate_pod_status(new: Pod, old: Pod, gates: GateSet) -> FieldErrors:
     return validate_pod_status_update(new, old, _pod_options(gates, old))
 
 

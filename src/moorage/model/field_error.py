@@ -6,7 +6,7 @@ Kubernetes (apimachinery, util/validation/field).
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -67,6 +67,10 @@ class FieldError(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.body}"
+
+
+#: What a validation function returns: a list, or a generator if it has several rules. Only a list has a truth value.
+FieldErrors: TypeAlias = Iterable[FieldError]
 
 
 def _render(value: Any) -> str:

@@ -4,6 +4,7 @@ Kubernetes: pkg/apis/apps/validation. Differs: templateGeneration, which clients
 """
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -37,7 +38,7 @@ from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
 from moorage.admit.subresources import statuses
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, not_supported, required
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import dns1123_label_errors
 from moorage.model.types import workload as views
@@ -46,20 +47,20 @@ from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage import PersistentVolumeClaimVolumeSource, Volume
 
 _DEPLOYMENT_STRATEGIES = ("Recreate", "RollingUpdate")
-ValidateSpec = Callable[[Any, ValidationOptions], list[FieldError]]
+ValidateSpec = Callable[[Any, ValidationOptions], FieldErrors]
 
 
 def _of_spec(validate_spec: ValidateSpec) -> Validate:
     """Return the check of a new object: its metadata, then its spec."""
-    return lambda new, options: validate_object_meta(new.metadata, "metadata") + validate_spec(new.spec, options)
+    return lambda new, options: chain(validate_object_meta(new.metadata, "metadata"), validate_spec(new.spec, options))
 
 
 def _of_spec_update(validate_spec: ValidateSpec) -> ValidateUpdate:
     """Return the check of an update, which must leave the selector as it is."""
-    return lambda new, old, options: (
-        validate_object_meta_update(new.metadata, old.metadata, "metadata")
-        + validate_spec(new.spec, options)
-        + _validate_selector_kept(new.spec.selector, old.spec.selector)
+    return lambda new, old, options: chain(
+        validate_object_meta_update(new.metadata, old.metadata, "metadata"),
+        validate_spec(new.spec, options),
+        _validate_selector_kept(new.spec.selector, old.spec.selector),
     )
 
 
@@ -67,38 +68,37 @@ def _validate_selector_kept(new: LabelSelector | None, old: LabelSelector | None
     return validate_immutable(new, old, "spec.selector", internal_form(new))
 
 
-def _validate_deployment_spec(spec: views.DeploymentSpec, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_not_negative(spec.replicas, "spec.replicas")
-    errors += _validate_selector_and_template(spec, options)
-    errors += _validate_deployment_strategy(spec.strategy, "spec.strategy")
-    errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
-    errors += validate_not_negative(spec.revisionHistoryLimit, "spec.revisionHistoryLimit")
+def _validate_deployment_spec(spec: views.DeploymentSpec, options: ValidationOptions) -> FieldErrors:
+    yield from validate_not_negative(spec.replicas, "spec.replicas")
+    yield from _validate_selector_and_template(spec, options)
+    yield from _validate_deployment_strategy(spec.strategy, "spec.strategy")
+    yield from validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
+    yield from validate_not_negative(spec.revisionHistoryLimit, "spec.revisionHistoryLimit")
     deadline = spec.progressDeadlineSeconds
-    errors += validate_not_negative(deadline, "spec.progressDeadlineSeconds")
+    yield from validate_not_negative(deadline, "spec.progressDeadlineSeconds")
     if deadline is not None and deadline <= spec.minReadySeconds:
-        errors.append(invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
-    return errors
+        yield invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
 
 
-def _validate_replica_set_spec(spec: views.ReplicaSetSpec, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_not_negative(spec.replicas, "spec.replicas")
-    errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
-    return errors + _validate_selector_and_template(spec, options)
+def _validate_replica_set_spec(spec: views.ReplicaSetSpec, options: ValidationOptions) -> FieldErrors:
+    yield from validate_not_negative(spec.replicas, "spec.replicas")
+    yield from validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
+    yield from _validate_selector_and_template(spec, options)
 
 
 def _validate_selector_and_template(
     spec: views.DeploymentSpec | views.ReplicaSetSpec, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     """Check both; upstream's text about an empty selector says deployment for both kinds."""
-    errors = validate_required_selector(spec.selector, "spec.selector", "deployment")
+    yield from validate_required_selector(spec.selector, "spec.selector", "deployment")
     selector = compile_selector(spec.selector)
     if selector is None:
-        errors.append(invalid("spec.selector", AsJSON(internal_form(spec.selector)), "invalid label selector"))
-        return errors
+        yield invalid("spec.selector", AsJSON(internal_form(spec.selector)), "invalid label selector")
+        return
     if not selector.everything:
-        errors += validate_selected(selector, spec.template, "spec.template")
-    errors += validate_pod_template(spec.template, "spec.template", options)
-    return errors + validate_always_restarts(spec.template, "spec.template", "ReplicaSet")
+        yield from validate_selected(selector, spec.template, "spec.template")
+    yield from validate_pod_template(spec.template, "spec.template", options)
+    yield from validate_always_restarts(spec.template, "spec.template", "ReplicaSet")
 
 
 def _validate_deployment_strategy(strategy: views.DeploymentStrategy, path: str) -> list[FieldError]:
@@ -127,25 +127,23 @@ def _shown_rolling(rolling: views.RollingUpdateDeployment | views.RollingUpdateD
 _DAEMON_SET_STRATEGIES = ("RollingUpdate", "OnDelete")
 
 
-def validate_daemon_set_update(
-    new: views.DaemonSet, old: views.DaemonSet, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += _validate_selector_kept(new.spec.selector, old.spec.selector)
-    return errors + _validate_daemon_set_spec(new.spec, options)
+def validate_daemon_set_update(new: views.DaemonSet, old: views.DaemonSet, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_selector_kept(new.spec.selector, old.spec.selector)
+    yield from _validate_daemon_set_spec(new.spec, options)
 
 
-def _validate_daemon_set_spec(spec: views.DaemonSetSpec, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
+def _validate_daemon_set_spec(spec: views.DaemonSetSpec, options: ValidationOptions) -> FieldErrors:
+    yield from validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
     selector = compile_selector(spec.selector)
     if selector is not None:
-        errors += validate_selected(selector, spec.template, "spec.template")
-    errors += validate_selector_not_empty(spec.selector, "spec.selector", "daemonset")
-    errors += validate_pod_template(spec.template, "spec.template", options)
-    errors += validate_always_restarts(spec.template, "spec.template", "DaemonSet")
-    errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
-    errors += _validate_daemon_set_strategy(spec.updateStrategy, "spec.updateStrategy")
-    return errors + validate_not_negative(spec.revisionHistoryLimit, "spec.revisionHistoryLimit")
+        yield from validate_selected(selector, spec.template, "spec.template")
+    yield from validate_selector_not_empty(spec.selector, "spec.selector", "daemonset")
+    yield from validate_pod_template(spec.template, "spec.template", options)
+    yield from validate_always_restarts(spec.template, "spec.template", "DaemonSet")
+    yield from validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
+    yield from _validate_daemon_set_strategy(spec.updateStrategy, "spec.updateStrategy")
+    yield from validate_not_negative(spec.revisionHistoryLimit, "spec.revisionHistoryLimit")
 
 
 def _validate_daemon_set_strategy(strategy: views.DaemonSetUpdateStrategy, path: str) -> list[FieldError]:
@@ -194,59 +192,59 @@ class _Leniency(msgspec.Struct, frozen=True):
     template: bool = False
 
 
-def validate_stateful_set(stateful_set: views.StatefulSet, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(stateful_set.metadata, "metadata", name_rule=dns1123_label_errors)
-    return errors + _validate_stateful_set_spec(stateful_set.spec, options, _Leniency())
+def validate_stateful_set(stateful_set: views.StatefulSet, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(stateful_set.metadata, "metadata", name_rule=dns1123_label_errors)
+    yield from _validate_stateful_set_spec(stateful_set.spec, options, _Leniency())
 
 
 def validate_stateful_set_update(
     new: views.StatefulSet, old: views.StatefulSet, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     leniency = _Leniency(service_name=True, claim_templates=True)
-    if _validate_stateful_set_spec(old.spec, options, leniency):
+    if any(_validate_stateful_set_spec(old.spec, options, leniency)):
         leniency = _Leniency(service_name=True, claim_templates=True, template=True)
-    errors += _validate_stateful_set_spec(new.spec, options, leniency)
+    yield from _validate_stateful_set_spec(new.spec, options, leniency)
     kept = {name: getattr(old.spec, name) for name in _CHANGEABLE}
     if msgspec.structs.replace(new.spec, **kept) != old.spec:
-        errors.append(forbidden("spec", MAY_NOT_CHANGE))
-    return errors
+        yield forbidden("spec", MAY_NOT_CHANGE)
 
 
 def _validate_stateful_set_spec(
     spec: views.StatefulSetSpec, options: ValidationOptions, leniency: _Leniency
-) -> list[FieldError]:
-    errors = _validate_policies(spec)
+) -> FieldErrors:
+    yield from _validate_policies(spec)
     if not leniency.claim_templates:
         for index, claim in enumerate(spec.volumeClaimTemplates):
-            errors += validate_claim_spec(claim.spec, f"spec.volumeClaimTemplates[{index}].spec", STRICT)
-    errors += validate_not_negative(spec.replicas, "spec.replicas")
-    errors += validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
+            yield from validate_claim_spec(claim.spec, f"spec.volumeClaimTemplates[{index}].spec", STRICT)
+    yield from validate_not_negative(spec.replicas, "spec.replicas")
+    yield from validate_not_negative(spec.minReadySeconds, "spec.minReadySeconds")
     if spec.ordinals is not None:
-        errors += validate_not_negative(spec.ordinals.start, "spec.ordinals.start")
+        yield from validate_not_negative(spec.ordinals.start, "spec.ordinals.start")
     if spec.serviceName and not leniency.service_name:
-        errors += validate_dns_label(spec.serviceName, "spec.serviceName")
-    errors += validate_required_selector(spec.selector, "spec.selector", "statefulset")
+        yield from validate_dns_label(spec.serviceName, "spec.serviceName")
+    yield from validate_required_selector(spec.selector, "spec.selector", "statefulset")
     selector = compile_selector(spec.selector)
     if selector is None:
-        errors.append(invalid("spec.selector", AsJSON(internal_form(spec.selector)), ""))
+        yield invalid("spec.selector", AsJSON(internal_form(spec.selector)), "")
     else:
         template = _template_with_claims(spec)
         if not selector.everything:
-            errors += validate_selected(selector, template, "spec.template")
-        errors += _validate_template(template, "spec.template", options, leniency)
-    return errors + validate_always_restarts(spec.template, "spec.template", "StatefulSet")
+            yield from validate_selected(selector, template, "spec.template")
+        yield from _validate_template(template, "spec.template", options, leniency)
+    yield from validate_always_restarts(spec.template, "spec.template", "StatefulSet")
 
 
 def _validate_template(
     template: PodTemplateSpec, path: str, options: ValidationOptions, leniency: _Leniency
-) -> list[FieldError]:
+) -> FieldErrors:
     """Upstream checks labels and annotations a second time here, and reports them twice."""
-    errors = [] if leniency.template else validate_pod_template(template, path, options)
+    if not leniency.template:
+        yield from validate_pod_template(template, path, options)
     meta = template.metadata
-    errors += validate_labels(meta.labels, f"{path}.labels")
-    errors += validate_annotations(meta.annotations, f"{path}.annotations")
-    return errors + validate_pod_annotations(meta.annotations, template.spec, f"{path}.annotations", options)
+    yield from validate_labels(meta.labels, f"{path}.labels")
+    yield from validate_annotations(meta.annotations, f"{path}.annotations")
+    yield from validate_pod_annotations(meta.annotations, template.spec, f"{path}.annotations", options)
 
 
 def _template_with_claims(spec: views.StatefulSetSpec) -> PodTemplateSpec:
@@ -264,24 +262,22 @@ def _template_with_claims(spec: views.StatefulSetSpec) -> PodTemplateSpec:
     return msgspec.structs.replace(template, spec=pod_spec)
 
 
-def _validate_policies(spec: views.StatefulSetSpec) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_policies(spec: views.StatefulSetSpec) -> FieldErrors:
     if not spec.podManagementPolicy:
-        errors.append(required("spec.podManagementPolicy"))
+        yield required("spec.podManagementPolicy")
     elif spec.podManagementPolicy not in ("OrderedReady", "Parallel"):
         shown = AsJSON(spec.podManagementPolicy)
-        errors.append(invalid("spec.podManagementPolicy", shown, "must be 'OrderedReady' or 'Parallel'"))
-    errors += _validate_stateful_set_strategy(spec, "spec.updateStrategy")
+        yield invalid("spec.podManagementPolicy", shown, "must be 'OrderedReady' or 'Parallel'")
+    yield from _validate_stateful_set_strategy(spec, "spec.updateStrategy")
     retention = spec.persistentVolumeClaimRetentionPolicy
     if retention is not None:
         for name, policy in (("whenDeleted", retention.whenDeleted), ("whenScaled", retention.whenScaled)):
             if policy not in _RETENTION:
                 path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
-                errors.append(not_supported(path, AsJSON(policy), _RETENTION))
-    return errors
+                yield not_supported(path, AsJSON(policy), _RETENTION)
 
 
-def _validate_stateful_set_strategy(spec: views.StatefulSetSpec, path: str) -> list[FieldError]:
+def _validate_stateful_set_strategy(spec: views.StatefulSetSpec, path: str) -> FieldErrors:
     strategy = spec.updateStrategy
     rolling = strategy.rollingUpdate
     match strategy.type:
@@ -299,40 +295,39 @@ def _validate_stateful_set_strategy(spec: views.StatefulSetSpec, path: str) -> l
             return [invalid(path, AsJSON(shown), "must be 'RollingUpdate' or 'OnDelete'")]
 
 
-def _validate_rolling(rolling: views.RollingUpdateStatefulSetStrategy, path: str) -> list[FieldError]:
-    errors = validate_not_negative(rolling.partition, f"{path}.partition")
+def _validate_rolling(rolling: views.RollingUpdateStatefulSetStrategy, path: str) -> FieldErrors:
+    yield from validate_not_negative(rolling.partition, f"{path}.partition")
     unavailable = rolling.maxUnavailable
     if unavailable is not None:
-        errors += validate_int_or_percent(unavailable, f"{path}.maxUnavailable")
+        yield from validate_int_or_percent(unavailable, f"{path}.maxUnavailable")
         if int_or_percent_value(unavailable) == 0:
-            errors.append(invalid(f"{path}.maxUnavailable", AsJSON(unavailable), "cannot be 0"))
-        errors += validate_at_most_100_percent(unavailable, f"{path}.maxUnavailable")
-    return errors
+            yield invalid(f"{path}.maxUnavailable", AsJSON(unavailable), "cannot be 0")
+        yield from validate_at_most_100_percent(unavailable, f"{path}.maxUnavailable")
 
 
 def _shown_partition(rolling: views.RollingUpdateStatefulSetStrategy) -> GoStruct:
     return GoStruct(Partition=rolling.partition or 0, MaxUnavailable=rolling.maxUnavailable)
 
 
-def validate_controller_revision(revision: views.ControllerRevision, options: ValidationOptions) -> list[FieldError]:
-    errors = _validate_revision(revision)
+def validate_controller_revision(revision: views.ControllerRevision, options: ValidationOptions) -> FieldErrors:
+    yield from _validate_revision(revision)
     if revision.data is None:
-        errors.append(required("data", "data is mandatory"))
+        yield required("data", "data is mandatory")
     elif not isinstance(revision.data, dict):
-        errors.append(required("data", "data must be a valid JSON object"))
-    return errors
+        yield required("data", "data must be a valid JSON object")
 
 
 def validate_controller_revision_update(
     new: views.ControllerRevision, old: views.ControllerRevision, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + _validate_revision(new)
-    return errors + validate_immutable(new.data, old.data, "data")
+) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_revision(new)
+    yield from validate_immutable(new.data, old.data, "data")
 
 
-def _validate_revision(revision: views.ControllerRevision) -> list[FieldError]:
-    errors = validate_object_meta(revision.metadata, "metadata")
-    return errors + validate_not_negative(revision.revision, "revision")
+def _validate_revision(revision: views.ControllerRevision) -> FieldErrors:
+    yield from validate_object_meta(revision.metadata, "metadata")
+    yield from validate_not_negative(revision.revision, "revision")
 
 
 validate_deployment = _of_spec(_validate_deployment_spec)

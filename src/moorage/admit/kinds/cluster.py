@@ -31,6 +31,7 @@ from moorage.admit.subresources import statuses
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
+    FieldErrors,
     duplicate,
     forbidden,
     internal_error,
@@ -56,38 +57,35 @@ _MAX_PARAMETERS = 512
 _LARGEST_PARAMETERS = 256 * 1024
 
 
-def validate_namespace(namespace: Namespace, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(namespace.metadata, "metadata", namespaced=False, name_rule=dns1123_label_errors)
-    return errors + validate_namespace_finalizers(namespace)
+def validate_namespace(namespace: Namespace, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(namespace.metadata, "metadata", namespaced=False, name_rule=dns1123_label_errors)
+    yield from validate_namespace_finalizers(namespace)
 
 
-def validate_namespace_finalizers(namespace: Namespace) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_namespace_finalizers(namespace: Namespace) -> FieldErrors:
     for finalizer in namespace.spec.finalizers:
-        errors += [invalid("spec.finalizers", finalizer, message) for message in label_key_errors(finalizer)]
+        yield from [invalid("spec.finalizers", finalizer, message) for message in label_key_errors(finalizer)]
         if "/" not in finalizer and finalizer not in ("kubernetes", "orphan", "foregroundDeletion"):
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(invalid("spec.finalizers", finalizer, detail))
-    return errors
+            yield invalid("spec.finalizers", finalizer, detail)
 
 
 def validate_namespace_update(new: Namespace, old: Namespace, options: ValidationOptions) -> list[FieldError]:
     return validate_object_meta_update(new.metadata, old.metadata, "metadata")
 
 
-def validate_priority_class(priority: PriorityClass, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(priority.metadata, "metadata", namespaced=False)
+def validate_priority_class(priority: PriorityClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(priority.metadata, "metadata", namespaced=False)
     name = priority.metadata.name
     if name.startswith(SYSTEM_PREFIX):
         if problem := _system_class_problem(priority):
             detail = f"priority class names with '{SYSTEM_PREFIX}' prefix are reserved for system use only. error: "
-            errors.append(forbidden("metadata.name", detail + problem))
+            yield forbidden("metadata.name", detail + problem)
     elif priority.value > HIGHEST_USER_PRIORITY:
         detail = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
-        errors.append(forbidden("value", detail))
+        yield forbidden("value", detail)
     if priority.preemptionPolicy is not None:
-        errors += required_one_of(priority.preemptionPolicy, PREEMPTION_POLICIES, "preemptionPolicy")
-    return errors
+        yield from required_one_of(priority.preemptionPolicy, PREEMPTION_POLICIES, "preemptionPolicy")
 
 
 def _system_class_problem(priority: PriorityClass) -> str | None:
@@ -100,67 +98,62 @@ def _system_class_problem(priority: PriorityClass) -> str | None:
     return f"globalDefault of {name} PriorityClass must be false" if priority.globalDefault else None
 
 
-def validate_priority_class_update(
-    new: PriorityClass, old: PriorityClass, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_priority_class_update(new: PriorityClass, old: PriorityClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     if new.value != old.value:
-        errors.append(forbidden("value", "may not be changed in an update."))
-    return errors + validate_immutable(new.preemptionPolicy, old.preemptionPolicy, "preemptionPolicy")
+        yield forbidden("value", "may not be changed in an update.")
+    yield from validate_immutable(new.preemptionPolicy, old.preemptionPolicy, "preemptionPolicy")
 
 
-def validate_storage_class(storage: StorageClass, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(storage.metadata, "metadata", namespaced=False)
+def validate_storage_class(storage: StorageClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(storage.metadata, "metadata", namespaced=False)
     if storage.provisioner:
-        errors += validate_label_name(storage.provisioner.lower(), "provisioner")
+        yield from validate_label_name(storage.provisioner.lower(), "provisioner")
     else:
-        errors.append(required("provisioner"))
-    errors += _validate_parameters(storage.parameters, "parameters")
-    errors += one_of(storage.reclaimPolicy or None, ("Delete", "Retain"), "reclaimPolicy")
+        yield required("provisioner")
+    yield from _validate_parameters(storage.parameters, "parameters")
+    yield from one_of(storage.reclaimPolicy or None, ("Delete", "Retain"), "reclaimPolicy")
     modes = ("Immediate", "WaitForFirstConsumer")
     if storage.volumeBindingMode is None:
-        errors.append(required("volumeBindingMode"))
+        yield required("volumeBindingMode")
     elif storage.volumeBindingMode not in modes:
-        errors.append(not_supported("volumeBindingMode", AsJSON(storage.volumeBindingMode), modes))
-    return errors + _validate_topologies(storage.allowedTopologies, "allowedTopologies")
+        yield not_supported("volumeBindingMode", AsJSON(storage.volumeBindingMode), modes)
+    yield from _validate_topologies(storage.allowedTopologies, "allowedTopologies")
 
 
-def validate_storage_class_update(new: StorageClass, old: StorageClass, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_storage_class_update(new: StorageClass, old: StorageClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        errors += validate_immutable(getattr(new, name), getattr(old, name), name)
-    return errors
+        yield from validate_immutable(getattr(new, name), getattr(old, name), name)
 
 
-def _validate_parameters(parameters: dict[str, str], path: str) -> list[FieldError]:
+def _validate_parameters(parameters: dict[str, str], path: str) -> FieldErrors:
     if len(parameters) > _MAX_PARAMETERS:
-        return [too_long(path, _MAX_PARAMETERS)]
-    errors = [invalid(path, key, "field can not be empty.") for key in parameters if not key]
+        yield too_long(path, _MAX_PARAMETERS)
+        return
+    yield from [invalid(path, key, "field can not be empty.") for key in parameters if not key]
     if sum(byte_length(key) + byte_length(value) for key, value in parameters.items()) > _LARGEST_PARAMETERS:
-        errors.append(too_long(path, _LARGEST_PARAMETERS))
-    return errors
+        yield too_long(path, _LARGEST_PARAMETERS)
 
 
-def _validate_topologies(terms: tuple[TopologySelectorTerm, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_topologies(terms: tuple[TopologySelectorTerm, ...], path: str) -> FieldErrors:
     earlier: list[dict[str, frozenset[str]]] = []
     for index, term in enumerate(terms):
         found: dict[str, frozenset[str]] = {}
         for position, requirement in enumerate(term.matchLabelExpressions):
             at = f"{path}[{index}].matchLabelExpressions[{position}]"
             if not requirement.values:
-                errors.append(required(f"{at}.values"))
+                yield required(f"{at}.values")
             values = requirement.values
             repeated = [place for place, value in enumerate(values) if value in values[:place]]
-            errors += [duplicate(f"{at}.values[{place}]", values[place]) for place in repeated]
-            errors += validate_label_name(requirement.key, f"{at}.key")
+            yield from [duplicate(f"{at}.values[{place}]", values[place]) for place in repeated]
+            yield from validate_label_name(requirement.key, f"{at}.key")
             if requirement.key in found:
-                errors.append(duplicate(f"{at}.key", requirement.key))
+                yield duplicate(f"{at}.key", requirement.key)
             found[requirement.key] = frozenset(values)
         if found in earlier:
-            errors.append(duplicate(f"{path}[{index}].matchLabelExpressions", ""))
+            yield duplicate(f"{path}[{index}].matchLabelExpressions", "")
         earlier.append(found)
-    return errors
 
 
 NO_DUAL_STACK = "invalid PodCIDRs. failed to check with dual stack with error"
@@ -176,41 +169,40 @@ _FEATURE_WORDS = (
 )
 
 
-def validate_node(node: Node, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(node.metadata, "metadata", namespaced=False)
-    errors += validate_taints(node.spec.taints, "metadata.taints")
-    errors += _validate_amounts(node)
+def validate_node(node: Node, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(node.metadata, "metadata", namespaced=False)
+    yield from validate_taints(node.spec.taints, "metadata.taints")
+    yield from _validate_amounts(node)
     swap = node.status.nodeInfo.swap
     if swap is not None and swap.capacity is not None and swap.capacity <= 0:
-        errors.append(invalid("metadata.nodeSwapStatus.capacity", swap.capacity, MUST_BE_POSITIVE))
-    errors += _validate_declared_features(node.status.declaredFeatures, "status.declaredFeatures")
-    return errors + _validate_pod_cidrs(_pod_cidrs(node), "spec.podCIDRs")
+        yield invalid("metadata.nodeSwapStatus.capacity", swap.capacity, MUST_BE_POSITIVE)
+    yield from _validate_declared_features(node.status.declaredFeatures, "status.declaredFeatures")
+    yield from _validate_pod_cidrs(_pod_cidrs(node), "spec.podCIDRs")
 
 
-def validate_node_update(new: Node, old: Node, options: ValidationOptions) -> list[FieldError]:
+def validate_node_update(new: Node, old: Node, options: ValidationOptions) -> FieldErrors:
     """The strategy validates the node as if new first, so its errors can appear twice, as upstream."""
-    errors = validate_node(new, options)
-    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += _validate_amounts(new)
-    errors += _validate_declared_features(new.status.declaredFeatures, "status.declaredFeatures")
+    yield from validate_node(new, options)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_amounts(new)
+    yield from _validate_declared_features(new.status.declaredFeatures, "status.declaredFeatures")
     seen: set[tuple[str, str]] = set()
     for index, address in enumerate(new.status.addresses):
         if (address.type, address.address) in seen:
             shown = GoStruct(Type=address.type, Address=address.address)
-            errors.append(duplicate(f"status.addresses[{index}]", AsJSON(shown)))
+            yield duplicate(f"status.addresses[{index}]", AsJSON(shown))
         seen.add((address.type, address.address))
     before, after = _pod_cidrs(old), _pod_cidrs(new)
     if before and len(before) != len(after):
-        errors.append(forbidden("spec.podCIDRs", CIDR_CHANGED))
+        yield forbidden("spec.podCIDRs", CIDR_CHANGED)
     elif before:
         pairs = zip(before, after, strict=True)
-        errors += [forbidden("spec.podCIDRs", CIDR_CHANGED) for earlier, later in pairs if earlier != later]
+        yield from [forbidden("spec.podCIDRs", CIDR_CHANGED) for earlier, later in pairs if earlier != later]
     if old.spec.providerID and old.spec.providerID != new.spec.providerID:
-        errors.append(forbidden("spec.providerID", PROVIDER_CHANGED))
-    errors += validate_taints(new.spec.taints, "metadata.taints")
+        yield forbidden("spec.providerID", PROVIDER_CHANGED)
+    yield from validate_taints(new.spec.taints, "metadata.taints")
     if new.spec.externalID != old.spec.externalID:
-        errors.append(forbidden("spec.externalID", "may not be updated"))
-    return errors
+        yield forbidden("spec.externalID", "may not be updated")
 
 
 def _pod_cidrs(node: Node) -> tuple[str, ...]:
@@ -219,81 +211,75 @@ def _pod_cidrs(node: Node) -> tuple[str, ...]:
     return (first,) if first and first != (ranges[0] if ranges else "") else ranges
 
 
-def _validate_amounts(node: Node) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_amounts(node: Node) -> FieldErrors:
     for name, amounts in (("capacity", node.status.capacity), ("allocatable", node.status.allocatable)):
         for resource, amount in amounts.items():
             is_whole = resource_rules(resource).is_whole
-            errors += validate_quantity(amount, f"status.{name}.{resource}", is_whole=is_whole)
-    return errors
+            yield from validate_quantity(amount, f"status.{name}.{resource}", is_whole=is_whole)
 
 
-def _validate_declared_features(features: tuple[str, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_declared_features(features: tuple[str, ...], path: str) -> FieldErrors:
     for index, feature in enumerate(features):
         if len(feature) > _MAX_FEATURE_LENGTH:
             detail = f"invalid feature name {go_quote(feature)}: must be no more than {_MAX_FEATURE_LENGTH} characters"
-            errors.append(invalid(f"{path}[{index}]", feature, detail))
+            yield invalid(f"{path}[{index}]", feature, detail)
         elif not _is_feature(feature):
             detail = f"invalid feature name {go_quote(feature)}: {_FEATURE_WORDS}"
-            errors.append(invalid(f"{path}[{index}]", feature, detail))
+            yield invalid(f"{path}[{index}]", feature, detail)
         following = features[index + 1 : index + 2]
         if following == (feature,):
-            errors.append(duplicate(f"{path}[{index + 1}]", feature))
+            yield duplicate(f"{path}[{index + 1}]", feature)
         elif following and feature > following[0]:
-            errors.append(invalid(f"{path}[{index + 1}]", following[0], "list must be sorted alphabetically"))
-    return errors
+            yield invalid(f"{path}[{index + 1}]", following[0], "list must be sorted alphabetically")
 
 
-def _validate_pod_cidrs(ranges: tuple[str, ...], path: str) -> list[FieldError]:
-    errors = [error for index, text in enumerate(ranges) for error in validate_cidr(text, f"{path}[{index}]")]
+def _validate_pod_cidrs(ranges: tuple[str, ...], path: str) -> FieldErrors:
+    yield from [error for index, text in enumerate(ranges) for error in validate_cidr(text, f"{path}[{index}]")]
     if len(ranges) < 2:
-        return errors
+        return
     parsed = [parse_cidr(text) for text in ranges]
     for index, text in enumerate(ranges):
         if parsed[index] is None:
             detail = f"invalid CIDR[{index}]: <nil> (invalid CIDR address: {text})"
-            errors.append(internal_error(path, f"{NO_DUAL_STACK}:{detail}"))
+            yield internal_error(path, f"{NO_DUAL_STACK}:{detail}")
             break
     families = {cidr_family(*one) for one in parsed if one is not None}
     if None in parsed or len(families) < 2 or len(ranges) > 2:
-        errors.append(invalid(path, AsJSON(ranges), ONE_CIDR_A_FAMILY))
-    return errors
+        yield invalid(path, AsJSON(ranges), ONE_CIDR_A_FAMILY)
 
 
 BOTH_SET = "minAvailable and maxUnavailable cannot be both set"
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
-def validate_disruption_budget(budget: PodDisruptionBudget, options: ValidationOptions) -> list[FieldError]:
+def validate_disruption_budget(budget: PodDisruptionBudget, options: ValidationOptions) -> FieldErrors:
     """The generic registry checks the metadata, and only of what is otherwise valid."""
-    errors = _validate_spec(budget.spec, STRICT)
+    errors = list(_validate_spec(budget.spec, STRICT))
     return errors or validate_object_meta(budget.metadata, "metadata", name_rule=path_segment_errors)
 
 
 def validate_disruption_budget_update(
     new: PodDisruptionBudget, old: PodDisruptionBudget, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     selector_options = STRICT
     if has_invalid_label_value(old.spec.selector):
         selector_options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_spec(new.spec, selector_options)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_spec(new.spec, selector_options)
 
 
-def _validate_spec(spec: PodDisruptionBudgetSpec, options: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_spec(spec: PodDisruptionBudgetSpec, options: ValidationOptions) -> FieldErrors:
     if spec.minAvailable is not None and spec.maxUnavailable is not None:
-        errors.append(invalid("spec", AsJSON(internal_form(spec)), BOTH_SET))
+        yield invalid("spec", AsJSON(internal_form(spec)), BOTH_SET)
     for name, value in (("minAvailable", spec.minAvailable), ("maxUnavailable", spec.maxUnavailable)):
         if value is not None:
-            errors += validate_int_or_percent(value, f"spec.{name}")
-            errors += validate_at_most_100_percent(value, f"spec.{name}")
-    errors += validate_label_selector(spec.selector, "spec.selector", options)
-    return errors + one_of(spec.unhealthyPodEvictionPolicy, _EVICTION_POLICIES, "spec.unhealthyPodEvictionPolicy")
+            yield from validate_int_or_percent(value, f"spec.{name}")
+            yield from validate_at_most_100_percent(value, f"spec.{name}")
+    yield from validate_label_selector(spec.selector, "spec.selector", options)
+    yield from one_of(spec.unhealthyPodEvictionPolicy, _EVICTION_POLICIES, "spec.unhealthyPodEvictionPolicy")
 
 
-def _validate_node_status(new: Node, old: Node, gates: GateSet) -> list[FieldError]:
+def _validate_node_status(new: Node, old: Node, gates: GateSet) -> FieldErrors:
     return validate_node_update(new, old, options_for_create(gates))
 
 

@@ -12,7 +12,7 @@ from moorage.admit.metadata import validate_object_meta, validate_object_meta_up
 from moorage.admit.options import ValidationOptions
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
-from moorage.model.field_error import FieldError, forbidden, invalid, required, too_long
+from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid, required, too_long
 from moorage.model.go.base64_text import decode_base64
 from moorage.model.names import byte_length, config_key_errors
 from moorage.model.types.core import ConfigMap, Secret, ServiceAccount
@@ -28,42 +28,41 @@ _REQUIRED_KEYS = {"kubernetes.io/tls": ("tls.crt", "tls.key")}
 _DOCKER_KEYS = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 
 
-def validate_config_map(config: ConfigMap, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(config.metadata, "metadata")
+def validate_config_map(config: ConfigMap, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(config.metadata, "metadata")
     size = 0
     for key, text in config.data.items():
-        errors += [invalid(f"data[{key}]", key, message) for message in config_key_errors(key)]
+        yield from [invalid(f"data[{key}]", key, message) for message in config_key_errors(key)]
         if key in config.binaryData:
-            errors.append(invalid(f"data[{key}]", key, DUPLICATE_KEY))
+            yield invalid(f"data[{key}]", key, DUPLICATE_KEY)
         size += byte_length(text)
     for key, encoded in config.binaryData.items():
-        errors += [invalid(f"binaryData[{key}]", key, message) for message in config_key_errors(key)]
+        yield from [invalid(f"binaryData[{key}]", key, message) for message in config_key_errors(key)]
         size += len(decode_base64(encoded))
     if size > LARGEST:
-        errors.append(too_long("[]", LARGEST))
-    return errors
+        yield too_long("[]", LARGEST)
 
 
-def validate_config_map_update(new: ConfigMap, old: ConfigMap, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_config_map_update(new: ConfigMap, old: ConfigMap, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     if old.immutable:
         if not new.immutable:
-            errors.append(forbidden("immutable", IMMUTABLE_WHEN_SET))
+            yield forbidden("immutable", IMMUTABLE_WHEN_SET)
         for name in ("data", "binaryData"):
             if getattr(new, name) != getattr(old, name):
-                errors.append(forbidden(name, IMMUTABLE_WHEN_SET))
-    return errors + validate_config_map(new, options)
+                yield forbidden(name, IMMUTABLE_WHEN_SET)
+    yield from validate_config_map(new, options)
 
 
-def validate_secret(secret: Secret, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(secret.metadata, "metadata")
+def validate_secret(secret: Secret, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(secret.metadata, "metadata")
     size = 0
     for key, encoded in secret.data.items():
-        errors += [invalid(f"data[{key}]", key, message) for message in config_key_errors(key)]
+        yield from [invalid(f"data[{key}]", key, message) for message in config_key_errors(key)]
         size += len(decode_base64(encoded))
     if size > LARGEST:
-        errors.append(too_long("data", LARGEST))
-    return errors + _validate_contents(secret)
+        yield too_long("data", LARGEST)
+    yield from _validate_contents(secret)
 
 
 def _validate_contents(secret: Secret) -> list[FieldError]:
@@ -95,15 +94,15 @@ def _validate_docker_config(encoded: str | None, path: str) -> list[FieldError]:
     return [invalid(path, _REDACTED, "json: cannot unmarshal into Go value of type map[string]interface {}")]
 
 
-def validate_secret_update(new: Secret, old: Secret, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += validate_immutable(new.type, old.type, "type")
+def validate_secret_update(new: Secret, old: Secret, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from validate_immutable(new.type, old.type, "type")
     if old.immutable:
         if not new.immutable:
-            errors.append(forbidden("immutable", IMMUTABLE_WHEN_SET))
+            yield forbidden("immutable", IMMUTABLE_WHEN_SET)
         if _decoded(new) != _decoded(old):
-            errors.append(forbidden("data", IMMUTABLE_WHEN_SET))
-    return errors + validate_secret(new, options)
+            yield forbidden("data", IMMUTABLE_WHEN_SET)
+    yield from validate_secret(new, options)
 
 
 def _decoded(secret: Secret) -> dict[str, bytes]:
@@ -116,9 +115,9 @@ def validate_service_account(account: ServiceAccount, options: ValidationOptions
 
 def validate_service_account_update(
     new: ServiceAccount, old: ServiceAccount, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + validate_service_account(new, options)
+) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from validate_service_account(new, options)
 
 
 ROWS: Rows = {

@@ -16,7 +16,7 @@ from moorage.admit.metadata import (
 from moorage.admit.options import ValidationOptions
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name
-from moorage.model.field_error import FieldError, forbidden, invalid, one_of, required
+from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid, one_of, required
 from moorage.model.names import byte_length
 from moorage.model.types.event import Event, Lease, LeaseSpec
 from moorage.model.types.reported_event import Event as ReportedEvent
@@ -28,14 +28,14 @@ _MAX_WORD_LENGTH, _MAX_NOTE_LENGTH = 128, 1024
 _LEASE_STRATEGIES = ("OldestEmulationVersion",)
 
 
-def validate_event(event: Event, options: ValidationOptions) -> list[FieldError]:
-    errors = _validate_sense(as_reported(event), "reportingComponent")
+def validate_event(event: Event, options: ValidationOptions) -> FieldErrors:
+    errors = list(_validate_sense(as_reported(event), "reportingComponent"))
     return errors or validate_object_meta(event.metadata, "metadata", name_rule=path_segment_errors)
 
 
-def validate_event_update(new: Event, old: Event, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_sense(as_reported(new), "reportingComponent")
+def validate_event_update(new: Event, old: Event, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_sense(as_reported(new), "reportingComponent")
 
 
 def as_reported(event: Event) -> ReportedEvent:
@@ -59,30 +59,28 @@ def as_reported(event: Event) -> ReportedEvent:
     )
 
 
-def validate_reported_event(event: ReportedEvent, options: ValidationOptions) -> list[FieldError]:
-    errors = _validate_sense(event, "reportingController")
-    errors += validate_object_meta(event.metadata, "metadata")
-    errors += _validate_series(event.series)
+def validate_reported_event(event: ReportedEvent, options: ValidationOptions) -> FieldErrors:
+    yield from _validate_sense(event, "reportingController")
+    yield from validate_object_meta(event.metadata, "metadata")
+    yield from _validate_series(event.series)
     if event.eventTime is None:
-        errors.append(required("eventTime"))
+        yield required("eventTime")
     if event.type not in ("Normal", "Warning"):
-        errors.append(invalid("type", "", f"has invalid value: {event.type}"))
+        yield invalid("type", "", f"has invalid value: {event.type}")
     old_fields = (
         ("firstTimestamp", event.deprecatedFirstTimestamp),
         ("lastTimestamp", event.deprecatedLastTimestamp),
         ("count", event.deprecatedCount),
         ("source", event.deprecatedSource.component or event.deprecatedSource.host),
     )
-    return errors + [invalid(path, "", MUST_BE_UNSET) for path, value in old_fields if value]
+    yield from [invalid(path, "", MUST_BE_UNSET) for path, value in old_fields if value]
 
 
-def validate_reported_event_update(
-    new: ReportedEvent, old: ReportedEvent, options: ValidationOptions
-) -> list[FieldError]:
-    errors = _validate_sense(new, "reportingController")
-    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_reported_event_update(new: ReportedEvent, old: ReportedEvent, options: ValidationOptions) -> FieldErrors:
+    yield from _validate_sense(new, "reportingController")
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     if new.series != old.series:
-        errors += _validate_series(new.series)
+        yield from _validate_series(new.series)
     for path, name in (
         ("involvedObject", "regarding"),
         ("reason", "reason"),
@@ -101,8 +99,7 @@ def validate_reported_event_update(
     ):
         after, before = getattr(new, name), getattr(old, name)
         if after != before:
-            errors += validate_immutable(after, before, path, as_manifest(after))
-    return errors
+            yield from validate_immutable(after, before, path, as_manifest(after))
 
 
 def _validate_series(series: ReportedSeries | None) -> list[FieldError]:
@@ -112,54 +109,52 @@ def _validate_series(series: ReportedSeries | None) -> list[FieldError]:
     return errors if series.lastObservedTime is not None else [*errors, required("series.lastObservedTime")]
 
 
-def _validate_sense(event: ReportedEvent, controller_path: str) -> list[FieldError]:
+def _validate_sense(event: ReportedEvent, controller_path: str) -> FieldErrors:
     """The rules that are older than the group: an event without eventTime is of the old kind."""
     about, namespace = event.regarding.namespace, event.metadata.namespace
-    errors: list[FieldError] = []
     if event.eventTime is None:
         if namespace not in ((about,) if about else ("", "default")):
-            errors.append(invalid("involvedObject.namespace", about, OTHER_NAMESPACE))
+            yield invalid("involvedObject.namespace", about, OTHER_NAMESPACE)
     else:
         if not about and namespace not in ("default", "kube-system"):
-            errors.append(invalid("involvedObject.namespace", about, OTHER_NAMESPACE))
-        errors += _validate_words(event, controller_path)
-    return errors + [invalid("namespace", namespace, message) for message in subdomain_errors(namespace)]
+            yield invalid("involvedObject.namespace", about, OTHER_NAMESPACE)
+        yield from _validate_words(event, controller_path)
+    yield from [invalid("namespace", namespace, message) for message in subdomain_errors(namespace)]
 
 
-def _validate_words(event: ReportedEvent, controller_path: str) -> list[FieldError]:
-    errors = [] if event.reportingController else [required(controller_path)]
-    errors += validate_label_name(event.reportingController, controller_path)
+def _validate_words(event: ReportedEvent, controller_path: str) -> FieldErrors:
+    if not event.reportingController:
+        yield required(controller_path)
+    yield from validate_label_name(event.reportingController, controller_path)
     for path in ("reportingInstance", "action", "reason"):
         word = getattr(event, path)
         if not word:
-            errors.append(required(path))
+            yield required(path)
         if byte_length(word) > _MAX_WORD_LENGTH:
-            errors.append(invalid(path, "", f"can have at most {_MAX_WORD_LENGTH} characters"))
+            yield invalid(path, "", f"can have at most {_MAX_WORD_LENGTH} characters")
     if byte_length(event.note) > _MAX_NOTE_LENGTH:
-        errors.append(invalid("message", "", f"can have at most {_MAX_NOTE_LENGTH} characters"))
-    return errors
+        yield invalid("message", "", f"can have at most {_MAX_NOTE_LENGTH} characters")
 
 
-def validate_lease(lease: Lease, options: ValidationOptions) -> list[FieldError]:
-    return validate_object_meta(lease.metadata, "metadata") + _validate_lease_spec(lease.spec)
+def validate_lease(lease: Lease, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(lease.metadata, "metadata")
+    yield from _validate_lease_spec(lease.spec)
 
 
-def validate_lease_update(new: Lease, old: Lease, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_lease_spec(new.spec)
+def validate_lease_update(new: Lease, old: Lease, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_lease_spec(new.spec)
 
 
-def _validate_lease_spec(spec: LeaseSpec) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_lease_spec(spec: LeaseSpec) -> FieldErrors:
     if spec.leaseDurationSeconds is not None and spec.leaseDurationSeconds <= 0:
-        errors.append(invalid("spec.leaseDurationSeconds", spec.leaseDurationSeconds, "must be greater than 0"))
+        yield invalid("spec.leaseDurationSeconds", spec.leaseDurationSeconds, "must be greater than 0")
     if spec.leaseTransitions is not None and spec.leaseTransitions < 0:
         detail = "must be greater than or equal to 0"
-        errors.append(invalid("spec.leaseTransitions", spec.leaseTransitions, detail))
-    errors += one_of(spec.strategy, _LEASE_STRATEGIES, "spec.strategy")
+        yield invalid("spec.leaseTransitions", spec.leaseTransitions, detail)
+    yield from one_of(spec.strategy, _LEASE_STRATEGIES, "spec.strategy")
     if spec.preferredHolder and not spec.strategy:
-        errors.append(forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
-    return errors
+        yield forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")
 
 
 ROWS: Rows = {

@@ -34,7 +34,16 @@ from moorage.admit.ratcheting import options_for_template_update
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.admit.subresources import statuses
 from moorage.model.cron_schedule import schedule_error
-from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported, required, required_one_of, too_long
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    FieldErrors,
+    invalid,
+    not_supported,
+    required,
+    required_one_of,
+    too_long,
+)
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.types.container import Container
@@ -47,70 +56,65 @@ _MANAGED_BY_LIMIT = 63
 _MODES = ("NonIndexed", "Indexed")
 
 
-def validate_job(job: Job, options: ValidationOptions, *, prefixed_labels: bool = True) -> list[FieldError]:
-    errors = validate_object_meta(job.metadata, "metadata")
-    errors += _validate_generated_selector(job, prefixed_labels=prefixed_labels)
-    errors += _validate_spec_and_selector(job.spec, options)
+def validate_job(job: Job, options: ValidationOptions, *, prefixed_labels: bool = True) -> FieldErrors:
+    yield from validate_object_meta(job.metadata, "metadata")
+    yield from _validate_generated_selector(job, prefixed_labels=prefixed_labels)
+    yield from _validate_spec_and_selector(job.spec, options)
     completions = job.spec.completions
     if job.spec.completionMode == "Indexed" and completions is not None and completions > 0:
         last = f"{job.metadata.name}-{completions - 1}"
         if dns1123_label_errors(last):
             detail = f"will not able to create pod with invalid DNS label: {last}"
-            errors.append(invalid("metadata.name", job.metadata.name, detail))
-    return errors
+            yield invalid("metadata.name", job.metadata.name, detail)
 
 
-def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> list[FieldError]:
+def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> FieldErrors:
     """The strategy validates the job as if new first, so that most errors appear twice, as upstream."""
     labels = old.spec.template.metadata.labels
-    errors = validate_job(new, options, prefixed_labels=JOB_NAME in labels and CONTROLLER_UID in labels)
-    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += _validate_spec_and_selector(new.spec, options)
-    errors += _validate_completions_kept(new.spec, old.spec)
+    yield from validate_job(new, options, prefixed_labels=JOB_NAME in labels and CONTROLLER_UID in labels)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_spec_and_selector(new.spec, options)
+    yield from _validate_completions_kept(new.spec, old.spec)
     shown = internal_form(new.spec.selector)
-    errors += validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
-    errors += _validate_template_kept(new, old)
+    yield from validate_immutable(new.spec.selector, old.spec.selector, "spec.selector", shown)
+    yield from _validate_template_kept(new, old)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         after, before = getattr(new.spec, name), getattr(old.spec, name)
-        errors += validate_immutable(after, before, f"spec.{name}", internal_form(after))
-    return errors
+        yield from validate_immutable(after, before, f"spec.{name}", internal_form(after))
 
 
-def validate_job_spec(spec: JobSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_job_spec(spec: JobSpec, path: str, options: ValidationOptions) -> FieldErrors:
     """Check everything but the selector, which a job inside a CronJob does not have."""
-    errors: list[FieldError] = []
     counts = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
     for name in (*counts, "backoffLimitPerIndex", "maxFailedIndexes"):
-        errors += validate_not_negative(getattr(spec, name), f"{path}.{name}")
+        yield from validate_not_negative(getattr(spec, name), f"{path}.{name}")
     if spec.maxFailedIndexes is not None and spec.backoffLimitPerIndex is None:
-        errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
     if spec.managedBy is not None:
-        errors += _validate_managed_by(spec.managedBy, f"{path}.managedBy")
-    errors += _validate_completion_mode(spec, path)
+        yield from _validate_managed_by(spec.managedBy, f"{path}.managedBy")
+    yield from _validate_completion_mode(spec, path)
     if spec.podFailurePolicy is not None:
-        errors += validate_failure_policy(spec, f"{path}.podFailurePolicy")
+        yield from validate_failure_policy(spec, f"{path}.podFailurePolicy")
     if spec.successPolicy is not None:
-        errors += validate_success_policy(spec, f"{path}.successPolicy")
-    errors += validate_replacement_policy(spec, f"{path}.podReplacementPolicy")
-    errors += validate_pod_template(spec.template, f"{path}.template", options)
-    return errors + _validate_restart_policy(spec, f"{path}.template.spec.restartPolicy")
+        yield from validate_success_policy(spec, f"{path}.successPolicy")
+    yield from validate_replacement_policy(spec, f"{path}.podReplacementPolicy")
+    yield from validate_pod_template(spec.template, f"{path}.template", options)
+    yield from _validate_restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
-def _validate_managed_by(manager: str, path: str) -> list[FieldError]:
+def _validate_managed_by(manager: str, path: str) -> FieldErrors:
     domain, slash, rest = manager.partition("/")
-    errors: list[FieldError] = []
     if not manager:
-        errors.append(required(path))
+        yield required(path)
     elif not slash or not domain or not rest:
-        errors.append(invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")'))
+        yield invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
     else:
-        errors += [invalid(path, domain, message) for message in dns1123_subdomain_errors(domain)]
+        yield from [invalid(path, domain, message) for message in dns1123_subdomain_errors(domain)]
     if byte_length(manager) > _MANAGED_BY_LIMIT:
-        errors.append(too_long(path, _MANAGED_BY_LIMIT))
-    return errors
+        yield too_long(path, _MANAGED_BY_LIMIT)
 
 
-def _validate_completion_mode(spec: JobSpec, path: str) -> list[FieldError]:
+def _validate_completion_mode(spec: JobSpec, path: str) -> FieldErrors:
     mode = spec.completionMode
     if mode is not None and mode not in _MODES:
         return [not_supported(f"{path}.completionMode", AsJSON(mode), _MODES)]
@@ -123,20 +127,19 @@ def _validate_completion_mode(spec: JobSpec, path: str) -> list[FieldError]:
     ]
 
 
-def _validate_indexed(spec: JobSpec, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_indexed(spec: JobSpec, path: str) -> FieldErrors:
     completions, parallelism, failed = spec.completions, spec.parallelism or 0, spec.maxFailedIndexes
     if completions is None:
-        errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+        yield required(f"{path}.completions", "when completion mode is Indexed")
     if parallelism > _PARALLELISM_LIMIT:
         detail = f"must be less than or equal to {_PARALLELISM_LIMIT} when completion mode is Indexed"
-        errors.append(invalid(f"{path}.parallelism", parallelism, detail))
+        yield invalid(f"{path}.parallelism", parallelism, detail)
     if failed is not None:
         if completions is not None and failed > completions:
-            errors.append(invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions"))
+            yield invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions")
         if failed > _FAILED_INDEXES_LIMIT:
             detail = f"must be less than or equal to {_FAILED_INDEXES_LIMIT}"
-            errors.append(invalid(f"{path}.maxFailedIndexes", failed, detail))
+            yield invalid(f"{path}.maxFailedIndexes", failed, detail)
     if completions is not None and completions > _MANY_COMPLETIONS and spec.backoffLimitPerIndex is not None:
         detail = (
             f"must be less than or equal to {_LIMIT_WITH_MANY_COMPLETIONS} when completions are above "
@@ -144,12 +147,11 @@ def _validate_indexed(spec: JobSpec, path: str) -> list[FieldError]:
         )
         if failed is None:
             missing = f"must be specified when completions is above {_MANY_COMPLETIONS}"
-            errors.append(required(f"{path}.maxFailedIndexes", missing))
+            yield required(f"{path}.maxFailedIndexes", missing)
         if parallelism > _LIMIT_WITH_MANY_COMPLETIONS:
-            errors.append(invalid(f"{path}.parallelism", parallelism, detail))
+            yield invalid(f"{path}.parallelism", parallelism, detail)
         if failed is not None and failed > _LIMIT_WITH_MANY_COMPLETIONS:
-            errors.append(invalid(f"{path}.maxFailedIndexes", failed, detail))
-    return errors
+            yield invalid(f"{path}.maxFailedIndexes", failed, detail)
 
 
 def _validate_restart_policy(spec: JobSpec, path: str) -> list[FieldError]:
@@ -163,11 +165,12 @@ def _validate_restart_policy(spec: JobSpec, path: str) -> list[FieldError]:
     return []
 
 
-def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> list[FieldError]:
+def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> FieldErrors:
     """A selector must be the one made from the job's UID, unless the job says it brings its own."""
     if job.spec.manualSelector or job.spec.selector is None:
-        return []
-    errors = [] if job.metadata.uid else [required("metadata.uid")]
+        return
+    if not job.metadata.uid:
+        yield required("metadata.uid")
     names = {LEGACY_CONTROLLER_UID: job.metadata.uid, LEGACY_JOB_NAME: job.metadata.name}
     if prefixed_labels:
         names |= {CONTROLLER_UID: job.metadata.uid, JOB_NAME: job.metadata.name}
@@ -175,24 +178,23 @@ def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> list[Fie
     for key, expected in names.items():
         path = f"spec.template.metadata.labels[{key}]"
         if key not in labels:
-            errors.append(required(path, f"must be '{expected}'"))
+            yield required(path, f"must be '{expected}'")
         elif labels[key] != expected:
-            errors.append(invalid(path, AsJSON(labels), f"must be '{expected}'"))
+            yield invalid(path, AsJSON(labels), f"must be '{expected}'")
     selector = compile_selector(job.spec.selector)
     if selector is not None and not selector.match(names):
         shown = AsJSON(internal_form(job.spec.selector))
-        errors.append(invalid("spec.selector", shown, "`selector` not auto-generated"))
-    return errors
+        yield invalid("spec.selector", shown, "`selector` not auto-generated")
 
 
-def _validate_spec_and_selector(spec: JobSpec, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_job_spec(spec, "spec", options)
+def _validate_spec_and_selector(spec: JobSpec, options: ValidationOptions) -> FieldErrors:
+    yield from validate_job_spec(spec, "spec", options)
     if spec.selector is None:
-        errors.append(required("spec.selector"))
-    else:
-        errors += validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
+        yield required("spec.selector")
+    yield from validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
     selector = compile_selector(spec.selector)
-    return errors if selector is None else errors + validate_selected(selector, spec.template, "spec.template")
+    if selector is not None:
+        yield from validate_selected(selector, spec.template, "spec.template")
 
 
 def _validate_completions_kept(new: JobSpec, old: JobSpec) -> list[FieldError]:
@@ -261,35 +263,34 @@ _POLICIES = ("Allow", "Forbid", "Replace")
 _is_zone_part = re.compile(r"[A-Za-z._0-9+-]{1,14}\Z").match
 
 
-def validate_cron_job(cron_job: CronJob, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(cron_job.metadata, "metadata")
-    errors += _validate_spec(cron_job.spec, None, options)
+def validate_cron_job(cron_job: CronJob, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(cron_job.metadata, "metadata")
+    yield from _validate_spec(cron_job.spec, None, options)
     if byte_length(cron_job.metadata.name) > _MAX_NAME_LENGTH:
         # The jobs' names are the CronJob's name and eleven characters.
-        errors.append(invalid("metadata.name", cron_job.metadata.name, "must be no more than 52 characters"))
-    return errors
+        yield invalid("metadata.name", cron_job.metadata.name, "must be no more than 52 characters")
 
 
-def validate_cron_job_update(new: CronJob, old: CronJob, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_spec(new.spec, old.spec, options)
+def validate_cron_job_update(new: CronJob, old: CronJob, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_spec(new.spec, old.spec, options)
 
 
-def _validate_spec(spec: CronJobSpec, old: CronJobSpec | None, options: ValidationOptions) -> list[FieldError]:
-    errors = _validate_schedule(spec, old)
-    errors += validate_not_negative(spec.startingDeadlineSeconds, "spec.startingDeadlineSeconds")
+def _validate_spec(spec: CronJobSpec, old: CronJobSpec | None, options: ValidationOptions) -> FieldErrors:
+    yield from _validate_schedule(spec, old)
+    yield from validate_not_negative(spec.startingDeadlineSeconds, "spec.startingDeadlineSeconds")
     if spec.timeZone is not None and (old is None or old.timeZone != spec.timeZone):
-        errors += _validate_time_zone(spec.timeZone, "spec.timeZone")
-    errors += required_one_of(spec.concurrencyPolicy, _POLICIES, "spec.concurrencyPolicy")
+        yield from _validate_time_zone(spec.timeZone, "spec.timeZone")
+    yield from required_one_of(spec.concurrencyPolicy, _POLICIES, "spec.concurrencyPolicy")
     job = spec.jobTemplate.spec
-    errors += validate_job_spec(job, "spec.jobTemplate.spec", options)
+    yield from validate_job_spec(job, "spec.jobTemplate.spec", options)
     if job.selector is not None:
         shown = AsJSON(internal_form(job.selector))
-        errors.append(invalid("spec.jobTemplate.spec.selector", shown, "`selector` will be auto-generated"))
+        yield invalid("spec.jobTemplate.spec.selector", shown, "`selector` will be auto-generated")
     if job.manualSelector:
-        errors.append(not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false")))
-    errors += validate_not_negative(spec.successfulJobsHistoryLimit, "spec.successfulJobsHistoryLimit")
-    return errors + validate_not_negative(spec.failedJobsHistoryLimit, "spec.failedJobsHistoryLimit")
+        yield not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false"))
+    yield from validate_not_negative(spec.successfulJobsHistoryLimit, "spec.successfulJobsHistoryLimit")
+    yield from validate_not_negative(spec.failedJobsHistoryLimit, "spec.failedJobsHistoryLimit")
 
 
 def _validate_schedule(spec: CronJobSpec, old: CronJobSpec | None) -> list[FieldError]:

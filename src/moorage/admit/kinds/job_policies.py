@@ -15,6 +15,7 @@ from moorage.model.field_error import (
     AsJSON,
     ErrorKind,
     FieldError,
+    FieldErrors,
     duplicate,
     invalid,
     not_supported,
@@ -50,77 +51,71 @@ def _go_list(values: tuple[str, ...]) -> str:
     return "[" + " ".join(go_quote(value) for value in values) + "]"
 
 
-def validate_failure_policy(spec: JobSpec, path: str) -> list[FieldError]:
+def validate_failure_policy(spec: JobSpec, path: str) -> FieldErrors:
     rules = spec.podFailurePolicy.rules if spec.podFailurePolicy is not None else ()
-    errors = [too_many(f"{path}.rules", len(rules), _MAX_RULES)] if len(rules) > _MAX_RULES else []
+    if len(rules) > _MAX_RULES:
+        yield too_many(f"{path}.rules", len(rules), _MAX_RULES)
     pod = spec.template.spec
     containers = frozenset(container.name for container in (*pod.containers, *pod.initContainers))
     for index, rule in enumerate(rules):
-        errors += _validate_rule(rule, f"{path}.rules[{index}]", spec, containers)
-    return errors
+        yield from _validate_rule(rule, f"{path}.rules[{index}]", spec, containers)
 
 
-def _validate_rule(
-    rule: PodFailurePolicyRule, path: str, spec: JobSpec, containers: frozenset[str]
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_rule(rule: PodFailurePolicyRule, path: str, spec: JobSpec, containers: frozenset[str]) -> FieldErrors:
     if not rule.action:
-        errors.append(required(f"{path}.action", f"valid values: {_go_list(_ACTIONS)}"))
+        yield required(f"{path}.action", f"valid values: {_go_list(_ACTIONS)}")
     elif rule.action == "FailIndex":
         if spec.backoffLimitPerIndex is None:
             detail = "requires the backoffLimitPerIndex to be set"
-            errors.append(invalid(f"{path}.action", AsJSON(rule.action), detail))
+            yield invalid(f"{path}.action", AsJSON(rule.action), detail)
     elif rule.action not in _ACTIONS:
-        errors.append(not_supported(f"{path}.action", AsJSON(rule.action), _ACTIONS))
+        yield not_supported(f"{path}.action", AsJSON(rule.action), _ACTIONS)
     if rule.onExitCodes is not None:
-        errors += _validate_exit_codes(rule.onExitCodes, f"{path}.onExitCodes", containers)
+        yield from _validate_exit_codes(rule.onExitCodes, f"{path}.onExitCodes", containers)
     if rule.onPodConditions:
-        errors += _validate_conditions(rule.onPodConditions, f"{path}.onPodConditions")
+        yield from _validate_conditions(rule.onPodConditions, f"{path}.onPodConditions")
     if rule.onExitCodes is not None and rule.onPodConditions:
         detail = "specifying both OnExitCodes and OnPodConditions is not supported"
-        errors.append(_invalid_without_value(path, detail))
+        yield _invalid_without_value(path, detail)
     if rule.onExitCodes is None and not rule.onPodConditions:
-        errors.append(_invalid_without_value(path, "specifying one of OnExitCodes and OnPodConditions is required"))
-    return errors
+        yield _invalid_without_value(path, "specifying one of OnExitCodes and OnPodConditions is required")
 
 
 def _validate_exit_codes(
     codes: PodFailurePolicyOnExitCodesRequirement, path: str, containers: frozenset[str]
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     if not codes.operator:
-        errors.append(required(f"{path}.operator", f"valid values: {_go_list(_OPERATORS)}"))
+        yield required(f"{path}.operator", f"valid values: {_go_list(_OPERATORS)}")
     elif codes.operator not in _OPERATORS:
-        errors.append(not_supported(f"{path}.operator", AsJSON(codes.operator), _OPERATORS))
+        yield not_supported(f"{path}.operator", AsJSON(codes.operator), _OPERATORS)
     if codes.containerName is not None and codes.containerName not in containers:
         detail = "must be one of the container or initContainer names in the pod template"
-        errors.append(invalid(f"{path}.containerName", codes.containerName, detail))
+        yield invalid(f"{path}.containerName", codes.containerName, detail)
     values = codes.values
     if not values:
-        errors.append(invalid(f"{path}.values", None, "at least one value is required"))
+        yield invalid(f"{path}.values", None, "at least one value is required")
     elif len(values) > _MAX_EXIT_CODES:
-        errors.append(too_many(f"{path}.values", len(values), _MAX_EXIT_CODES))
+        yield too_many(f"{path}.values", len(values), _MAX_EXIT_CODES)
     seen: set[int] = set()
     for index, value in enumerate(values):
         if codes.operator == "In" and value == 0:
-            errors.append(invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator"))
+            yield invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator")
         if value in seen:
-            errors.append(duplicate(f"{path}.values[{index}]", value))
+            yield duplicate(f"{path}.values[{index}]", value)
         seen.add(value)
     if any(before > after for before, after in pairwise(values)):
-        errors.append(invalid(f"{path}.values", AsJSON(values), "must be ordered"))
-    return errors
+        yield invalid(f"{path}.values", AsJSON(values), "must be ordered")
 
 
-def _validate_conditions(patterns: tuple[PodFailurePolicyOnPodConditionsPattern, ...], path: str) -> list[FieldError]:
-    errors = [too_many(path, len(patterns), _MAX_CONDITIONS)] if len(patterns) > _MAX_CONDITIONS else []
+def _validate_conditions(patterns: tuple[PodFailurePolicyOnPodConditionsPattern, ...], path: str) -> FieldErrors:
+    if len(patterns) > _MAX_CONDITIONS:
+        yield too_many(path, len(patterns), _MAX_CONDITIONS)
     for index, pattern in enumerate(patterns):
-        errors += validate_label_name(pattern.type, f"{path}[{index}].type")
+        yield from validate_label_name(pattern.type, f"{path}[{index}].type")
         if not pattern.status:
-            errors.append(required(f"{path}[{index}].status", f"valid values: {_go_list(_STATUSES)}"))
+            yield required(f"{path}[{index}].status", f"valid values: {_go_list(_STATUSES)}")
         elif pattern.status not in _STATUSES:
-            errors.append(not_supported(f"{path}[{index}].status", AsJSON(pattern.status), _STATUSES))
-    return errors
+            yield not_supported(f"{path}[{index}].status", AsJSON(pattern.status), _STATUSES)
 
 
 def validate_replacement_policy(spec: JobSpec, path: str) -> list[FieldError]:
@@ -128,44 +123,41 @@ def validate_replacement_policy(spec: JobSpec, path: str) -> list[FieldError]:
     return one_of(spec.podReplacementPolicy, allowed, path)
 
 
-def validate_success_policy(spec: JobSpec, path: str) -> list[FieldError]:
+def validate_success_policy(spec: JobSpec, path: str) -> FieldErrors:
     rules = spec.successPolicy.rules if spec.successPolicy is not None else ()
     if spec.completionMode != "Indexed":
-        return [invalid(path, AsJSON(internal_form(spec.successPolicy)), "requires indexed completion mode")]
-    errors: list[FieldError] = []
+        yield invalid(path, AsJSON(internal_form(spec.successPolicy)), "requires indexed completion mode")
+        return
     if not rules:
         detail = "at least one rules must be specified when the successPolicy is specified"
-        errors.append(required(f"{path}.rules", detail))
+        yield required(f"{path}.rules", detail)
     if len(rules) > _MAX_RULES:
-        errors.append(too_many(f"{path}.rules", len(rules), _MAX_RULES))
+        yield too_many(f"{path}.rules", len(rules), _MAX_RULES)
     for index, rule in enumerate(rules):
-        errors += _validate_success_rule(rule, f"{path}.rules[{index}]", spec.completions or 0)
-    return errors
+        yield from _validate_success_rule(rule, f"{path}.rules[{index}]", spec.completions or 0)
 
 
-def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int) -> FieldErrors:
     indexes, count = rule.succeededIndexes, rule.succeededCount
     if count is None and indexes is None:
-        errors.append(required(path, "at least one of succeededCount or succeededIndexes must be specified"))
+        yield required(path, "at least one of succeededCount or succeededIndexes must be specified")
     total = 0
     if indexes is not None:
         if byte_length(indexes) > _MAX_INDEXES_LENGTH:
-            errors.append(too_long(f"{path}.succeededIndexes", _MAX_INDEXES_LENGTH))
+            yield too_long(f"{path}.succeededIndexes", _MAX_INDEXES_LENGTH)
         try:
             total = _count_indexes(indexes, completions)
         except NumberError as error:
             detail = f"error parsing succeededIndexes: {error}"
-            errors.append(invalid(f"{path}.succeededIndexes", indexes, detail))
+            yield invalid(f"{path}.succeededIndexes", indexes, detail)
     if count is not None:
-        errors += validate_not_negative(count, f"{path}.succeededCount")
+        yield from validate_not_negative(count, f"{path}.succeededCount")
         if count > completions:
             detail = f"must be less than or equal to {completions} (the number of specified completions)"
-            errors.append(invalid(f"{path}.succeededCount", count, detail))
+            yield invalid(f"{path}.succeededCount", count, detail)
         if indexes is not None and count > total:
             detail = f"must be less than or equal to {total} (the number of indexes in the specified "
-            errors.append(invalid(f"{path}.succeededCount", count, f"{detail}succeededIndexes field)"))
-    return errors
+            yield invalid(f"{path}.succeededCount", count, f"{detail}succeededIndexes field)")
 
 
 def _count_indexes(text: str, completions: int) -> int:

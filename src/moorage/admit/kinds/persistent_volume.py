@@ -24,7 +24,16 @@ from moorage.admit.prepare import strategies
 from moorage.admit.ratcheting import options_for_volume_update
 from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.admit.scheduling.pod_terms import MUST_BE_POSITIVE
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, one_of, required
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    FieldErrors,
+    forbidden,
+    invalid,
+    not_supported,
+    one_of,
+    required,
+)
 from moorage.model.types import volume_sources as sources
 from moorage.model.types.meta import SecretReference
 from moorage.model.types.node import NodeSelectorRequirement, NodeSelectorTerm
@@ -46,42 +55,41 @@ class Source(msgspec.Struct, frozen=True):
 
 def _validate_glusterfs(
     source: sources.GlusterfsPersistentVolumeSource, path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors = backends.require("endpoints", "path")(source, path, options)
+) -> FieldErrors:
+    yield from backends.require("endpoints", "path")(source, path, options)
     namespace = source.endpointsNamespace
     if namespace == "":
         detail = "if the endpointnamespace is set, it must be a valid namespace name"
-        errors.append(invalid(f"{path}.endpointsNamespace", namespace, detail))
+        yield invalid(f"{path}.endpointsNamespace", namespace, detail)
     elif namespace is not None:
-        errors += validate_dns_label(namespace, f"{path}.endpointsNamespace")
-    return errors
+        yield from validate_dns_label(namespace, f"{path}.endpointsNamespace")
 
 
-def _validate_iscsi(source: sources.ISCSIPersistentVolumeSource, volume_name: str, path: str) -> list[FieldError]:
+def _validate_iscsi(source: sources.ISCSIPersistentVolumeSource, volume_name: str, path: str) -> FieldErrors:
     """As of a pod's volume, but with fewer words about names, and with the secret's name."""
-    errors = [] if source.targetPortal else [required(f"{path}.targetPortal")]
+    if not source.targetPortal:
+        yield required(f"{path}.targetPortal")
     if source.initiatorName is not None and backends.is_iscsi_name_too_long(volume_name, source.targetPortal):
-        errors.append(invalid(f"{path}.targetportal", source.targetPortal, backends.ISCSI_NAME_TOO_LONG))
+        yield invalid(f"{path}.targetportal", source.targetPortal, backends.ISCSI_NAME_TOO_LONG)
     wrong = backends.NOT_AN_ISCSI_NAME
     if source.iqn:
-        errors += backends.validate_iscsi_name(source.iqn, f"{path}.iqn", wrong_prefix=wrong)
+        yield from backends.validate_iscsi_name(source.iqn, f"{path}.iqn", wrong_prefix=wrong)
     else:
-        errors.append(required(f"{path}.iqn"))
-    errors += backends.validate_lun(source.lun, f"{path}.lun")
+        yield required(f"{path}.iqn")
+    yield from backends.validate_lun(source.lun, f"{path}.lun")
     if (source.chapAuthDiscovery or source.chapAuthSession) and source.secretRef is None:
-        errors.append(required(f"{path}.secretRef"))
+        yield required(f"{path}.secretRef")
     if source.secretRef is not None and not source.secretRef.name:
-        errors.append(required(f"{path}.secretRef.name"))
+        yield required(f"{path}.secretRef.name")
     if source.initiatorName is not None:
-        errors += backends.validate_iscsi_name(source.initiatorName, f"{path}.initiatorname", wrong_prefix=wrong)
-    return errors
+        yield from backends.validate_iscsi_name(source.initiatorName, f"{path}.initiatorname", wrong_prefix=wrong)
 
 
 def _validate_cinder(
     source: sources.CinderPersistentVolumeSource, path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors = backends.require("volumeID")(source, path, options)
-    return errors + _validate_whole_reference(source.secretRef, f"{path}.secretRef")
+) -> FieldErrors:
+    yield from backends.require("volumeID")(source, path, options)
+    yield from _validate_whole_reference(source.secretRef, f"{path}.secretRef")
 
 
 def _validate_whole_reference(reference: Any, path: str) -> list[FieldError]:
@@ -92,9 +100,10 @@ def _validate_whole_reference(reference: Any, path: str) -> list[FieldError]:
 
 def _validate_azure_file(
     source: sources.AzureFilePersistentVolumeSource, path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors = backends.require("secretName", "shareName")(source, path, options)
-    return errors + ([required(f"{path}.secretNamespace")] if source.secretNamespace == "" else [])
+) -> FieldErrors:
+    yield from backends.require("secretName", "shareName")(source, path, options)
+    if source.secretNamespace == "":
+        yield required(f"{path}.secretNamespace")
 
 
 def _validate_local(source: sources.LocalVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
@@ -111,13 +120,12 @@ def _validate_storageos(
     return errors + _validate_whole_reference(source.secretRef, f"{path}.secretRef")
 
 
-def _validate_csi(source: sources.CSIPersistentVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors = backends.validate_csi_driver_name(source.driver, f"{path}.driver")
-    errors += backends.require("volumeHandle")(source, path, options)
+def _validate_csi(source: sources.CSIPersistentVolumeSource, path: str, options: ValidationOptions) -> FieldErrors:
+    yield from backends.validate_csi_driver_name(source.driver, f"{path}.driver")
+    yield from backends.require("volumeHandle")(source, path, options)
     secrets = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
     for name in secrets:
-        errors += _validate_secret(getattr(source, name), f"{path}.{name}")
-    return errors
+        yield from _validate_secret(getattr(source, name), f"{path}.{name}")
 
 
 def _validate_secret(secret: SecretReference | None, path: str) -> list[FieldError]:
@@ -191,30 +199,29 @@ _RENAMED_LABELS = {
 }
 
 
-def validate_persistent_volume(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(volume.metadata, "metadata", namespaced=False)
-    return errors + _validate_spec(volume, options)
+def validate_persistent_volume(volume: PersistentVolume, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(volume.metadata, "metadata", namespaced=False)
+    yield from _validate_spec(volume, options)
 
 
 def validate_persistent_volume_update(
     new: PersistentVolume, old: PersistentVolume, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     """The strategy validates the volume twice, so that errors appear twice, as upstream."""
-    errors = validate_persistent_volume(new, options)
-    errors += validate_persistent_volume(new, options)
+    yield from validate_persistent_volume(new, options)
+    yield from validate_persistent_volume(new, options)
     source, old_source = _source(_without_new_expand_secret(new.spec, old.spec)), _source(old.spec)
     if source != old_source:
         detail = f"{SOURCE_CHANGED}\n{difference(old_source, source)}"
-        errors.append(forbidden("spec.persistentvolumesource", detail))
-    errors += validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
+        yield forbidden("spec.persistentvolumesource", detail)
+    yield from validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
     affinity = new.spec.nodeAffinity
     before = old.spec.nodeAffinity
     if before is not None and affinity != before and not _follows_renamed_labels(affinity, before):
-        errors.append(invalid("nodeAffinity", AsJSON(internal_form(affinity)), AFFINITY_CHANGED))
+        yield invalid("nodeAffinity", AsJSON(internal_form(affinity)), AFFINITY_CHANGED)
     if old.spec.volumeAttributesClassName is not None and new.spec.volumeAttributesClassName is None:
         detail = "update from non-nil value to nil is forbidden"
-        errors.append(forbidden("spec.volumeAttributesClassName", detail))
-    return errors
+        yield forbidden("spec.volumeAttributesClassName", detail)
 
 
 def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:
@@ -239,16 +246,16 @@ def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list
     return errors + _validate_attributes_class(spec, "spec")
 
 
-def _validate_capacity(spec: PersistentVolumeSpec, path: str) -> list[FieldError]:
-    errors = [] if spec.capacity else [required(path)]
+def _validate_capacity(spec: PersistentVolumeSpec, path: str) -> FieldErrors:
+    if not spec.capacity:
+        yield required(path)
     if set(spec.capacity) != {"storage"}:
-        errors.append(not_supported(path, AsJSON(spec.capacity), ("storage",)))
+        yield not_supported(path, AsJSON(spec.capacity), ("storage",))
     for name, amount in spec.capacity.items():
         if amount.value() < 0:
-            errors.append(invalid(f"{path}[{name}]", amount.value(), "must be a valid resource quantity"))
+            yield invalid(f"{path}[{name}]", amount.value(), "must be a valid resource quantity")
         if amount.sign() <= 0:
-            errors.append(invalid(f"{path}[{name}]", str(amount), MUST_BE_POSITIVE))
-    return errors
+            yield invalid(f"{path}[{name}]", str(amount), MUST_BE_POSITIVE)
 
 
 def _validate_attributes_class(spec: PersistentVolumeSpec, path: str) -> list[FieldError]:

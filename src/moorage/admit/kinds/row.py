@@ -13,14 +13,14 @@ from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.prepare import strategies
 from moorage.admit.ratcheting import options_for_selector_update, options_for_template_update
 from moorage.admit.raw import Raw
-from moorage.model.field_error import FieldError
+from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.types.view import View
 
 # Each function takes the view of its own kind, which the row cannot tell a type checker.
-Validate: TypeAlias = Callable[[Any, ValidationOptions], list[FieldError]]
-ValidateUpdate: TypeAlias = Callable[[Any, Any, ValidationOptions], list[FieldError]]
-ValidateStatus: TypeAlias = Callable[[Any, Any, GateSet], list[FieldError]]
+Validate: TypeAlias = Callable[[Any, ValidationOptions], FieldErrors]
+ValidateUpdate: TypeAlias = Callable[[Any, Any, ValidationOptions], FieldErrors]
+ValidateStatus: TypeAlias = Callable[[Any, Any, GateSet], FieldErrors]
 Default: TypeAlias = Callable[[Raw], None]
 Prepare: TypeAlias = Callable[[Raw, Raw | None, GateSet], None]
 Options: TypeAlias = Callable[[GateSet, Any], ValidationOptions]
@@ -60,7 +60,7 @@ def workload(
     validate: Validate,
     validate_update: ValidateUpdate,
     default: Default,
-    validate_status: Callable[[Any, Any], list[FieldError]],
+    validate_status: Callable[[Any, Any], FieldErrors],
     prepare: Prepare = strategies.prepare_workload,
     options: Options = template_options,
 ) -> KindRow:
@@ -69,10 +69,10 @@ def workload(
     return KindRow(validate, validate_update, default, prepare, options, status, has_generation=True)
 
 
-def ungated(validate: Callable[[Any, Any], list[FieldError]]) -> ValidateStatus:
+def ungated(validate: Callable[[Any, Any], FieldErrors]) -> ValidateStatus:
     return lambda new, old, gates: validate(new, old)
 
 
-def validate_only_metadata(new: Any, old: Any) -> list[FieldError]:
+def validate_only_metadata(new: Any, old: Any) -> FieldErrors:
     """Check a write to a status of which nothing is checked."""
     return validate_object_meta_update(new.metadata, old.metadata, "metadata")

@@ -20,7 +20,17 @@ from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
-from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, one_of, required
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    FieldErrors,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    one_of,
+    required,
+)
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct
 from moorage.model.types.core import LoadBalancerStatus, Service, ServicePort, ServiceSpec
@@ -40,22 +50,22 @@ _IP_MODES = ("Proxy", "VIP")
 _MAX_AFFINITY_LENGTH = 86_400
 
 
-def validate_service(service: Service, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(service.metadata, "metadata", name_rule=label_errors)
-    return errors + _validate_spec(service.spec, ServiceSpec())
+def validate_service(service: Service, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(service.metadata, "metadata", name_rule=label_errors)
+    yield from _validate_spec(service.spec, ServiceSpec())
 
 
-def validate_service_update(new: Service, old: Service, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_service_update(new: Service, old: Service, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     after, before = new.spec, old.spec
     if "ExternalName" not in (after.type, before.type):
-        errors += _validate_addresses_kept(after, before)
+        yield from _validate_addresses_kept(after, before)
     if after.type == before.type == "LoadBalancer" and after.loadBalancerClass != before.loadBalancerClass:
-        errors.append(invalid("spec.loadBalancerClass", AsJSON(after.loadBalancerClass), MAY_NOT_CHANGE))
+        yield invalid("spec.loadBalancerClass", AsJSON(after.loadBalancerClass), MAY_NOT_CHANGE)
     both_checked = _needs_health_check(after) and _needs_health_check(before)
     if both_checked and after.healthCheckNodePort != before.healthCheckNodePort:
-        errors.append(forbidden("spec.healthCheckNodePort", FIELD_IS_IMMUTABLE))
-    return errors + _validate_spec(after, before)
+        yield forbidden("spec.healthCheckNodePort", FIELD_IS_IMMUTABLE)
+    yield from _validate_spec(after, before)
 
 
 def _validate_addresses_kept(after: ServiceSpec, before: ServiceSpec) -> list[FieldError]:
@@ -72,27 +82,26 @@ def _validate_addresses_kept(after: ServiceSpec, before: ServiceSpec) -> list[Fi
     return [invalid(f"spec.clusterIPs[{index}]", shown, MAY_NOT_CHANGE) for index in changed]
 
 
-def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> list[FieldError]:
+def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     headless = _is_headless(spec)
-    errors: list[FieldError] = []
     if not spec.ports and not headless and spec.type != "ExternalName":
-        errors.append(required("spec.ports"))
+        yield required("spec.ports")
     if headless and spec.type in ("LoadBalancer", "NodePort"):
-        errors.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {spec.type} services"))
+        yield invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {spec.type} services")
     if spec.type == "ExternalName":
-        errors += _validate_external_name(spec)
-    errors += _validate_ports(spec.ports)
-    errors += validate_labels(spec.selector, "spec.selector")
-    errors += _validate_affinity(spec)
+        yield from _validate_external_name(spec)
+    yield from _validate_ports(spec.ports)
+    yield from validate_labels(spec.selector, "spec.selector")
+    yield from _validate_affinity(spec)
     if spec.type != "ExternalName":
-        errors += _validate_cluster_ips(spec, old)
+        yield from _validate_cluster_ips(spec, old)
     for index, address in enumerate(spec.externalIPs):
         if address not in old.externalIPs:
-            errors += validate_ip_address(address, f"spec.externalIPs[{index}]")
-    errors += one_of(spec.type, _TYPES, "spec.type")
-    errors += _validate_port_numbers(spec)
-    errors += _validate_balancer(spec, old)
-    return errors + _validate_traffic(spec)
+            yield from validate_ip_address(address, f"spec.externalIPs[{index}]")
+    yield from one_of(spec.type, _TYPES, "spec.type")
+    yield from _validate_port_numbers(spec)
+    yield from _validate_balancer(spec, old)
+    yield from _validate_traffic(spec)
 
 
 def _is_headless(spec: ServiceSpec) -> bool:
@@ -113,38 +122,35 @@ def _validate_external_name(spec: ServiceSpec) -> list[FieldError]:
     return errors + (validate_dns_subdomain(name, "spec.externalName") if name else [required("spec.externalName")])
 
 
-def _validate_ports(ports: tuple[ServicePort, ...]) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_ports(ports: tuple[ServicePort, ...]) -> FieldErrors:
     names: set[str] = set()
     for index, port in enumerate(ports):
         path = f"spec.ports[{index}]"
         if port.name:
-            errors += validate_dns_label(port.name, f"{path}.name")
+            yield from validate_dns_label(port.name, f"{path}.name")
             if port.name in names:
-                errors.append(duplicate(f"{path}.name", port.name))
+                yield duplicate(f"{path}.name", port.name)
             names.add(port.name)
         elif len(ports) > 1:
-            errors.append(required(f"{path}.name"))
-        errors += validate_port_number(port.port, f"{path}.port")
-        errors += one_of(port.protocol, _PROTOCOLS, f"{path}.protocol")
-        errors += validate_port_number_or_name(port.targetPort, f"{path}.targetPort")
+            yield required(f"{path}.name")
+        yield from validate_port_number(port.port, f"{path}.port")
+        yield from one_of(port.protocol, _PROTOCOLS, f"{path}.protocol")
+        yield from validate_port_number_or_name(port.targetPort, f"{path}.targetPort")
         if port.appProtocol is not None:
-            errors += validate_label_name(port.appProtocol, f"{path}.appProtocol")
-    return errors
+            yield from validate_label_name(port.appProtocol, f"{path}.appProtocol")
 
 
-def _validate_port_numbers(spec: ServiceSpec) -> list[FieldError]:
+def _validate_port_numbers(spec: ServiceSpec) -> FieldErrors:
     """No number twice with the same protocol; no node ports where there are none."""
-    errors: list[FieldError] = []
     if spec.type == "ClusterIP":
         detail = "may not be used when `type` is 'ClusterIP'"
-        errors += [
+        yield from [
             forbidden(f"spec.ports[{index}].nodePort", detail) for index, port in enumerate(spec.ports) if port.nodePort
         ]
     on_nodes: set[tuple[str, int]] = set()
     for index, port in enumerate(spec.ports):
         if port.nodePort and (port.protocol, port.nodePort) in on_nodes:
-            errors.append(duplicate(f"spec.ports[{index}].nodePort", port.nodePort))
+            yield duplicate(f"spec.ports[{index}].nodePort", port.nodePort)
         on_nodes.add((port.protocol, port.nodePort))
     seen: set[tuple[str, int]] = set()
     for index, port in enumerate(spec.ports):
@@ -152,9 +158,8 @@ def _validate_port_numbers(spec: ServiceSpec) -> list[FieldError]:
             shown = GoStruct(
                 Name="", Protocol=port.protocol, AppProtocol=None, Port=port.port, TargetPort=0, NodePort=0
             )
-            errors.append(duplicate(f"spec.ports[{index}]", AsJSON(shown)))
+            yield duplicate(f"spec.ports[{index}]", AsJSON(shown))
         seen.add((port.protocol, port.port))
-    return errors
 
 
 def _validate_affinity(spec: ServiceSpec) -> list[FieldError]:
@@ -170,96 +175,91 @@ def _validate_affinity(spec: ServiceSpec) -> list[FieldError]:
     return [invalid(path, seconds, f"must be greater than 0 and less than {_MAX_AFFINITY_LENGTH}")]
 
 
-def _validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     addresses, shown = spec.clusterIPs, AsJSON(spec.clusterIPs)
     if addresses and not spec.clusterIP:
-        errors.append(invalid("spec.clusterIPs", shown, "must be empty when `clusterIP` is not specified"))
+        yield invalid("spec.clusterIPs", shown, "must be empty when `clusterIP` is not specified")
     elif addresses and addresses[0] != spec.clusterIP:
-        errors.append(invalid("spec.clusterIPs", shown, "first value must match `clusterIP`"))
+        yield invalid("spec.clusterIPs", shown, "first value must match `clusterIP`")
     for index, family in enumerate(spec.ipFamilies):
-        errors += one_of(family, _FAMILIES, f"spec.ipFamilies[{index}]")
+        yield from one_of(family, _FAMILIES, f"spec.ipFamilies[{index}]")
         if family in spec.ipFamilies[:index]:
-            errors.append(duplicate(f"spec.ipFamilies[{index}]", AsJSON(family)))
-    errors += one_of(spec.ipFamilyPolicy, _FAMILY_POLICIES, "spec.ipFamilyPolicy")
+            yield duplicate(f"spec.ipFamilies[{index}]", AsJSON(family))
+    yield from one_of(spec.ipFamilyPolicy, _FAMILY_POLICIES, "spec.ipFamilyPolicy")
     for index, address in enumerate(addresses):
         if index == 0 and address == "None":
             if len(addresses) > 1:
-                errors.append(invalid("spec.clusterIPs", shown, "'None' must be the first and only value"))
+                yield invalid("spec.clusterIPs", shown, "'None' must be the first and only value")
         elif address not in old.clusterIPs:
-            errors += validate_ip_address(address, f"spec.clusterIPs[{index}]")
+            yield from validate_ip_address(address, f"spec.clusterIPs[{index}]")
     if len(addresses) > 2:
-        errors.append(invalid("spec.clusterIPs", shown, "may only hold up to 2 values"))
-    return errors
+        yield invalid("spec.clusterIPs", shown, "may only hold up to 2 values")
 
 
-def _validate_balancer(spec: ServiceSpec, old: ServiceSpec) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_balancer(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     is_balancer = spec.type == "LoadBalancer"
     if spec.loadBalancerSourceRanges and not is_balancer:
-        errors.append(forbidden("spec.LoadBalancerSourceRanges", ONLY_FOR_BALANCERS))
+        yield forbidden("spec.LoadBalancerSourceRanges", ONLY_FOR_BALANCERS)
     kept = {text.strip() for text in old.loadBalancerSourceRanges}
     for index, text in enumerate(spec.loadBalancerSourceRanges):
         if text.strip() not in kept:
-            errors += validate_cidr(text.strip(), f"spec.LoadBalancerSourceRanges[{index}]")
+            yield from validate_cidr(text.strip(), f"spec.LoadBalancerSourceRanges[{index}]")
     if spec.allocateLoadBalancerNodePorts is not None and not is_balancer:
-        errors.append(forbidden("spec.allocateLoadBalancerNodePorts", ONLY_FOR_BALANCERS))
+        yield forbidden("spec.allocateLoadBalancerNodePorts", ONLY_FOR_BALANCERS)
     if spec.loadBalancerClass is not None:
         if is_balancer:
-            errors += validate_label_name(spec.loadBalancerClass, "spec.loadBalancerClass")
+            yield from validate_label_name(spec.loadBalancerClass, "spec.loadBalancerClass")
         else:
-            errors.append(forbidden("spec.loadBalancerClass", ONLY_FOR_BALANCERS))
-    return errors
+            yield forbidden("spec.loadBalancerClass", ONLY_FOR_BALANCERS)
 
 
-def _validate_traffic(spec: ServiceSpec) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_traffic(spec: ServiceSpec) -> FieldErrors:
     outside = spec.type in ("LoadBalancer", "NodePort") or (spec.type == "ClusterIP" and bool(spec.externalIPs))
     policy = spec.externalTrafficPolicy
     if not outside and policy:
         detail = "may only be set for externally-accessible services"
-        errors.append(invalid("spec.externalTrafficPolicy", AsJSON(policy), detail))
+        yield invalid("spec.externalTrafficPolicy", AsJSON(policy), detail)
     elif outside and policy not in _TRAFFIC_POLICIES:
-        errors.append(not_supported("spec.externalTrafficPolicy", AsJSON(policy), _TRAFFIC_POLICIES))
+        yield not_supported("spec.externalTrafficPolicy", AsJSON(policy), _TRAFFIC_POLICIES)
     if spec.healthCheckNodePort:
         if not _needs_health_check(spec):
             detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-            errors.append(invalid("spec.healthCheckNodePort", spec.healthCheckNodePort, detail))
+            yield invalid("spec.healthCheckNodePort", spec.healthCheckNodePort, detail)
         else:
-            errors += validate_port_number(spec.healthCheckNodePort, "spec.healthCheckNodePort")
+            yield from validate_port_number(spec.healthCheckNodePort, "spec.healthCheckNodePort")
     inside = spec.internalTrafficPolicy
-    errors += one_of(inside, _TRAFFIC_POLICIES, "spec.internalTrafficPolicy")
+    yield from one_of(inside, _TRAFFIC_POLICIES, "spec.internalTrafficPolicy")
     if spec.trafficDistribution is not None and spec.trafficDistribution not in _DISTRIBUTIONS:
-        errors.append(not_supported("spec.trafficDistribution", spec.trafficDistribution, _DISTRIBUTIONS))
-    return errors
+        yield not_supported("spec.trafficDistribution", spec.trafficDistribution, _DISTRIBUTIONS)
 
 
-def validate_balancer_status(status: LoadBalancerStatus, spec: ServiceSpec) -> list[FieldError]:
+def validate_balancer_status(status: LoadBalancerStatus, spec: ServiceSpec) -> FieldErrors:
     """What may be reported of a load balancer, and that only one reports."""
     path = "status.loadBalancer.ingress"
     if spec.type != "LoadBalancer":
-        return [forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")] if status.ingress else []
-    errors: list[FieldError] = []
+        if status.ingress:
+            yield forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")
+        return
     for index, ingress in enumerate(status.ingress):
         at = f"{path}[{index}]"
         if ingress.ip:
-            errors += validate_ip_address(ingress.ip, f"{at}.ip")
+            yield from validate_ip_address(ingress.ip, f"{at}.ip")
         if ingress.ipMode is None and ingress.ip:
-            errors.append(required(f"{at}.ipMode", "must be specified when `ip` is set"))
+            yield required(f"{at}.ipMode", "must be specified when `ip` is set")
         elif ingress.ipMode is not None and not ingress.ip:
-            errors.append(forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set"))
+            yield forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set")
         elif ingress.ipMode is not None and ingress.ipMode not in _IP_MODES:
-            errors.append(not_supported(f"{at}.ipMode", AsJSON(ingress.ipMode), _IP_MODES))
+            yield not_supported(f"{at}.ipMode", AsJSON(ingress.ipMode), _IP_MODES)
         if ingress.hostname:
-            errors += validate_dns_subdomain(ingress.hostname, f"{at}.hostname")
+            yield from validate_dns_subdomain(ingress.hostname, f"{at}.hostname")
             if not validate_ip_address(ingress.hostname, ""):
                 detail = "must be a DNS name, not an IP address"
-                errors.append(invalid(f"{at}.hostname", ingress.hostname, detail))
-    return errors
+                yield invalid(f"{at}.hostname", ingress.hostname, detail)
 
 
-def _validate_service_status(new: Service, old: Service, gates: GateSet) -> list[FieldError]:
-    return validate_only_metadata(new, old) + validate_balancer_status(new.status.loadBalancer, new.spec)
+def _validate_service_status(new: Service, old: Service, gates: GateSet) -> FieldErrors:
+    yield from validate_only_metadata(new, old)
+    yield from validate_balancer_status(new.status.loadBalancer, new.spec)
 
 
 ROWS: Rows = {

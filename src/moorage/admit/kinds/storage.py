@@ -29,6 +29,7 @@ from moorage.admit.subresources import statuses
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
+    FieldErrors,
     duplicate,
     forbidden,
     invalid,
@@ -50,32 +51,32 @@ SMALLER_THAN_IT_IS = "field can not be less than status.capacity"
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
-def validate_claim(claim: views.PersistentVolumeClaim, options: ValidationOptions) -> list[FieldError]:
-    return validate_object_meta(claim.metadata, "metadata") + validate_claim_spec(claim.spec, "spec", STRICT)
+def validate_claim(claim: views.PersistentVolumeClaim, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(claim.metadata, "metadata")
+    yield from validate_claim_spec(claim.spec, "spec", STRICT)
 
 
 def validate_claim_update(
     new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     selector_options = STRICT
     if validate_label_selector(old.spec.selector, "", STRICT):
         selector_options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += validate_object_meta(new.metadata, "metadata")
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from validate_object_meta(new.metadata, "metadata")
     sources = (old.spec.dataSource, old.spec.dataSourceRef)
     had_group = any(source is not None and source.apiGroup is not None for source in sources)
-    errors += validate_claim_spec(new.spec, "spec", selector_options, allow_invalid_api_group=had_group)
-    errors += _validate_spec_kept(new, old)
+    yield from validate_claim_spec(new.spec, "spec", selector_options, allow_invalid_api_group=had_group)
+    yield from _validate_spec_kept(new, old)
     before, after = (claim.spec.resources.requests.get("storage", ZERO) for claim in (old, new))
     if after < before and after <= old.status.capacity.get("storage", ZERO):
-        errors.append(forbidden("spec.resources.requests.storage", SMALLER_THAN_IT_IS))
-    errors += validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
-    return errors + _validate_attributes_class_kept(new, old)
+        yield forbidden("spec.resources.requests.storage", SMALLER_THAN_IT_IS)
+    yield from validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
+    yield from _validate_attributes_class_kept(new, old)
 
 
-def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim) -> list[FieldError]:
+def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim) -> FieldErrors:
     """Put the old values where change is allowed; what differs then may not."""
-    errors: list[FieldError] = []
     kept: dict[str, Any] = {}
     if not old.spec.volumeName:
         kept["volumeName"] = ""
@@ -87,7 +88,7 @@ def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentV
     else:
         if (before or "") != (after or ""):
             path = f"metadata.annotations.{CLASS_ANNOTATION}"
-            errors.append(invalid(path, after or "", FIELD_IS_IMMUTABLE))
+            yield invalid(path, after or "", FIELD_IS_IMMUTABLE)
         if gains_class and before in (None, name):
             kept["storageClassName"] = None
     if new.status.phase == "Bound":
@@ -98,8 +99,7 @@ def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentV
         kept["resources"] = msgspec.structs.replace(new.spec.resources, requests=requests)
     munged = msgspec.structs.replace(new.spec, **kept)
     if munged != old.spec:
-        errors.append(forbidden("spec", f"{SPEC_CHANGED}\n{difference(old.spec, munged)}"))
-    return errors
+        yield forbidden("spec", f"{SPEC_CHANGED}\n{difference(old.spec, munged)}")
 
 
 def _validate_attributes_class_kept(
@@ -122,23 +122,23 @@ _LIFECYCLES = ("Persistent", "Ephemeral")
 _SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 600, 2**32
 
 
-def validate_csi_driver(driver: views.CSIDriver, options: ValidationOptions) -> list[FieldError]:
-    return validate_object_meta(driver.metadata, "metadata", namespaced=False) + _validate_driver_spec(driver.spec)
+def validate_csi_driver(driver: views.CSIDriver, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(driver.metadata, "metadata", namespaced=False)
+    yield from _validate_driver_spec(driver.spec)
 
 
-def validate_csi_driver_update(
-    new: views.CSIDriver, old: views.CSIDriver, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + _validate_driver_spec(new.spec)
-    errors += validate_immutable(new.spec.attachRequired, old.spec.attachRequired, "spec.attachedRequired")
+def validate_csi_driver_update(new: views.CSIDriver, old: views.CSIDriver, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_driver_spec(new.spec)
+    yield from validate_immutable(new.spec.attachRequired, old.spec.attachRequired, "spec.attachedRequired")
     modes, before = new.spec.volumeLifecycleModes, old.spec.volumeLifecycleModes
-    return errors + validate_immutable(modes, before, "spec.volumeLifecycleModes")
+    yield from validate_immutable(modes, before, "spec.volumeLifecycleModes")
 
 
-def _validate_driver_spec(spec: views.CSIDriverSpec) -> list[FieldError]:
-    errors = one_of(spec.fsGroupPolicy, _GROUP_POLICIES, "spec.fsGroupPolicy")
-    errors += _validate_token_requests(spec.tokenRequests, "spec.tokenRequests")
-    errors += [
+def _validate_driver_spec(spec: views.CSIDriverSpec) -> FieldErrors:
+    yield from one_of(spec.fsGroupPolicy, _GROUP_POLICIES, "spec.fsGroupPolicy")
+    yield from _validate_token_requests(spec.tokenRequests, "spec.tokenRequests")
+    yield from [
         not_supported("spec.volumeLifecycleModes", AsJSON(mode), _LIFECYCLES)
         for mode in spec.volumeLifecycleModes
         if mode not in _LIFECYCLES
@@ -146,142 +146,132 @@ def _validate_driver_spec(spec: views.CSIDriverSpec) -> list[FieldError]:
     period = spec.nodeAllocatableUpdatePeriodSeconds
     if period is not None and period < 10:
         path = "spec.nodeAllocatableUpdatePeriodSeconds"
-        errors.append(invalid(path, period, "must be greater than or equal to 10 seconds"))
+        yield invalid(path, period, "must be greater than or equal to 10 seconds")
     if spec.serviceAccountTokenInSecrets is not None and not spec.tokenRequests:
         detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
-        errors.append(invalid("spec.serviceAccountTokenInSecrets", spec.serviceAccountTokenInSecrets, detail))
-    return errors
+        yield invalid("spec.serviceAccountTokenInSecrets", spec.serviceAccountTokenInSecrets, detail)
 
 
-def _validate_token_requests(requests: tuple[views.TokenRequest, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_token_requests(requests: tuple[views.TokenRequest, ...], path: str) -> FieldErrors:
     seen: set[str] = set()
     for index, request in enumerate(requests):
         if request.audience in seen:
-            errors.append(duplicate(f"{path}[{index}].audience", request.audience))
+            yield duplicate(f"{path}[{index}].audience", request.audience)
             continue
         seen.add(request.audience)
         seconds = request.expirationSeconds
         at = f"{path}[{index}].expirationSeconds"
         if seconds is not None and seconds < _SHORTEST_TOKEN:
-            errors.append(invalid(at, seconds, "may not specify a duration less than 10 minutes"))
+            yield invalid(at, seconds, "may not specify a duration less than 10 minutes")
         if seconds is not None and seconds > _MAX_TOKEN_LENGTH:
-            errors.append(invalid(at, seconds, "may not specify a duration larger than 2^32 seconds"))
-    return errors
+            yield invalid(at, seconds, "may not specify a duration larger than 2^32 seconds")
 
 
-def validate_csi_node(node: views.CSINode, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(node.metadata, "metadata", namespaced=False)
+def validate_csi_node(node: views.CSINode, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(node.metadata, "metadata", namespaced=False)
     seen: set[str] = set()
     for index, driver in enumerate(node.spec.drivers):
-        errors += _validate_node_driver(driver, seen, f"spec.drivers[{index}]")
+        yield from _validate_node_driver(driver, seen, f"spec.drivers[{index}]")
         seen.add(driver.name)
-    return errors
 
 
-def _validate_node_driver(driver: views.CSINodeDriver, seen: set[str], path: str) -> list[FieldError]:
-    errors = validate_csi_driver_name(driver.name, f"{path}.name")
+def _validate_node_driver(driver: views.CSINodeDriver, seen: set[str], path: str) -> FieldErrors:
+    yield from validate_csi_driver_name(driver.name, f"{path}.name")
     if not driver.nodeID:
-        errors.append(required(f"{path}.nodeID"))
+        yield required(f"{path}.nodeID")
     if byte_length(driver.nodeID) > _MAX_NODE_ID_LENGTH:
-        errors.append(invalid(f"{path}.nodeID", driver.nodeID, f"must be {_MAX_NODE_ID_LENGTH} characters or less"))
+        yield invalid(f"{path}.nodeID", driver.nodeID, f"must be {_MAX_NODE_ID_LENGTH} characters or less")
     if driver.allocatable is not None:
-        errors += validate_not_negative(driver.allocatable.count, f"{path}.allocatable.count")
+        yield from validate_not_negative(driver.allocatable.count, f"{path}.allocatable.count")
     if driver.name in seen:
-        errors.append(duplicate(f"{path}.name", driver.name))
+        yield duplicate(f"{path}.name", driver.name)
     for index, key in enumerate(driver.topologyKeys):
         if not key:
-            errors.append(required(path))
+            yield required(path)
         if key in driver.topologyKeys[:index]:
-            errors.append(duplicate(path, key))
-        errors += validate_label_name(key, path)
-    return errors
+            yield duplicate(path, key)
+        yield from validate_label_name(key, path)
 
 
-def validate_csi_node_update(new: views.CSINode, old: views.CSINode, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata") + validate_csi_node(new, options)
+def validate_csi_node_update(new: views.CSINode, old: views.CSINode, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from validate_csi_node(new, options)
     for before in old.spec.drivers:
         for after in new.spec.drivers:
             if after.name == before.name:
                 plain, earlier = (msgspec.structs.replace(one, allocatable=None) for one in (after, before))
-                errors += validate_immutable(plain, earlier, "spec.drivers", as_manifest(plain))
-    return errors
+                yield from validate_immutable(plain, earlier, "spec.drivers", as_manifest(plain))
 
 
-def validate_storage_capacity(capacity: views.CSIStorageCapacity, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(capacity.metadata, "metadata")
-    errors += validate_label_selector(capacity.nodeTopology, "nodeTopology", options)
+def validate_storage_capacity(capacity: views.CSIStorageCapacity, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(capacity.metadata, "metadata")
+    yield from validate_label_selector(capacity.nodeTopology, "nodeTopology", options)
     name = capacity.storageClassName
-    errors += [invalid("storageClassName", name, message) for message in subdomain_errors(name)]
+    yield from [invalid("storageClassName", name, message) for message in subdomain_errors(name)]
     if capacity.capacity is not None:
-        errors += validate_quantity(capacity.capacity, "capacity", is_whole=False)
-    return errors
+        yield from validate_quantity(capacity.capacity, "capacity", is_whole=False)
 
 
 def validate_storage_capacity_update(
     new: views.CSIStorageCapacity, old: views.CSIStorageCapacity, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     if validate_label_selector(old.nodeTopology, "", STRICT):
         options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
-    errors = validate_storage_capacity(new, options)
-    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += validate_immutable(new.nodeTopology, old.nodeTopology, "nodeTopology", internal_form(new.nodeTopology))
+    yield from validate_storage_capacity(new, options)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from validate_immutable(new.nodeTopology, old.nodeTopology, "nodeTopology", internal_form(new.nodeTopology))
     if new.storageClassName != old.storageClassName:
-        errors.append(invalid("storageClassName", new.storageClassName, FIELD_IS_IMMUTABLE))
-    return errors
+        yield invalid("storageClassName", new.storageClassName, FIELD_IS_IMMUTABLE)
 
 
-def validate_volume_attachment(attachment: views.VolumeAttachment, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(attachment.metadata, "metadata", namespaced=False)
-    errors += validate_csi_driver_name(attachment.spec.attacher, "spec.attacher")
+def validate_volume_attachment(attachment: views.VolumeAttachment, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(attachment.metadata, "metadata", namespaced=False)
+    yield from validate_csi_driver_name(attachment.spec.attacher, "spec.attacher")
     source = attachment.spec.source
     name = source.persistentVolumeName
     if source.inlineVolumeSpec is None and name is None:
-        errors.append(required("spec.source", ONE_SOURCE))
+        yield required("spec.source", ONE_SOURCE)
     elif source.inlineVolumeSpec is not None and name is not None:
-        errors.append(forbidden("spec.source", ONE_SOURCE))
+        yield forbidden("spec.source", ONE_SOURCE)
     elif name == "":
-        errors.append(required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName"))
+        yield required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
     node = attachment.spec.nodeName
-    errors += [invalid("spec.nodeName", node, message) for message in subdomain_errors(node)]
-    errors += validate_attachment_status(attachment.status)
+    yield from [invalid("spec.nodeName", node, message) for message in subdomain_errors(node)]
+    yield from validate_attachment_status(attachment.status)
     if name is not None:
-        errors += [invalid("spec.source.persistentVolumeName", name, message) for message in subdomain_errors(name)]
-    return errors
+        yield from [invalid("spec.source.persistentVolumeName", name, message) for message in subdomain_errors(name)]
 
 
-def validate_attachment_status(status: views.VolumeAttachmentStatus) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_attachment_status(status: views.VolumeAttachmentStatus) -> FieldErrors:
     if sum(byte_length(key) + byte_length(text) for key, text in status.attachmentMetadata.items()) > _LARGEST_METADATA:
-        errors.append(too_long("status.attachmentMetadata", _LARGEST_METADATA))
-    errors += _validate_volume_error(status.attachError, "status.attachError")
-    return errors + _validate_volume_error(status.detachError, "status.detachError")
+        yield too_long("status.attachmentMetadata", _LARGEST_METADATA)
+    yield from _validate_volume_error(status.attachError, "status.attachError")
+    yield from _validate_volume_error(status.detachError, "status.detachError")
 
 
-def _validate_volume_error(error: views.VolumeError | None, path: str) -> list[FieldError]:
+def _validate_volume_error(error: views.VolumeError | None, path: str) -> FieldErrors:
     if error is None:
-        return []
-    errors: list[FieldError] = []
+        return
     if byte_length(error.message) > _MAX_ERROR_LENGTH:
-        errors.append(too_long(f"{path}.message", _LARGEST_METADATA))
+        yield too_long(f"{path}.message", _LARGEST_METADATA)
     if error.errorCode is not None and error.errorCode < 0:
         detail = f"must be between 0 and {INT32_MAX}, inclusive"
-        errors.append(invalid(f"{path}.errorCode", error.errorCode, detail))
-    return errors
+        yield invalid(f"{path}.errorCode", error.errorCode, detail)
 
 
 def validate_volume_attachment_update(
     new: views.VolumeAttachment, old: views.VolumeAttachment, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += validate_volume_attachment(new, options)
-    return errors + validate_immutable(new.spec, old.spec, "spec", as_manifest(new.spec))
+) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from validate_volume_attachment(new, options)
+    yield from validate_immutable(new.spec, old.spec, "spec", as_manifest(new.spec))
 
 
 def _validate_attachment_status(
     new: views.VolumeAttachment, old: views.VolumeAttachment, gates: GateSet
-) -> list[FieldError]:
-    return validate_only_metadata(new, old) + validate_attachment_status(new.status)
+) -> FieldErrors:
+    yield from validate_only_metadata(new, old)
+    yield from validate_attachment_status(new.status)
 
 
 ROWS: Rows = {

@@ -28,6 +28,7 @@ from moorage.match.operators import EXIT_CODES, names_in
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
+    FieldErrors,
     duplicate,
     forbidden,
     invalid,
@@ -54,59 +55,51 @@ _NEVER_RESTARTS = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
 _NOT_FOR_INIT = "must not be set to 'RestartContainer' for non-sidecar initContainers"
 
 
-def validate_restart_policy(policy: str | None, rules: tuple[ContainerRestartRule, ...], path: str) -> list[FieldError]:
+def validate_restart_policy(policy: str | None, rules: tuple[ContainerRestartRule, ...], path: str) -> FieldErrors:
     """Check `path`, the container's own, for `restartPolicy` and `restartPolicyRules`."""
     if policy is None and not rules:
-        return []
-    errors: list[FieldError] = []
+        return
     if policy is None:
-        errors.append(required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used"))
+        yield required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
     elif policy not in _POLICIES:
-        errors.append(not_supported(f"{path}.restartPolicy", AsJSON(policy), _POLICIES))
+        yield not_supported(f"{path}.restartPolicy", AsJSON(policy), _POLICIES)
     if len(rules) > _RULES_LIMIT:
-        errors.append(too_many(f"{path}.restartPolicyRules", len(rules), _RULES_LIMIT))
+        yield too_many(f"{path}.restartPolicyRules", len(rules), _RULES_LIMIT)
     for index, rule in enumerate(rules):
-        errors += _validate_rule(rule, f"{path}.restartPolicyRules[{index}]")
-    return errors
+        yield from _validate_rule(rule, f"{path}.restartPolicyRules[{index}]")
 
 
-def validate_init_restart_policy(
-    policy: str | None, rules: tuple[ContainerRestartRule, ...], path: str
-) -> list[FieldError]:
+def validate_init_restart_policy(policy: str | None, rules: tuple[ContainerRestartRule, ...], path: str) -> FieldErrors:
     """Init containers: without a policy the rules themselves are not looked at."""
     if policy is None and rules:
         return [required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")]
     return validate_restart_policy(policy, rules, path)
 
 
-def _validate_rule(rule: ContainerRestartRule, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    errors += one_of(rule.action, _ACTIONS, f"{path}.action")
+def _validate_rule(rule: ContainerRestartRule, path: str) -> FieldErrors:
+    yield from one_of(rule.action, _ACTIONS, f"{path}.action")
     codes = rule.exitCodes
     if codes is None:
-        errors.append(required(f"{path}.exitCodes", "must be specified"))
-        return errors
-    errors += one_of(codes.operator, _OPERATORS, f"{path}.exitCodes.operator")
+        yield required(f"{path}.exitCodes", "must be specified")
+        return
+    yield from one_of(codes.operator, _OPERATORS, f"{path}.exitCodes.operator")
     if len(codes.values) > _EXIT_CODES_LIMIT:
-        errors.append(too_many(f"{path}.exitCodes.values", len(codes.values), _EXIT_CODES_LIMIT))
-    return errors
+        yield too_many(f"{path}.exitCodes.values", len(codes.values), _EXIT_CODES_LIMIT)
 
 
 def validate_resize_policy(
     policies: tuple[ContainerResizePolicy, ...], path: str, pod_restart_policy: str
-) -> list[FieldError]:
+) -> FieldErrors:
     """Upstream reports all but repetitions at the list's path, without the index."""
-    errors: list[FieldError] = []
     seen: set[str] = set()
     for index, policy in enumerate(policies):
         if policy.resourceName in seen:
-            errors.append(duplicate(f"{path}[{index}]", AsJSON(policy.resourceName)))
+            yield duplicate(f"{path}[{index}]", AsJSON(policy.resourceName))
         seen.add(policy.resourceName)
-        errors += required_one_of(policy.resourceName, _RESIZED_RESOURCES, path)
-        errors += required_one_of(policy.restartPolicy, _RESIZE_POLICIES, path)
+        yield from required_one_of(policy.resourceName, _RESIZED_RESOURCES, path)
+        yield from required_one_of(policy.restartPolicy, _RESIZE_POLICIES, path)
         if pod_restart_policy == "Never" and policy.restartPolicy != "NotRequired":
-            errors.append(invalid(path, AsJSON(policy.restartPolicy), _NEVER_RESTARTS))
-    return errors
+            yield invalid(path, AsJSON(policy.restartPolicy), _NEVER_RESTARTS)
 
 
 def validate_resize_of_init(policies: tuple[ContainerResizePolicy, ...], path: str) -> list[FieldError]:
@@ -147,50 +140,47 @@ class PodContext(msgspec.Struct, frozen=True):
     options: ValidationOptions
 
 
-def validate_containers(spec: PodSpec, path: str, context: PodContext) -> list[FieldError]:
+def validate_containers(spec: PodSpec, path: str, context: PodContext) -> FieldErrors:
     if not spec.containers:
-        return [required(path)]
-    errors: list[FieldError] = []
+        yield required(path)
+        return
     names: set[str] = set()
     has_ports = False
     for index, container in enumerate(spec.containers):
         at = f"{path}[{index}]"
-        errors += _validate_any_container(container, at, context)
+        yield from _validate_any_container(container, at, context)
         if container.name in names:
-            errors.append(duplicate(f"{at}.name", container.name))
+            yield duplicate(f"{at}.name", container.name)
         names.add(container.name)
-        errors += _validate_hooks_and_probes(container, at, context)
-        errors += validate_restart_policy(container.restartPolicy, container.restartPolicyRules, at)
+        yield from _validate_hooks_and_probes(container, at, context)
+        yield from validate_restart_policy(container.restartPolicy, container.restartPolicyRules, at)
         has_ports = has_ports or bool(container.ports)
     if has_ports:
-        errors += validate_host_port_conflicts(spec.containers, path)
-    return errors
+        yield from validate_host_port_conflicts(spec.containers, path)
 
 
-def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> FieldErrors:
     names = {container.name for container in spec.containers}
     for index, container in enumerate(spec.initContainers):
         at = f"{path}[{index}]"
-        errors += _validate_any_container(container, at, context)
-        errors += validate_init_restart_policy(container.restartPolicy, container.restartPolicyRules, at)
+        yield from _validate_any_container(container, at, context)
+        yield from validate_init_restart_policy(container.restartPolicy, container.restartPolicyRules, at)
         if container.name in names:
-            errors.append(duplicate(f"{at}.name", container.name))
+            yield duplicate(f"{at}.name", container.name)
         elif container.name:
             names.add(container.name)
         # Init containers run one after the other, so each has the host's ports to itself; upstream counts each as [0].
-        errors += validate_host_port_conflicts((container,), path)
+        yield from validate_host_port_conflicts((container,), path)
         if container.restartPolicy == "Always":
-            errors += _validate_hooks_and_probes(container, at, context)
+            yield from _validate_hooks_and_probes(container, at, context)
             continue
-        errors += [
+        yield from [
             forbidden(f"{at}.{name}", _ONLY_FOR_SIDECARS)
             for name in _HOOKS_AND_PROBES
             if getattr(container, name) is not None
         ]
         if not context.options.allow_existing_restart_container_for_non_sidecar_init_container:
-            errors += validate_resize_of_init(container.resizePolicy, f"{at}.resizePolicy")
-    return errors
+            yield from validate_resize_of_init(container.resizePolicy, f"{at}.resizePolicy")
 
 
 def _is_set(value: Any) -> bool:
@@ -200,29 +190,27 @@ def _is_set(value: Any) -> bool:
     return value is not None and value is not ABSENT_LIST and value is not ABSENT_MAP
 
 
-def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext) -> FieldErrors:
     targets = {container.name for container in (*spec.containers, *spec.initContainers)}
     names = set(targets)
     for index, container in enumerate(spec.ephemeralContainers):
         at = f"{path}[{index}]"
-        errors += _validate_any_container(container, at, context)
-        errors += validate_images_for_pod((container,), path, index)
+        yield from _validate_any_container(container, at, context)
+        yield from validate_images_for_pod((container,), path, index)
         if container.name in names:
-            errors.append(duplicate(f"{at}.name", container.name))
+            yield duplicate(f"{at}.name", container.name)
         names.add(container.name)
         target = container.targetContainerName
         if target and target not in targets:
-            errors.append(not_found(f"{at}.targetContainerName", target))
+            yield not_found(f"{at}.targetContainerName", target)
         for name in _FORBIDDEN_TO_EPHEMERAL:
             if _is_set(getattr(container, name)):
-                errors.append(forbidden(f"{at}.{name}", _NOT_FOR_EPHEMERAL))
+                yield forbidden(f"{at}.{name}", _NOT_FOR_EPHEMERAL)
         for mount_index, mount in enumerate(container.volumeMounts):
             if mount.subPath:
-                errors.append(forbidden(f"{at}.volumeMounts[{mount_index}].subPath", _NOT_FOR_EPHEMERAL))
+                yield forbidden(f"{at}.volumeMounts[{mount_index}].subPath", _NOT_FOR_EPHEMERAL)
             if mount.subPathExpr:
-                errors.append(forbidden(f"{at}.volumeMounts[{mount_index}].subPathExpr", _NOT_FOR_EPHEMERAL))
-    return errors
+                yield forbidden(f"{at}.volumeMounts[{mount_index}].subPathExpr", _NOT_FOR_EPHEMERAL)
 
 
 def validate_images_for_pod(containers: Sequence[AnyContainer], path: str, first_index: int = 0) -> list[FieldError]:
@@ -234,48 +222,44 @@ def validate_images_for_pod(containers: Sequence[AnyContainer], path: str, first
     ]
 
 
-def _validate_any_container(container: AnyContainer, path: str, context: PodContext) -> list[FieldError]:
+def _validate_any_container(container: AnyContainer, path: str, context: PodContext) -> FieldErrors:
     """What holds for containers of all three kinds."""
-    errors: list[FieldError] = []
     if not container.name:
-        errors.append(required(f"{path}.name"))
+        yield required(f"{path}.name")
     elif label_errors(container.name):
-        errors += validate_dns_label(container.name, f"{path}.name")
+        yield from validate_dns_label(container.name, f"{path}.name")
     if not container.image:
-        errors.append(required(f"{path}.image"))
+        yield required(f"{path}.image")
     policy = container.terminationMessagePolicy
-    errors += required_one_of(policy, _MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
+    yield from required_one_of(policy, _MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
     if container.ports:
-        errors += validate_container_ports(container.ports, f"{path}.ports")
+        yield from validate_container_ports(container.ports, f"{path}.ports")
     if container.env:
-        errors += validate_environment(container.env, f"{path}.env")
+        yield from validate_environment(container.env, f"{path}.env")
     if container.envFrom:
-        errors += validate_environment_sources(container.envFrom, f"{path}.envFrom")
+        yield from validate_environment_sources(container.envFrom, f"{path}.envFrom")
     if container.volumeMounts:
-        errors += validate_volume_mounts(container, f"{path}.volumeMounts", context.volumes)
+        yield from validate_volume_mounts(container, f"{path}.volumeMounts", context.volumes)
     if container.volumeDevices:
-        errors += validate_volume_devices(container, f"{path}.volumeDevices", context.volumes)
-    errors += validate_pull_policy(container.imagePullPolicy, f"{path}.imagePullPolicy")
+        yield from validate_volume_devices(container, f"{path}.volumeDevices", context.volumes)
+    yield from validate_pull_policy(container.imagePullPolicy, f"{path}.imagePullPolicy")
     resources = container.resources
     if resources.limits or resources.requests or resources.claims:
-        errors += validate_resource_requirements(resources, f"{path}.resources", context.claim_names, context.options)
+        yield from validate_resource_requirements(resources, f"{path}.resources", context.claim_names, context.options)
     if container.resizePolicy:
-        errors += validate_resize_policy(container.resizePolicy, f"{path}.resizePolicy", context.restart_policy)
+        yield from validate_resize_policy(container.resizePolicy, f"{path}.resizePolicy", context.restart_policy)
     if container.securityContext is not None:
-        errors += validate_security_context(
+        yield from validate_security_context(
             container.securityContext, f"{path}.securityContext", context.options, host_users=context.host_users
         )
-    return errors
 
 
-def _validate_hooks_and_probes(container: Container, path: str, context: PodContext) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_hooks_and_probes(container: Container, path: str, context: PodContext) -> FieldErrors:
     if container.lifecycle is not None:
-        errors += validate_lifecycle(container.lifecycle, f"{path}.lifecycle", context.grace_period, context.os)
+        yield from validate_lifecycle(container.lifecycle, f"{path}.lifecycle", context.grace_period, context.os)
     if container.livenessProbe is not None:
-        errors += validate_liveness_or_startup_probe(container.livenessProbe, f"{path}.livenessProbe")
+        yield from validate_liveness_or_startup_probe(container.livenessProbe, f"{path}.livenessProbe")
     if container.readinessProbe is not None:
-        errors += validate_readiness_probe(container.readinessProbe, f"{path}.readinessProbe")
+        yield from validate_readiness_probe(container.readinessProbe, f"{path}.readinessProbe")
     if container.startupProbe is not None:
-        errors += validate_liveness_or_startup_probe(container.startupProbe, f"{path}.startupProbe")
-    return errors
+        yield from validate_liveness_or_startup_probe(container.startupProbe, f"{path}.startupProbe")

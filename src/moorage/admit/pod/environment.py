@@ -17,7 +17,7 @@ from moorage.admit.metadata import (
 )
 from moorage.admit.pod.shared import all_containers, containers_with_paths, validate_no_backsteps
 from moorage.admit.scheduling.label_selectors import validate_label_name
-from moorage.model.field_error import FieldError, invalid, not_found, not_supported, required
+from moorage.model.field_error import FieldError, FieldErrors, invalid, not_found, not_supported, required
 from moorage.model.names import config_key_errors, relaxed_environment_name_errors
 from moorage.model.types import container as views
 from moorage.model.types.pod import PodSpec
@@ -105,19 +105,15 @@ def validate_field_selector(
     return [] if field in fields else [not_supported(f"{path}.fieldPath", field, fields)]
 
 
-def validate_resource_selector(
-    selector: views.ResourceFieldSelector, path: str, *, in_volume: bool
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_resource_selector(selector: views.ResourceFieldSelector, path: str, *, in_volume: bool) -> FieldErrors:
     if in_volume and not selector.containerName:
-        errors.append(required(f"{path}.containerName"))
+        yield required(f"{path}.containerName")
     elif not selector.resource:
-        errors.append(required(f"{path}.resource"))
+        yield required(f"{path}.resource")
     elif selector.resource not in _RESOURCES and not selector.resource.startswith(_HUGE_PAGES):
-        errors.append(not_supported(f"{path}.resource", selector.resource, _RESOURCES))
+        yield not_supported(f"{path}.resource", selector.resource, _RESOURCES)
     if not selector.divisor.is_zero():
-        errors += _validate_divisor(selector, f"{path}.divisor")
-    return errors
+        yield from _validate_divisor(selector, f"{path}.divisor")
 
 
 def _validate_divisor(selector: views.ResourceFieldSelector, path: str) -> list[FieldError]:
@@ -143,61 +139,52 @@ _variable_name_errors = remember(relaxed_environment_name_errors)
 _config_key_errors = remember(config_key_errors)
 
 
-def validate_environment(variables: tuple[views.EnvVar, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_environment(variables: tuple[views.EnvVar, ...], path: str) -> FieldErrors:
     for index, variable in enumerate(variables):
         if not variable.name:
-            errors.append(required(f"{path}[{index}].name"))
+            yield required(f"{path}[{index}].name")
         elif messages := _variable_name_errors(variable.name):
-            errors += [invalid(f"{path}[{index}].name", variable.name, message) for message in messages]
+            yield from [invalid(f"{path}[{index}].name", variable.name, message) for message in messages]
         if variable.valueFrom is not None:
-            errors += _validate_value_source(variable.valueFrom, f"{path}[{index}].valueFrom", variable.value)
-    return errors
+            yield from _validate_value_source(variable.valueFrom, f"{path}[{index}].valueFrom", variable.value)
 
 
-def _validate_value_source(source: views.EnvVarSource, path: str, value: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_value_source(source: views.EnvVarSource, path: str, value: str) -> FieldErrors:
     given = [name for name in _VALUE_SOURCES if getattr(source, name) is not None]
     for name in given:
-        errors += _VALUE_SOURCES[name](getattr(source, name), f"{path}.{name}")
+        yield from _VALUE_SOURCES[name](getattr(source, name), f"{path}.{name}")
     if not given:
-        errors.append(invalid(path, "", _NO_SOURCE))
+        yield invalid(path, "", _NO_SOURCE)
     elif value:
-        errors.append(invalid(path, "", _VALUE_TOO))
+        yield invalid(path, "", _VALUE_TOO)
     elif len(given) > 1:
-        errors.append(invalid(path, "", _SEVERAL))
-    return errors
+        yield invalid(path, "", _SEVERAL)
 
 
-def _validate_key_selector(
-    selector: views.ConfigMapKeySelector | views.SecretKeySelector, path: str
-) -> list[FieldError]:
-    errors = validate_dns_subdomain(selector.name, f"{path}.name")
+def _validate_key_selector(selector: views.ConfigMapKeySelector | views.SecretKeySelector, path: str) -> FieldErrors:
+    yield from validate_dns_subdomain(selector.name, f"{path}.name")
     if not selector.key:
-        errors.append(required(f"{path}.key"))
+        yield required(f"{path}.key")
     else:
-        errors += [invalid(f"{path}.key", selector.key, message) for message in _config_key_errors(selector.key)]
-    return errors
+        yield from [invalid(f"{path}.key", selector.key, message) for message in _config_key_errors(selector.key)]
 
 
-def _validate_file_selector(selector: views.FileKeySelector, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_file_selector(selector: views.FileKeySelector, path: str) -> FieldErrors:
     if not selector.key:
-        errors.append(required(f"{path}.key"))
+        yield required(f"{path}.key")
     else:
-        errors += [invalid(f"{path}.key", selector.key, message) for message in _variable_name_errors(selector.key)]
+        yield from [invalid(f"{path}.key", selector.key, message) for message in _variable_name_errors(selector.key)]
     if not selector.volumeName:
-        errors.append(required(f"{path}.volumeName"))
+        yield required(f"{path}.volumeName")
     else:
-        errors += validate_dns_label(selector.volumeName, f"{path}.volumeName")
+        yield from validate_dns_label(selector.volumeName, f"{path}.volumeName")
     if not selector.path:
-        errors.append(required(f"{path}.path"))
+        yield required(f"{path}.path")
     else:
-        errors += validate_no_backsteps(selector.path, f"{path}.path")
-    return errors
+        yield from validate_no_backsteps(selector.path, f"{path}.path")
 
 
-_VALUE_SOURCES: Mapping[str, Callable[[Any, str], list[FieldError]]] = {
+_VALUE_SOURCES: Mapping[str, Callable[[Any, str], FieldErrors]] = {
     "fieldRef": partial(validate_field_selector, fields=FIELDS_FOR_ENVIRONMENT),
     "resourceFieldRef": partial(validate_resource_selector, in_volume=False),
     "configMapKeyRef": _validate_key_selector,
@@ -206,24 +193,22 @@ _VALUE_SOURCES: Mapping[str, Callable[[Any, str], list[FieldError]]] = {
 }
 
 
-def validate_environment_sources(sources: tuple[views.EnvFromSource, ...], path: str) -> list[FieldError]:
+def validate_environment_sources(sources: tuple[views.EnvFromSource, ...], path: str) -> FieldErrors:
     """Check `envFrom`; upstream reports a missing or doubled source at the list's path, without its index."""
-    errors: list[FieldError] = []
     for index, source in enumerate(sources):
         at = f"{path}[{index}]"
         if source.prefix:
-            errors += [
+            yield from [
                 invalid(f"{at}.prefix", source.prefix, message) for message in _variable_name_errors(source.prefix)
             ]
         if source.configMapRef is not None:
-            errors += _validate_whole_source(source.configMapRef, f"{at}.configMapRef")
+            yield from _validate_whole_source(source.configMapRef, f"{at}.configMapRef")
         if source.secretRef is not None:
-            errors += _validate_whole_source(source.secretRef, f"{at}.secretRef")
+            yield from _validate_whole_source(source.secretRef, f"{at}.secretRef")
         if source.configMapRef is None and source.secretRef is None:
-            errors.append(invalid(path, "", _NO_WHOLE_SOURCE))
+            yield invalid(path, "", _NO_WHOLE_SOURCE)
         elif source.configMapRef is not None and source.secretRef is not None:
-            errors.append(invalid(path, "", _SEVERAL))
-    return errors
+            yield invalid(path, "", _SEVERAL)
 
 
 def _validate_whole_source(source: views.ConfigMapEnvSource | views.SecretEnvSource, path: str) -> list[FieldError]:
@@ -234,11 +219,10 @@ def _validate_whole_source(source: views.ConfigMapEnvSource | views.SecretEnvSou
     return [invalid(f"{path}.name", source.name, message) for message in messages]
 
 
-def validate_files_of_variables(spec: PodSpec, path: str) -> list[FieldError]:
+def validate_files_of_variables(spec: PodSpec, path: str) -> FieldErrors:
     """A variable that is read from a file needs an emptyDir volume of the pod to read it from."""
     if not _any_reads_a_file(spec):
-        return []
-    errors: list[FieldError] = []
+        return
     is_empty_dir = {volume.name: volume.emptyDir is not None for volume in spec.volumes}
     for container, at in containers_with_paths(spec, path):
         for index, variable in enumerate(container.env):
@@ -247,10 +231,9 @@ def validate_files_of_variables(spec: PodSpec, path: str) -> list[FieldError]:
             name = variable.valueFrom.fileKeyRef.volumeName
             name_path = f"{at}.env[{index}].valueFrom.fileKeyRef.volumeName"
             if name not in is_empty_dir:
-                errors.append(not_found(name_path, name))
+                yield not_found(name_path, name)
             elif not is_empty_dir[name]:
-                errors.append(invalid(name_path, name, _NOT_AN_EMPTY_DIR))
-    return errors
+                yield invalid(name_path, name, _NOT_AN_EMPTY_DIR)
 
 
 def _any_reads_a_file(spec: PodSpec) -> bool:

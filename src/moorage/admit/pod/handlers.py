@@ -9,7 +9,16 @@ from functools import partial
 from typing import Any
 
 from moorage.admit.metadata import NOT_NEGATIVE, remember
-from moorage.model.field_error import FieldError, duplicate, forbidden, invalid, one_of, required, required_one_of
+from moorage.model.field_error import (
+    FieldError,
+    FieldErrors,
+    duplicate,
+    forbidden,
+    invalid,
+    one_of,
+    required,
+    required_one_of,
+)
 from moorage.model.names import http_header_name_errors, port_name_errors, port_number_errors
 from moorage.model.types import container as views
 from moorage.model.types.pod import PodOS
@@ -21,26 +30,24 @@ _MUST_MATCH = "must match `containerPort` when `hostNetwork` is true"
 _port_name_errors = remember(port_name_errors)
 
 
-def validate_container_ports(ports: tuple[views.ContainerPort, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_container_ports(ports: tuple[views.ContainerPort, ...], path: str) -> FieldErrors:
     names: set[str] = set()
     for index, port in enumerate(ports):
         at = f"{path}[{index}]"
         if port.name:
             if messages := _port_name_errors(port.name):
-                errors += [invalid(f"{at}.name", port.name, message) for message in messages]
+                yield from [invalid(f"{at}.name", port.name, message) for message in messages]
             elif port.name in names:
-                errors.append(duplicate(f"{at}.name", port.name))
+                yield duplicate(f"{at}.name", port.name)
             else:
                 names.add(port.name)
         if port.containerPort == 0:
-            errors.append(required(f"{at}.containerPort"))
+            yield required(f"{at}.containerPort")
         elif not 1 <= port.containerPort <= 65535:
-            errors += validate_port_number(port.containerPort, f"{at}.containerPort")
+            yield from validate_port_number(port.containerPort, f"{at}.containerPort")
         if port.hostPort != 0:
-            errors += validate_port_number(port.hostPort, f"{at}.hostPort")
-        errors += required_one_of(port.protocol, _PROTOCOLS, f"{at}.protocol")
-    return errors
+            yield from validate_port_number(port.hostPort, f"{at}.hostPort")
+        yield from required_one_of(port.protocol, _PROTOCOLS, f"{at}.protocol")
 
 
 def validate_port_number(number: int, path: str) -> list[FieldError]:
@@ -55,9 +62,8 @@ def validate_port_number_or_name(port: int | str, path: str) -> list[FieldError]
     return validate_port_number(port, path)
 
 
-def validate_host_port_conflicts(containers: Sequence[views.Container], path: str) -> list[FieldError]:
+def validate_host_port_conflicts(containers: Sequence[views.Container], path: str) -> FieldErrors:
     """Two ports may not ask for the same protocol, address and number of the host."""
-    errors: list[FieldError] = []
     taken: set[str] = set()
     for index, container in enumerate(containers):
         for port_index, port in enumerate(container.ports):
@@ -65,9 +71,8 @@ def validate_host_port_conflicts(containers: Sequence[views.Container], path: st
                 continue
             wanted = f"{port.protocol}/{port.hostIP}/{port.hostPort}"
             if wanted in taken:
-                errors.append(duplicate(f"{path}[{index}].ports[{port_index}].hostPort", wanted))
+                yield duplicate(f"{path}[{index}].ports[{port_index}].hostPort", wanted)
             taken.add(wanted)
-    return errors
 
 
 def validate_host_network_ports(
@@ -101,47 +106,42 @@ _SIGNALS_FOR_LINUX = tuple(
 )
 
 
-def validate_liveness_or_startup_probe(probe: views.Probe, path: str) -> list[FieldError]:
-    errors = _validate_probe(probe, path)
+def validate_liveness_or_startup_probe(probe: views.Probe, path: str) -> FieldErrors:
+    yield from _validate_probe(probe, path)
     if probe.successThreshold != 1:
-        errors.append(invalid(f"{path}.successThreshold", probe.successThreshold, "must be 1"))
-    return errors
+        yield invalid(f"{path}.successThreshold", probe.successThreshold, "must be 1")
 
 
-def validate_readiness_probe(probe: views.Probe, path: str) -> list[FieldError]:
-    errors = _validate_probe(probe, path)
+def validate_readiness_probe(probe: views.Probe, path: str) -> FieldErrors:
+    yield from _validate_probe(probe, path)
     if probe.terminationGracePeriodSeconds is not None:
         seconds_path = f"{path}.terminationGracePeriodSeconds"
-        errors.append(invalid(seconds_path, probe.terminationGracePeriodSeconds, "must not be set for readinessProbes"))
-    return errors
+        yield invalid(seconds_path, probe.terminationGracePeriodSeconds, "must not be set for readinessProbes")
 
 
-def _validate_probe(probe: views.Probe, path: str) -> list[FieldError]:
-    errors = _validate_one_action(probe, path, {**_ACTIONS, "grpc": _validate_port})
+def _validate_probe(probe: views.Probe, path: str) -> FieldErrors:
+    yield from _validate_one_action(probe, path, _PROBE_ACTIONS)
     counts = [getattr(probe, name) for name in _COUNTS]
     if min(counts) < 0:
         named = zip(_COUNTS, counts, strict=True)
-        errors += [invalid(f"{path}.{name}", count, NOT_NEGATIVE) for name, count in named if count < 0]
+        yield from [invalid(f"{path}.{name}", count, NOT_NEGATIVE) for name, count in named if count < 0]
     seconds = probe.terminationGracePeriodSeconds
     if seconds is not None and seconds <= 0:
-        errors.append(invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0"))
-    return errors
+        yield invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0")
 
 
 def validate_lifecycle(
     lifecycle: views.Lifecycle, path: str, grace_period: int | None, os: PodOS | None
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     if lifecycle.postStart is not None:
-        errors += _validate_hook(lifecycle.postStart, f"{path}.postStart", grace_period)
+        yield from _validate_hook(lifecycle.postStart, f"{path}.postStart", grace_period)
     if lifecycle.preStop is not None:
-        errors += _validate_hook(lifecycle.preStop, f"{path}.preStop", grace_period)
+        yield from _validate_hook(lifecycle.preStop, f"{path}.preStop", grace_period)
     if lifecycle.stopSignal is not None:
-        errors += _validate_stop_signal(lifecycle.stopSignal, f"{path}.stopSignal", os)
-    return errors
+        yield from _validate_stop_signal(lifecycle.stopSignal, f"{path}.stopSignal", os)
 
 
-def _validate_hook(hook: views.LifecycleHandler, path: str, grace_period: int | None) -> list[FieldError]:
+def _validate_hook(hook: views.LifecycleHandler, path: str, grace_period: int | None) -> FieldErrors:
     validate_sleep = partial(_validate_sleep, grace_period=grace_period)
     return _validate_one_action(hook, path, {**_ACTIONS, "sleep": validate_sleep})
 
@@ -149,42 +149,42 @@ def _validate_hook(hook: views.LifecycleHandler, path: str, grace_period: int | 
 def _validate_one_action(
     handler: views.Probe | views.LifecycleHandler,
     path: str,
-    actions: Mapping[str, Callable[[Any, str], list[FieldError]]],
-) -> list[FieldError]:
+    actions: Mapping[str, Callable[[Any, str], FieldErrors]],
+) -> FieldErrors:
     """Check the first action that is given; there must be exactly one."""
     given = [name for name in actions if getattr(handler, name) is not None]
     if not given:
         return [required(path, "must specify a handler type")]
-    errors = actions[given[0]](getattr(handler, given[0]), f"{path}.{given[0]}")
-    return errors + [forbidden(f"{path}.{name}", _SEVERAL) for name in given[1:]]
+    first, *others = given
+    errors = actions[first](getattr(handler, first), f"{path}.{first}")
+    return [*errors, *(forbidden(f"{path}.{name}", _SEVERAL) for name in others)]
 
 
 def _validate_exec(action: views.ExecAction, path: str) -> list[FieldError]:
     return [] if action.command else [required(f"{path}.command")]
 
 
-def _validate_http_get(action: views.HTTPGetAction, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_http_get(action: views.HTTPGetAction, path: str) -> FieldErrors:
     if not action.path:
-        errors.append(required(f"{path}.path"))
-    errors += validate_port_number_or_name(action.port, f"{path}.port")
-    errors += one_of(action.scheme, _SCHEMES, f"{path}.scheme")
+        yield required(f"{path}.path")
+    yield from validate_port_number_or_name(action.port, f"{path}.port")
+    yield from one_of(action.scheme, _SCHEMES, f"{path}.scheme")
     for header in action.httpHeaders:
-        errors += [
+        yield from [
             invalid(f"{path}.httpHeaders", header.name, message) for message in http_header_name_errors(header.name)
         ]
-    return errors
 
 
 def _validate_port(action: views.TCPSocketAction | views.GRPCAction, path: str) -> list[FieldError]:
     return validate_port_number_or_name(action.port, f"{path}.port")
 
 
-_ACTIONS: Mapping[str, Callable[[Any, str], list[FieldError]]] = {
+_ACTIONS: Mapping[str, Callable[[Any, str], FieldErrors]] = {
     "exec": _validate_exec,
     "httpGet": _validate_http_get,
     "tcpSocket": _validate_port,
 }
+_PROBE_ACTIONS = {**_ACTIONS, "grpc": _validate_port}
 
 
 def _validate_sleep(action: views.SleepAction, path: str, grace_period: int | None) -> list[FieldError]:

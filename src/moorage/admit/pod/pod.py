@@ -17,7 +17,7 @@ from moorage.admit.pod.security import APPARMOR_CONTAINER_PREFIX, validate_profi
 from moorage.admit.pod.spec import MIRROR_POD_ANNOTATION, validate_pod_spec
 from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.admit.scheduling.tolerations import validate_tolerations
-from moorage.model.field_error import FieldError, forbidden, invalid
+from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid
 from moorage.model.types.pod import Pod, PodSpec, PodTemplateSpec, Toleration
 
 DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
@@ -31,29 +31,27 @@ _JSON_WORDS = {dict: "object", str: "string", bool: "bool", int: "number", float
 
 def validate_pod_annotations(
     annotations: Mapping[str, str], spec: PodSpec, path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     if MIRROR_POD_ANNOTATION in annotations and not spec.nodeName:
         detail = "must set spec.nodeName if mirror pod annotation is set"
-        errors.append(invalid(f"{path}[{MIRROR_POD_ANNOTATION}]", annotations[MIRROR_POD_ANNOTATION], detail))
+        yield invalid(f"{path}[{MIRROR_POD_ANNOTATION}]", annotations[MIRROR_POD_ANNOTATION], detail)
     if annotations.get(TOLERATIONS_ANNOTATION):
-        errors += _validate_annotated_tolerations(annotations[TOLERATIONS_ANNOTATION], path, options)
+        yield from _validate_annotated_tolerations(annotations[TOLERATIONS_ANNOTATION], path, options)
     cost = annotations.get(DELETION_COST_ANNOTATION)
     if cost is not None and not options.allow_invalid_pod_deletion_cost and not is_deletion_cost(cost):
-        errors.append(invalid(f"{path}[{DELETION_COST_ANNOTATION}]", cost, "must be a 32bit integer"))
-    return errors + validate_profile_annotations(annotations, spec, path)
+        yield invalid(f"{path}[{DELETION_COST_ANNOTATION}]", cost, "must be a 32bit integer")
+    yield from validate_profile_annotations(annotations, spec, path)
 
 
-def validate_pod_annotation_updates(new: Pod, old: Pod, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_pod_annotation_updates(new: Pod, old: Pod, path: str, options: ValidationOptions) -> FieldErrors:
     """What makes a pod a mirror pod, or confines its containers, is decided when it is created."""
     before, after = old.metadata.annotations, new.metadata.annotations
-    errors: list[FieldError] = []
     for key in sorted(before):
         if after.get(key) != before[key]:
-            errors += _forbid_change(key, "may not remove or update", path)
+            yield from _forbid_change(key, "may not remove or update", path)
     for key in sorted(after.keys() - before.keys()):
-        errors += _forbid_change(key, "may not add", path)
-    return errors + validate_pod_annotations(after, new.spec, path, options)
+        yield from _forbid_change(key, "may not add", path)
+    yield from validate_pod_annotations(after, new.spec, path, options)
 
 
 def _forbid_change(key: str, what: str, path: str) -> list[FieldError]:
@@ -101,44 +99,44 @@ def _toleration_of(item: Any) -> Any:
     return {name: value for name, value in known if name is not None}
 
 
-def validate_pod_template(template: PodTemplateSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_pod_template(template: PodTemplateSpec, path: str, options: ValidationOptions) -> FieldErrors:
     labels, annotations = template.metadata.labels, template.metadata.annotations
-    errors = validate_labels(labels, f"{path}.labels") if labels else []
+    if labels:
+        yield from validate_labels(labels, f"{path}.labels")
     if annotations:
-        errors += validate_annotations(annotations, f"{path}.annotations")
-        errors += validate_pod_annotations(annotations, template.spec, f"{path}.annotations", options)
-    errors += validate_pod_spec(template.spec, None, f"{path}.spec", options)
-    errors += validate_profiles_agree(annotations, template.spec, f"{path}.spec")
+        yield from validate_annotations(annotations, f"{path}.annotations")
+        yield from validate_pod_annotations(annotations, template.spec, f"{path}.annotations", options)
+    yield from validate_pod_spec(template.spec, None, f"{path}.spec", options)
+    yield from validate_profiles_agree(annotations, template.spec, f"{path}.spec")
     if template.spec.ephemeralContainers:
         detail = "ephemeral containers not allowed in pod template"
-        errors.append(forbidden(f"{path}.spec.ephemeralContainers", detail))
-    return errors
+        yield forbidden(f"{path}.spec.ephemeralContainers", detail)
 
 
 _TOKEN_WITHOUT_ACCOUNT = "must not be specified when serviceAccountName is not set"
 
 
-def validate_pod(pod: Pod, options: ValidationOptions) -> list[FieldError]:
+def validate_pod(pod: Pod, options: ValidationOptions) -> FieldErrors:
     """What the API server says when this pod is created."""
-    errors = validate_pod_metadata_and_spec(pod, options)
+    yield from validate_pod_metadata_and_spec(pod, options)
     if pod.spec.ephemeralContainers:
-        errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+        yield forbidden("spec.ephemeralContainers", "cannot be set on create")
     if pod.spec.nodeName and pod.spec.schedulingGates:
-        errors.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
-    return errors + validate_profiles_agree(pod.metadata.annotations, pod.spec, "spec")
+        yield forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    yield from validate_profiles_agree(pod.metadata.annotations, pod.spec, "spec")
 
 
-def validate_pod_metadata_and_spec(pod: Pod, options: ValidationOptions) -> list[FieldError]:
+def validate_pod_metadata_and_spec(pod: Pod, options: ValidationOptions) -> FieldErrors:
     """What holds for a pod whenever it is written."""
     metadata, spec = pod.metadata, pod.spec
-    errors = validate_object_meta(metadata, "metadata")
+    yield from validate_object_meta(metadata, "metadata")
     if metadata.annotations:
-        errors += validate_pod_annotations(metadata.annotations, spec, "metadata.annotations", options)
-    errors += validate_pod_spec(spec, metadata, "spec", options)
+        yield from validate_pod_annotations(metadata.annotations, spec, "metadata.annotations", options)
+    yield from validate_pod_spec(spec, metadata, "spec", options)
     if not spec.serviceAccountName and spec.volumes:
-        errors += _validate_no_tokens(spec)
-    errors += validate_images_for_pod(spec.containers, "spec.containers")
-    return errors + validate_images_for_pod(spec.initContainers, "spec.initContainers")
+        yield from _validate_no_tokens(spec)
+    yield from validate_images_for_pod(spec.containers, "spec.containers")
+    yield from validate_images_for_pod(spec.initContainers, "spec.initContainers")
 
 
 def _validate_no_tokens(spec: PodSpec) -> list[FieldError]:

@@ -14,7 +14,17 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.environment import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector
 from moorage.admit.pod.shared import validate_local_path, validate_no_backsteps
 from moorage.admit.scheduling.label_selectors import validate_label_selector
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, one_of, required, too_long
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    FieldErrors,
+    forbidden,
+    invalid,
+    not_supported,
+    one_of,
+    required,
+    too_long,
+)
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
 from moorage.model.types import volume_sources as sources
@@ -38,37 +48,37 @@ def validate_empty_dir(source: sources.EmptyDirVolumeSource, path: str, _: Valid
     return []
 
 
-def validate_host_path(source: sources.HostPathVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_host_path(source: sources.HostPathVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     if not source.path:
-        return [required(f"{path}.path")]
-    errors = validate_no_backsteps(source.path, f"{path}.path")
-    errors += one_of(source.type, _HOST_PATH_TYPES, f"{path}.type")
-    return errors
+        yield required(f"{path}.path")
+        return
+    yield from validate_no_backsteps(source.path, f"{path}.path")
+    yield from one_of(source.type, _HOST_PATH_TYPES, f"{path}.type")
 
 
-def validate_secret(source: sources.SecretVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = [] if source.secretName else [required(f"{path}.secretName")]
-    return errors + _validate_files(source, path)
+def validate_secret(source: sources.SecretVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    if not source.secretName:
+        yield required(f"{path}.secretName")
+    yield from _validate_files(source, path)
 
 
-def validate_config_map(source: sources.ConfigMapVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = [] if source.name else [required(f"{path}.name")]
-    return errors + _validate_files(source, path)
+def validate_config_map(source: sources.ConfigMapVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    if not source.name:
+        yield required(f"{path}.name")
+    yield from _validate_files(source, path)
 
 
-def _validate_files(source: sources.SecretVolumeSource | sources.ConfigMapVolumeSource, path: str) -> list[FieldError]:
-    errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
+def _validate_files(source: sources.SecretVolumeSource | sources.ConfigMapVolumeSource, path: str) -> FieldErrors:
+    yield from validate_mode(source.defaultMode, f"{path}.defaultMode")
     for index, item in enumerate(source.items):
-        errors += validate_key_to_path(item, f"{path}.items[{index}]")
-    return errors
+        yield from validate_key_to_path(item, f"{path}.items[{index}]")
 
 
-def validate_downward_api(source: sources.DownwardAPIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_downward_api(source: sources.DownwardAPIVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     """Upstream reports every file at the source's path, without its index."""
-    errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
+    yield from validate_mode(source.defaultMode, f"{path}.defaultMode")
     for file in source.items:
-        errors += validate_downward_file(file, path)
-    return errors
+        yield from validate_downward_file(file, path)
 
 
 def validate_downward_file(file: sources.DownwardAPIVolumeFile, path: str) -> list[FieldError]:
@@ -107,26 +117,26 @@ def is_kubernetes_signer(name: str) -> bool:
     return host == "kubernetes.io" or host.endswith(".kubernetes.io")
 
 
-def validate_signer_name(name: str, path: str) -> list[FieldError]:
+def validate_signer_name(name: str, path: str) -> FieldErrors:
     """A domain of at least two labels, one slash, and a path of DNS names."""
     if not name:
-        return [required(path)]
+        yield required(path)
+        return
     segments = name.split("/")
     if len(segments) != 2:
         detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        return [invalid(path, name, detail)]
+        yield invalid(path, name, detail)
+        return
     domain, resource = segments
-    errors: list[FieldError] = []
     if byte_length(domain) > _DOMAIN_LIMIT:
-        errors.append(too_long(path, _DOMAIN_LIMIT))
+        yield too_long(path, _DOMAIN_LIMIT)
     labels = domain.split(".")
-    errors += _first_complaints(labels, domain, path, dns=dns1123_label_errors)
+    yield from _first_complaints(labels, domain, path, dns=dns1123_label_errors)
     if len(labels) < 2:
-        errors.append(invalid(path, domain, "should be a domain with at least two segments separated by dots"))
-    errors += _first_complaints(resource.split("."), resource, path, dns=dns1123_subdomain_errors)
+        yield invalid(path, domain, "should be a domain with at least two segments separated by dots")
+    yield from _first_complaints(resource.split("."), resource, path, dns=dns1123_subdomain_errors)
     if byte_length(name) > _NAME_LIMIT:
-        errors.append(too_long(path, _NAME_LIMIT))
-    return errors
+        yield too_long(path, _NAME_LIMIT)
 
 
 def _first_complaints(labels: list[str], whole: str, path: str, *, dns: NameRule) -> list[FieldError]:
@@ -151,13 +161,11 @@ def trust_bundle_name_errors(name: str) -> list[str]:
     return dns1123_subdomain_errors(own_name)
 
 
-def validate_user_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_user_annotations(annotations: Mapping[str, str], path: str) -> FieldErrors:
     for key in sorted(annotations):
-        errors += _validate_prefixed_key(key.lower(), path)
+        yield from _validate_prefixed_key(key.lower(), path)
     if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_SIZE_LIMIT:
-        errors.append(too_long(path, ANNOTATIONS_SIZE_LIMIT))
-    return errors
+        yield too_long(path, ANNOTATIONS_SIZE_LIMIT)
 
 
 def _validate_prefixed_key(key: str, path: str) -> list[FieldError]:
@@ -176,40 +184,35 @@ _COLLISION = "conflicting duplicate paths"
 _NO_FILE = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
 
 
-def validate_projected(
-    source: sources.ProjectedVolumeSource, path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_mode(source.defaultMode, f"{path}.defaultMode")
+def validate_projected(source: sources.ProjectedVolumeSource, path: str, options: ValidationOptions) -> FieldErrors:
+    yield from validate_mode(source.defaultMode, f"{path}.defaultMode")
     taken: set[str] = set()
     for index, projection in enumerate(source.sources):
-        errors += _validate_projection(projection, f"{path}.sources[{index}]", path, taken, options)
-    return errors
+        yield from _validate_projection(projection, f"{path}.sources[{index}]", path, taken, options)
 
 
 def _validate_projection(
     source: sources.VolumeProjection, path: str, volume_path: str, taken: set[str], options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     """`taken` has the files of the sources before, and gets this one's."""
-    errors: list[FieldError] = []
     if source.secret is not None:
-        errors += _validate_items(source.secret, f"{path}.secret", volume_path, taken)
+        yield from _validate_items(source.secret, f"{path}.secret", volume_path, taken)
     if source.configMap is not None:
-        errors += _validate_items(source.configMap, f"{path}.configMap", volume_path, taken)
+        yield from _validate_items(source.configMap, f"{path}.configMap", volume_path, taken)
     if source.downwardAPI is not None:
         for file in source.downwardAPI.items:
-            errors += validate_downward_file(file, f"{path}.downwardAPI")
+            yield from validate_downward_file(file, f"{path}.downwardAPI")
             if file.path:
-                errors += _take(file.path, file.path, volume_path, taken)
+                yield from _take(file.path, file.path, volume_path, taken)
     if source.serviceAccountToken is not None:
-        errors += _validate_token(source.serviceAccountToken, f"{path}.serviceAccountToken", volume_path, options)
+        yield from _validate_token(source.serviceAccountToken, f"{path}.serviceAccountToken", volume_path, options)
     if source.clusterTrustBundle is not None:
-        errors += _validate_trust_bundle(source.clusterTrustBundle, f"{path}.clusterTrustBundle")
-        errors += _take(source.clusterTrustBundle.path, source.clusterTrustBundle.path, volume_path, taken)
+        yield from _validate_trust_bundle(source.clusterTrustBundle, f"{path}.clusterTrustBundle")
+        yield from _take(source.clusterTrustBundle.path, source.clusterTrustBundle.path, volume_path, taken)
     if source.podCertificate is not None:
-        errors += _validate_certificate(source.podCertificate, f"{path}.podCertificate", volume_path, taken)
+        yield from _validate_certificate(source.podCertificate, f"{path}.podCertificate", volume_path, taken)
     if sum(given is not None for given in astuple(source)) > 1:
-        errors.append(forbidden(path, "may not specify more than 1 volume type per source"))
-    return errors
+        yield forbidden(path, "may not specify more than 1 volume type per source")
 
 
 def _take(file: str, shown: str, volume_path: str, taken: set[str]) -> list[FieldError]:
@@ -221,84 +224,80 @@ def _take(file: str, shown: str, volume_path: str, taken: set[str]) -> list[Fiel
 
 def _validate_items(
     source: sources.SecretProjection | sources.ConfigMapProjection, path: str, volume_path: str, taken: set[str]
-) -> list[FieldError]:
-    errors = [] if source.name else [required(f"{path}.name")]
+) -> FieldErrors:
+    if not source.name:
+        yield required(f"{path}.name")
     for index, item in enumerate(source.items):
-        errors += validate_key_to_path(item, f"{path}.items[{index}]")
+        yield from validate_key_to_path(item, f"{path}.items[{index}]")
         if item.path:
-            errors += _take(item.path, source.name, volume_path, taken)
-    return errors
+            yield from _take(item.path, source.name, volume_path, taken)
 
 
 def _validate_token(
     token: sources.ServiceAccountTokenProjection, path: str, volume_path: str, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     """Upstream reports the token's path at the volume's path."""
-    errors: list[FieldError] = []
     seconds = token.expirationSeconds or 0
     if seconds < _SHORTEST_TOKEN:
         detail = "may not specify a duration less than 10 minutes"
-        errors.append(invalid(f"{path}.expirationSeconds", seconds, detail))
+        yield invalid(f"{path}.expirationSeconds", seconds, detail)
     if seconds > _MAX_TOKEN_LENGTH:
         detail = "may not specify a duration larger than 2^32 seconds"
-        errors.append(invalid(f"{path}.expirationSeconds", seconds, detail))
+        yield invalid(f"{path}.expirationSeconds", seconds, detail)
     if not token.path:
-        errors.append(required(f"{volume_path}.path"))
+        yield required(f"{volume_path}.path")
     elif not options.allow_non_local_projected_token_path:
-        errors += validate_local_path(token.path, f"{volume_path}.path")
-    return errors
+        yield from validate_local_path(token.path, f"{volume_path}.path")
 
 
-def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: str) -> FieldErrors:
     name, signer = bundle.name, bundle.signerName
     if name is not None and signer is not None:
         detail = "only one of name and signerName may be used"
-        errors.append(invalid(path, AsJSON(internal_form(bundle)), detail))
+        yield invalid(path, AsJSON(internal_form(bundle)), detail)
     elif name is not None:
         if not name:
-            errors.append(required(f"{path}.name", "must be a valid object name"))
+            yield required(f"{path}.name", "must be a valid object name")
         for message in trust_bundle_name_errors(name):
-            errors.append(invalid(f"{path}.name", name, f"not a valid clustertrustbundlename: {message}"))
+            yield invalid(f"{path}.name", name, f"not a valid clustertrustbundlename: {message}")
         if bundle.labelSelector is not None:
             detail = "labelSelector must be unset if name is specified"
-            errors.append(invalid(f"{path}.labelSelector", AsJSON(internal_form(bundle.labelSelector)), detail))
+            yield invalid(f"{path}.labelSelector", AsJSON(internal_form(bundle.labelSelector)), detail)
     elif signer is not None:
         if not signer:
-            errors.append(required(f"{path}.signerName", "must be a valid signer name"))
-        errors += validate_signer_name(signer, f"{path}.signerName")
-        errors += validate_label_selector(bundle.labelSelector, f"{path}.labelSelector")
+            yield required(f"{path}.signerName", "must be a valid signer name")
+        yield from validate_signer_name(signer, f"{path}.signerName")
+        yield from validate_label_selector(bundle.labelSelector, f"{path}.labelSelector")
     else:
-        errors.append(required(path, "either name or signerName must be specified"))
+        yield required(path, "either name or signerName must be specified")
     if not bundle.path:
-        errors.append(required(f"{path}.path"))
-    return errors + validate_local_path(bundle.path, f"{path}.path")
+        yield required(f"{path}.path")
+    yield from validate_local_path(bundle.path, f"{path}.path")
 
 
 def _validate_certificate(
     certificate: sources.PodCertificateProjection, path: str, volume_path: str, taken: set[str]
-) -> list[FieldError]:
-    errors = validate_signer_name(certificate.signerName, f"{path}.signerName")
+) -> FieldErrors:
+    yield from validate_signer_name(certificate.signerName, f"{path}.signerName")
     if certificate.userAnnotations:
-        errors += validate_user_annotations(certificate.userAnnotations, f"{path}.userAnnotations")
+        yield from validate_user_annotations(certificate.userAnnotations, f"{path}.userAnnotations")
     if certificate.keyType not in _KEY_TYPES:
-        errors.append(not_supported(f"{path}.keyType", certificate.keyType, _KEY_TYPES))
+        yield not_supported(f"{path}.keyType", certificate.keyType, _KEY_TYPES)
     seconds = certificate.maxExpirationSeconds
     if seconds is not None:
         kubernetes = is_kubernetes_signer(certificate.signerName)
         longest = _MAX_KUBERNETES_CERTIFICATE_LENGTH if kubernetes else _MAX_CERTIFICATE_LENGTH
         at, words = f"{path}.maxExpirationSeconds", "if provided, maxExpirationSeconds must be"
         if seconds < _SHORTEST_CERTIFICATE:
-            errors.append(invalid(at, seconds, f"{words} >= {_SHORTEST_CERTIFICATE}"))
+            yield invalid(at, seconds, f"{words} >= {_SHORTEST_CERTIFICATE}")
         if seconds > longest:
-            errors.append(invalid(at, seconds, f"{words} <= {longest}"))
+            yield invalid(at, seconds, f"{words} <= {longest}")
     files = 0
     for field in ("credentialBundlePath", "keyPath", "certificateChainPath"):
         file = getattr(certificate, field)
         if file:
             files += 1
-            errors += validate_local_path(file, f"{path}.{field}")
-            errors += _take(file, file, volume_path, taken)
+            yield from validate_local_path(file, f"{path}.{field}")
+            yield from _take(file, file, volume_path, taken)
     if not files:
-        errors.append(required(path, _NO_FILE))
-    return errors
+        yield required(path, _NO_FILE)

@@ -16,6 +16,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
+    FieldErrors,
     duplicate,
     forbidden,
     invalid,
@@ -147,47 +148,43 @@ def validate_resource_requirements(
     options: ValidationOptions,
     *,
     pod_level: bool = False,
-) -> list[FieldError]:
+) -> FieldErrors:
     """Go visits maps in random order; here it is the order of the names."""
     limits, requests = requirements.limits, requirements.requests
-    errors: list[FieldError] = []
     huge_pages = cpu_or_memory = False
     for name, quantity in _sorted(limits):
         rules = resource_rules(name)
         if pod_level or not rules.is_plain or quantity.sign() < 0:
-            errors += _validate_amount(name, quantity, rules, f"{path}.limits[{name}]", pod_level)
+            yield from _validate_amount(name, quantity, rules, f"{path}.limits[{name}]", pod_level)
         if rules.is_huge_pages:
             huge_pages = True
-            errors += _validate_pages(name, quantity, rules, f"{path}.limits[{name}]", options)
+            yield from _validate_pages(name, quantity, rules, f"{path}.limits[{name}]", options)
         cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
     for name, quantity in _sorted(requests):
         rules = resource_rules(name)
         if pod_level or not rules.is_plain or quantity.sign() < 0:
-            errors += _validate_amount(name, quantity, rules, f"{path}.requests[{name}]", pod_level)
-        errors += _validate_against_limit(name, quantity, limits.get(name), rules, path)
+            yield from _validate_amount(name, quantity, rules, f"{path}.requests[{name}]", pod_level)
+        yield from _validate_against_limit(name, quantity, limits.get(name), rules, path)
         if rules.is_huge_pages:
             huge_pages = True
-            errors += _validate_pages(name, quantity, rules, f"{path}.requests[{name}]", options)
+            yield from _validate_pages(name, quantity, rules, f"{path}.requests[{name}]", options)
         cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
     if huge_pages and not cpu_or_memory:
-        errors.append(forbidden(path, _HUGE_PAGES_ALONE))
+        yield forbidden(path, _HUGE_PAGES_ALONE)
     if requirements.claims:
-        errors += _validate_claims(requirements.claims, f"{path}.claims", claim_names)
-    return errors
+        yield from _validate_claims(requirements.claims, f"{path}.claims", claim_names)
 
 
 def _sorted(amounts: Mapping[str, Quantity]) -> Iterable[tuple[str, Quantity]]:
     return sorted(amounts.items(), key=lambda item: item[0]) if len(amounts) > 1 else amounts.items()
 
 
-def _validate_amount(
-    name: str, quantity: Quantity, rules: ResourceRules, path: str, pod_level: bool
-) -> list[FieldError]:
+def _validate_amount(name: str, quantity: Quantity, rules: ResourceRules, path: str, pod_level: bool) -> FieldErrors:
     messages = rules.name_errors if pod_level else rules.container_errors
-    errors = [invalid(path, AsJSON(name), message) for message in messages]
+    yield from [invalid(path, AsJSON(name), message) for message in messages]
     if pod_level and not messages and not rules.allowed_at_pod_level:
-        errors.append(not_supported(path, AsJSON(name), POD_LEVEL_RESOURCES))
-    return errors + validate_quantity(quantity, path, is_whole=rules.is_whole)
+        yield not_supported(path, AsJSON(name), POD_LEVEL_RESOURCES)
+    yield from validate_quantity(quantity, path, is_whole=rules.is_whole)
 
 
 def validate_quantity(quantity: Quantity, path: str, *, is_whole: bool) -> list[FieldError]:
@@ -223,35 +220,33 @@ def is_whole_pages(quantity: Quantity, rules: ResourceRules) -> bool:
     return rules.page_size is not None and quantity.value() % rules.page_size == 0
 
 
-def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: frozenset[str]) -> list[FieldError]:
+def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: frozenset[str]) -> FieldErrors:
     """A claim is used whole or request by request, each once, and must be one of the pod's."""
-    errors: list[FieldError] = []
     used: set[str] = set()
     requests_used: Counter[str] = Counter()
     unknown = ""
     for index, claim in enumerate(claims):
         at, name = f"{path}[{index}]", claim.name
         if not name:
-            errors.append(required(at))
+            yield required(at)
             continue
         if name in used:
-            errors.append(duplicate(at, name))
+            yield duplicate(at, name)
         else:
             key = name
             if claim.request:
-                errors += validate_dns_label(claim.request, f"{at}.request")
+                yield from validate_dns_label(claim.request, f"{at}.request")
                 key = f"{name}/{claim.request}"
             if key in used:
-                errors.append(duplicate(at, key))
+                yield duplicate(at, key)
             elif not claim.request:
-                errors += [duplicate(at, name)] * requests_used[name]
+                yield from [duplicate(at, name)] * requests_used[name]
             if key not in used and "/" in key:
                 requests_used[key.partition("/")[0]] += 1
             used.add(key)
         if name not in claim_names:
             unknown = unknown or _unknown_claim(claim_names)
-            errors.append(not_found(at, name, unknown))
-    return errors
+            yield not_found(at, name, unknown)
 
 
 def _unknown_claim(claim_names: frozenset[str]) -> str:
@@ -261,44 +256,42 @@ def _unknown_claim(claim_names: frozenset[str]) -> str:
 
 def validate_pod_resources(
     spec: PodSpec, path: str, claim_names: frozenset[str], options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     """Check `path`, the spec's own path, plus `.resources`; a Windows pod must not have any."""
     resources = spec.resources
     if resources is None:
-        return []
+        return
     at = f"{path}.resources"
     if spec.os is not None and spec.os.name == "windows":
-        return [forbidden(at, "may not be set for a windows pod")]
-    errors: list[FieldError] = []
+        yield forbidden(at, "may not be set for a windows pod")
+        return
     if resources.claims:
-        errors.append(forbidden(f"{at}.claims", "claims may not be set for Resources at pod-level"))
-    errors += validate_resource_requirements(resources, at, claim_names, options, pod_level=True)
-    return errors + _validate_consistency(spec, resources, at)
+        yield forbidden(f"{at}.claims", "claims may not be set for Resources at pod-level")
+    yield from validate_resource_requirements(resources, at, claim_names, options, pod_level=True)
+    yield from _validate_consistency(spec, resources, at)
 
 
-def _validate_consistency(spec: PodSpec, resources: ResourceRequirements, path: str) -> list[FieldError]:
+def _validate_consistency(spec: PodSpec, resources: ResourceRequirements, path: str) -> FieldErrors:
     """The pod's requests cover the sum of its containers', its limits each container's (huge pages: the sum)."""
-    errors: list[FieldError] = []
     if resources.requests:
         for name, total in sorted(container_total(spec, "requests").items(), key=_by_name):
             request = resources.requests.get(name)
             if request is not None and total > request:
                 detail = f"must be greater than or equal to aggregate container requests of {total}"
-                errors.append(invalid(f"{path}.requests[{name}]", str(request), detail))
+                yield invalid(f"{path}.requests[{name}]", str(request), detail)
     if not resources.limits:
-        return errors
+        return
     for name, total in sorted(container_total(spec, "limits").items(), key=_by_name):
         limit = resources.limits.get(name) if resource_rules(name).is_huge_pages else None
         if limit is not None and total > limit:
             detail = f"must be greater than or equal to aggregate container limits of {total}"
-            errors.append(invalid(f"{path}.limits[{name}]", str(limit), detail))
+            yield invalid(f"{path}.limits[{name}]", str(limit), detail)
     for index, container in enumerate(spec.containers):
         for name, amount in sorted(container.resources.limits.items(), key=_by_name):
             limit = resources.limits.get(name)
             if limit is not None and amount > limit:
                 at = f"{path}.containers[{index}][{name}].limits"
-                errors.append(invalid(at, str(amount), f"must be less than or equal to pod limits of {limit}"))
-    return errors
+                yield invalid(at, str(amount), f"must be less than or equal to pod limits of {limit}")
 
 
 def _by_name(item: tuple[str, Quantity]) -> str:

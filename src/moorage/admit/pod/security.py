@@ -15,6 +15,7 @@ from moorage.admit.pod.windows import validate_windows_options
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
+    FieldErrors,
     duplicate,
     forbidden,
     invalid,
@@ -40,25 +41,23 @@ _APPARMOR_DEFAULT = "runtime/default"
 _UNCONFINED = "unconfined"
 
 
-def validate_seccomp_profile(profile: SeccompProfile, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_seccomp_profile(profile: SeccompProfile, path: str) -> FieldErrors:
     if not profile.type:
-        errors.append(required(f"{path}.type", "type is required when seccompProfile is set"))
+        yield required(f"{path}.type", "type is required when seccompProfile is set")
     elif profile.type not in _TYPES:
-        errors.append(not_supported(f"{path}.type", AsJSON(profile.type), _TYPES))
+        yield not_supported(f"{path}.type", AsJSON(profile.type), _TYPES)
     localhost_path = f"{path}.localhostProfile"
     if profile.type == "Localhost":
         if profile.localhostProfile is None:
-            errors.append(required(localhost_path, "must be set when seccomp type is Localhost"))
+            yield required(localhost_path, "must be set when seccomp type is Localhost")
         else:
-            errors += validate_descending_path(profile.localhostProfile, localhost_path)
+            yield from validate_descending_path(profile.localhostProfile, localhost_path)
     elif profile.localhostProfile is not None:
         detail = "can only be set when seccomp type is Localhost"
-        errors.append(invalid(localhost_path, AsJSON(internal_form(profile)), detail))
-    return errors
+        yield invalid(localhost_path, AsJSON(internal_form(profile)), detail)
 
 
-def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> list[FieldError]:
+def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> FieldErrors:
     localhost = profile.localhostProfile
     localhost_path = f"{path}.localhostProfile"
     if profile.type == "Localhost":
@@ -74,42 +73,39 @@ def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> list[Field
 
 def is_apparmor_localhost(name: str) -> bool:
     """True if the name of a profile on the node is one that the field could hold."""
-    return not _validate_apparmor_localhost(name, "")
+    return not any(_validate_apparmor_localhost(name, ""))
 
 
-def _validate_apparmor_localhost(name: str | None, path: str) -> list[FieldError]:
+def _validate_apparmor_localhost(name: str | None, path: str) -> FieldErrors:
     if name is None:
-        return [required(path, "must be set when AppArmor type is Localhost")]
-    errors: list[FieldError] = []
+        yield required(path, "must be set when AppArmor type is Localhost")
+        return
     trimmed = trim_space(name)
     if trimmed != name:
-        errors.append(invalid(path, name, "must not be padded with whitespace"))
+        yield invalid(path, name, "must not be padded with whitespace")
     elif not trimmed:
-        errors.append(required(path, "must be set when AppArmor type is Localhost"))
+        yield required(path, "must be set when AppArmor type is Localhost")
     if byte_length(name) > _LOCALHOST_LIMIT:
-        errors.append(too_long(path, _LOCALHOST_LIMIT))
-    return errors
+        yield too_long(path, _LOCALHOST_LIMIT)
 
 
-def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, path: str) -> list[FieldError]:
+def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, path: str) -> FieldErrors:
     """The deprecated annotations: seccomp's are reported at a child of the path, AppArmor's at a key of it."""
     if not _speak_of_profiles(annotations):
-        return []
-    errors: list[FieldError] = []
+        return
     if SECCOMP_POD_ANNOTATION in annotations:
-        errors += _validate_seccomp_annotation(annotations[SECCOMP_POD_ANNOTATION], f"{path}.{SECCOMP_POD_ANNOTATION}")
+        yield from _validate_seccomp_annotation(annotations[SECCOMP_POD_ANNOTATION], f"{path}.{SECCOMP_POD_ANNOTATION}")
     for key in sorted(key for key in annotations if key.startswith(SECCOMP_CONTAINER_PREFIX)):
-        errors += _validate_seccomp_annotation(annotations[key], f"{path}.{key}")
+        yield from _validate_seccomp_annotation(annotations[key], f"{path}.{key}")
     container_names = {container.name for container in all_containers(spec)}
     for key in sorted(key for key in annotations if key.startswith(APPARMOR_CONTAINER_PREFIX)):
         container_name = key.removeprefix(APPARMOR_CONTAINER_PREFIX)
         if container_name not in container_names:
-            errors.append(invalid(f"{path}[{key}]", container_name, "container not found"))
+            yield invalid(f"{path}[{key}]", container_name, "container not found")
         profile = annotations[key]
         if profile not in ("", _APPARMOR_DEFAULT, _UNCONFINED) and not profile.startswith(LOCALHOST_PREFIX):
             detail = f"invalid AppArmor profile name: {go_quote(profile)}"
-            errors.append(invalid(f"{path}[{key}]", profile, detail))
-    return errors
+            yield invalid(f"{path}[{key}]", profile, detail)
 
 
 def _speak_of_profiles(annotations: Mapping[str, str]) -> bool:
@@ -124,22 +120,21 @@ def _validate_seccomp_annotation(profile: str, path: str) -> list[FieldError]:
     return [invalid(path, profile, "must be a valid seccomp profile")]
 
 
-def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path: str) -> list[FieldError]:
+def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path: str) -> FieldErrors:
     """Where an annotation and a field speak of the same container, they must say the same."""
     if not _speak_of_profiles(annotations):
-        return []
-    errors: list[FieldError] = []
+        return
     pod = spec.securityContext
     if pod is not None and pod.seccompProfile is not None and SECCOMP_POD_ANNOTATION in annotations:
         at = f"{path}.securityContext.seccompProfile"
-        errors += _compare_seccomp(annotations[SECCOMP_POD_ANNOTATION], pod.seccompProfile, at)
+        yield from _compare_seccomp(annotations[SECCOMP_POD_ANNOTATION], pod.seccompProfile, at)
     for container, at in containers_with_paths(spec, path):
         key = f"{SECCOMP_CONTAINER_PREFIX}{container.name}"
         own = container.securityContext.seccompProfile if container.securityContext is not None else None
         if own is not None and key in annotations:
-            errors += _compare_seccomp(annotations[key], own, f"{at}.securityContext.seccompProfile")
+            yield from _compare_seccomp(annotations[key], own, f"{at}.securityContext.seccompProfile")
     if spec.os is not None and spec.os.name == "windows":
-        return errors
+        return
     pod_profile = pod.appArmorProfile if pod is not None else None
     for container, at in containers_with_paths(spec, path):
         key = f"{APPARMOR_CONTAINER_PREFIX}{container.name}"
@@ -150,8 +145,7 @@ def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path:
             context.appArmorProfile if context is not None and context.appArmorProfile is not None else pod_profile
         )
         if profile is not None:
-            errors += _compare_apparmor(annotations[key], profile, f"{at}.securityContext.appArmorProfile")
-    return errors
+            yield from _compare_apparmor(annotations[key], profile, f"{at}.securityContext.appArmorProfile")
 
 
 def _compare_seccomp(annotation: str, profile: SeccompProfile, path: str) -> list[FieldError]:
@@ -196,38 +190,34 @@ _WITHOUT_HOST_USERS = "when `hostUsers` is false"
 
 def validate_security_context(
     context: SecurityContext, path: str, options: ValidationOptions, *, host_users: bool
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     if context.privileged and not options.allow_privileged:
-        errors.append(forbidden(f"{path}.privileged", "disallowed by cluster policy"))
-    errors += _validate_id(context.runAsUser, f"{path}.runAsUser")
-    errors += _validate_id(context.runAsGroup, f"{path}.runAsGroup")
+        yield forbidden(f"{path}.privileged", "disallowed by cluster policy")
+    yield from _validate_id(context.runAsUser, f"{path}.runAsUser")
+    yield from _validate_id(context.runAsGroup, f"{path}.runAsGroup")
     if context.procMount is not None:
-        errors += one_of(context.procMount, _PROC_MOUNTS, f"{path}.procMount")
+        yield from one_of(context.procMount, _PROC_MOUNTS, f"{path}.procMount")
         if host_users and context.procMount == "Unmasked":
             detail = "`hostUsers` must be false to use `Unmasked`"
-            errors.append(invalid(f"{path}.procMount", AsJSON(context.procMount), detail))
+            yield invalid(f"{path}.procMount", AsJSON(context.procMount), detail)
     if context.seccompProfile is not None:
-        errors += validate_seccomp_profile(context.seccompProfile, f"{path}.seccompProfile")
+        yield from validate_seccomp_profile(context.seccompProfile, f"{path}.seccompProfile")
     if context.allowPrivilegeEscalation is False:
-        errors += _validate_no_escalation(context, path)
+        yield from _validate_no_escalation(context, path)
     if context.windowsOptions is not None:
-        errors += validate_windows_options(context.windowsOptions, f"{path}.windowsOptions")
+        yield from validate_windows_options(context.windowsOptions, f"{path}.windowsOptions")
     if context.appArmorProfile is not None:
-        errors += validate_apparmor_profile(context.appArmorProfile, f"{path}.appArmorProfile")
-    return errors
+        yield from validate_apparmor_profile(context.appArmorProfile, f"{path}.appArmorProfile")
 
 
-def _validate_no_escalation(context: SecurityContext, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_no_escalation(context: SecurityContext, path: str) -> FieldErrors:
     if context.privileged:
         detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        errors.append(invalid(path, AsJSON(internal_form(context)), detail))
+        yield invalid(path, AsJSON(internal_form(context)), detail)
     for capability in context.capabilities.add if context.capabilities is not None else ():
         if capability == "CAP_SYS_ADMIN":
             detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            errors.append(invalid(path, AsJSON(internal_form(context)), detail))
-    return errors
+            yield invalid(path, AsJSON(internal_form(context)), detail)
 
 
 def _validate_id(number: int | None, path: str) -> list[FieldError]:
@@ -236,52 +226,48 @@ def _validate_id(number: int | None, path: str) -> list[FieldError]:
     return [invalid(path, number, message) for message in in_range_errors(number, 0, _HIGHEST_ID)]
 
 
-def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
     """Check `path`, the spec's own, plus `.securityContext`."""
     context = spec.securityContext if spec.securityContext is not None else _NOTHING_SET
     if context == _NOTHING_SET and not spec.hostPID:
-        return []
+        return
     at = f"{path}.securityContext"
-    errors = _validate_id(context.fsGroup, f"{at}.fsGroup")
-    errors += _validate_id(context.runAsUser, f"{at}.runAsUser")
-    errors += _validate_id(context.runAsGroup, f"{at}.runAsGroup")
+    yield from _validate_id(context.fsGroup, f"{at}.fsGroup")
+    yield from _validate_id(context.runAsUser, f"{at}.runAsUser")
+    yield from _validate_id(context.runAsGroup, f"{at}.runAsGroup")
     for index, group in enumerate(context.supplementalGroups):
-        errors += _validate_id(group, f"{at}.supplementalGroups[{index}]")
+        yield from _validate_id(group, f"{at}.supplementalGroups[{index}]")
     if spec.hostPID and spec.shareProcessNamespace:
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
-        errors.append(invalid(f"{at}.shareProcessNamespace", True, detail))
+        yield invalid(f"{at}.shareProcessNamespace", True, detail)
     if context.sysctls:
-        errors += _validate_sysctls(context.sysctls, f"{at}.sysctls", spec, options)
-    errors += one_of(context.fsGroupChangePolicy, _FS_GROUP_CHANGES, f"{at}.fsGroupChangePolicy")
+        yield from _validate_sysctls(context.sysctls, f"{at}.sysctls", spec, options)
+    yield from one_of(context.fsGroupChangePolicy, _FS_GROUP_CHANGES, f"{at}.fsGroupChangePolicy")
     if context.seccompProfile is not None:
-        errors += validate_seccomp_profile(context.seccompProfile, f"{at}.seccompProfile")
+        yield from validate_seccomp_profile(context.seccompProfile, f"{at}.seccompProfile")
     if context.windowsOptions is not None:
-        errors += validate_windows_options(context.windowsOptions, f"{at}.windowsOptions")
+        yield from validate_windows_options(context.windowsOptions, f"{at}.windowsOptions")
     if context.appArmorProfile is not None:
-        errors += validate_apparmor_profile(context.appArmorProfile, f"{at}.appArmorProfile")
-    errors += one_of(context.supplementalGroupsPolicy, _GROUPS_POLICIES, f"{at}.supplementalGroupsPolicy")
+        yield from validate_apparmor_profile(context.appArmorProfile, f"{at}.appArmorProfile")
+    yield from one_of(context.supplementalGroupsPolicy, _GROUPS_POLICIES, f"{at}.supplementalGroupsPolicy")
     changes = ("Recursive",) if options.allow_only_recursive_selinux_change_policy else _SELINUX_CHANGES
-    return errors + one_of(context.seLinuxChangePolicy, changes, f"{at}.seLinuxChangePolicy")
+    yield from one_of(context.seLinuxChangePolicy, changes, f"{at}.seLinuxChangePolicy")
 
 
-def _validate_sysctls(
-    sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, options: ValidationOptions
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, options: ValidationOptions) -> FieldErrors:
     seen: set[str] = set()
     for index, sysctl in enumerate(sysctls):
         at, name = f"{path}[{index}].name", sysctl.name
         if not name:
-            errors.append(required(at))
+            yield required(at)
         elif byte_length(name) > _SYSCTL_LIMIT or not _is_sysctl(name):
             detail = f"must have at most {_SYSCTL_LIMIT} characters and match regex {_SYSCTL}"
-            errors.append(invalid(at, name, detail))
+            yield invalid(at, name, detail)
         elif name in seen:
-            errors.append(duplicate(at, name))
+            yield duplicate(at, name)
         if not options.allow_namespaced_sysctls_for_host_net_and_host_ipc:
-            errors += validate_host_sysctl(name, at, spec)
+            yield from validate_host_sysctl(name, at, spec)
         seen.add(name)
-    return errors
 
 
 def validate_host_sysctl(name: str, path: str, spec: PodSpec) -> list[FieldError]:
@@ -304,21 +290,17 @@ def _sysctl_namespace(name: str) -> str:
     return "Net" if name.startswith("net.") else ""
 
 
-def validate_host_users(spec: PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_host_users(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
     """A user namespace of its own goes with no other namespace of the host, nor with raw devices."""
-    if spec.hostUsers is not False:
-        return []
-    errors: list[FieldError] = []
     if spec.hostNetwork and not options.allow_user_namespaces_host_network_support:
-        errors.append(forbidden(f"{path}.hostNetwork", _WITHOUT_HOST_USERS))
+        yield forbidden(f"{path}.hostNetwork", _WITHOUT_HOST_USERS)
     if spec.hostPID:
-        errors.append(forbidden(f"{path}.HostPID", _WITHOUT_HOST_USERS))
+        yield forbidden(f"{path}.HostPID", _WITHOUT_HOST_USERS)
     if spec.hostIPC:
-        errors.append(forbidden(f"{path}.HostIPC", _WITHOUT_HOST_USERS))
+        yield forbidden(f"{path}.HostIPC", _WITHOUT_HOST_USERS)
     if not options.allow_user_namespaces_with_volume_devices:
-        errors += [
+        yield from [
             forbidden(f"{at}.volumeDevices", _WITHOUT_HOST_USERS)
             for container, at in containers_with_paths(spec, path)
             if container.volumeDevices
         ]
-    return errors

@@ -7,7 +7,7 @@ ValidateLocalNonReservedPath, strings.TrimSpace.
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from moorage.model.field_error import FieldError, invalid, required_one_of
+from moorage.model.field_error import FieldError, FieldErrors, invalid, required_one_of
 from moorage.model.types.container import Container, EphemeralContainer
 from moorage.model.types.pod import PodSpec
 
@@ -44,12 +44,11 @@ def validate_descending_path(value: str, path: str) -> list[FieldError]:
     return errors + validate_no_backsteps(value, path)
 
 
-def validate_local_path(value: str, path: str) -> list[FieldError]:
+def validate_local_path(value: str, path: str) -> FieldErrors:
     """Descending, and not beginning with `..`, which the kubelet reserves for its own files."""
-    errors = validate_descending_path(value, path)
+    yield from validate_descending_path(value, path)
     if value.startswith("..") and not value.startswith("../"):
-        errors.append(invalid(path, value, "must not start with '..'"))
-    return errors
+        yield invalid(path, value, "must not start with '..'")
 
 
 #: Unlike Python's `str.strip` without U+001C to U+001F, which Kubernetes accepts in names.

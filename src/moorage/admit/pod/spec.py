@@ -25,6 +25,7 @@ from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
+    FieldErrors,
     duplicate,
     forbidden,
     invalid,
@@ -45,66 +46,58 @@ _SEARCH_CHARACTERS_LIMIT = 2048
 _HOSTNAME_LIMIT = 64
 
 
-def validate_dns_config(config: views.PodDNSConfig | None, path: str, policy: str) -> list[FieldError]:
+def validate_dns_config(config: views.PodDNSConfig | None, path: str, policy: str) -> FieldErrors:
     if policy == "None":
         if config is None:
-            return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
+            yield required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
         if not config.nameservers:
             detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            return [required(f"{path}.nameservers", detail)]
+            yield required(f"{path}.nameservers", detail)
+            return
     if config is None:
-        return []
-    errors: list[FieldError] = []
+        return
     if len(config.nameservers) > _NAMESERVERS_LIMIT:
         detail = f"must not have more than {_NAMESERVERS_LIMIT} nameservers"
-        errors.append(invalid(f"{path}.nameservers", list(config.nameservers), detail))
+        yield invalid(f"{path}.nameservers", list(config.nameservers), detail)
     for index, nameserver in enumerate(config.nameservers):
-        errors += validate_ip_address(nameserver, f"{path}.nameservers[{index}]")
+        yield from validate_ip_address(nameserver, f"{path}.nameservers[{index}]")
     if config.searches:
-        errors += _validate_searches(config.searches, f"{path}.searches")
+        yield from _validate_searches(config.searches, f"{path}.searches")
     for index, option in enumerate(config.options):
         if not option.name:
-            errors.append(required(f"{path}.options[{index}]", "must not be empty"))
-    return errors
+            yield required(f"{path}.options[{index}]", "must not be empty")
 
 
-def _validate_searches(searches: tuple[str, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_searches(searches: tuple[str, ...], path: str) -> FieldErrors:
     if len(searches) > _SEARCHES_LIMIT:
-        errors.append(invalid(path, list(searches), f"must not have more than {_SEARCHES_LIMIT} search paths"))
+        yield invalid(path, list(searches), f"must not have more than {_SEARCHES_LIMIT} search paths")
     if byte_length(" ".join(searches)) > _SEARCH_CHARACTERS_LIMIT:
         limit = _SEARCH_CHARACTERS_LIMIT
         detail = f"must not have more than {limit} characters (including spaces) in the search list"
-        errors.append(invalid(path, list(searches), detail))
+        yield invalid(path, list(searches), detail)
     for index, search in enumerate(searches):
         if search != ".":
             domain = search.removesuffix(".")
             messages = dns1123_subdomain_with_underscore_errors(domain)
-            errors += [invalid(f"{path}[{index}]", domain, message) for message in messages]
-    return errors
+            yield from [invalid(f"{path}[{index}]", domain, message) for message in messages]
 
 
-def validate_host_aliases(aliases: tuple[views.HostAlias, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_host_aliases(aliases: tuple[views.HostAlias, ...], path: str) -> FieldErrors:
     for index, alias in enumerate(aliases):
-        errors += validate_ip_address(alias.ip, f"{path}[{index}].ip")
+        yield from validate_ip_address(alias.ip, f"{path}[{index}].ip")
         for name_index, hostname in enumerate(alias.hostnames):
-            errors += validate_dns_subdomain(hostname, f"{path}[{index}].hostnames[{name_index}]")
-    return errors
+            yield from validate_dns_subdomain(hostname, f"{path}[{index}].hostnames[{name_index}]")
 
 
-def validate_hostname_override(spec: views.PodSpec, path: str) -> list[FieldError]:
-    hostname = spec.hostnameOverride
-    if hostname is None:
-        return []
-    errors: list[FieldError] = []
+def _validate_hostname_override(spec: views.PodSpec, hostname: str, path: str) -> FieldErrors:
     if spec.setHostnameAsFQDN:
-        errors.append(forbidden(path, "may not be specified when setHostnameAsFQDN is true"))
+        yield forbidden(path, "may not be specified when setHostnameAsFQDN is true")
     if spec.hostNetwork:
-        errors.append(forbidden(path, "may not be specified when hostNetwork is true"))
+        yield forbidden(path, "may not be specified when hostNetwork is true")
     if byte_length(hostname) > _HOSTNAME_LIMIT:
-        errors.append(too_long(path, _HOSTNAME_LIMIT))
-    return errors + validate_dns_subdomain(hostname, path)
+        yield too_long(path, _HOSTNAME_LIMIT)
+    yield from validate_dns_subdomain(hostname, path)
 
 
 MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror"
@@ -117,27 +110,25 @@ def claim_names(claims: tuple[views.PodResourceClaim, ...]) -> frozenset[str]:
 
 def validate_pod_resource_claims(
     claims: tuple[views.PodResourceClaim, ...], path: str, metadata: ObjectMeta | None
-) -> list[FieldError]:
+) -> FieldErrors:
     if metadata is not None and MIRROR_POD_ANNOTATION in metadata.annotations:
         # Upstream's path is an empty one, which prints as "[]".
-        return [forbidden("[]", "static pods do not support resource claims") for _ in claims]
-    errors: list[FieldError] = []
+        yield from [forbidden("[]", "static pods do not support resource claims") for _ in claims]
+        return
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         at = f"{path}[{index}]"
         if not claim.name:
-            errors.append(required(f"{at}.name"))
+            yield required(f"{at}.name")
         elif claim.name in seen:
-            errors.append(duplicate(f"{at}.name", claim.name))
+            yield duplicate(f"{at}.name", claim.name)
         else:
-            errors += validate_dns_label(claim.name, f"{at}.name")
+            yield from validate_dns_label(claim.name, f"{at}.name")
             seen.add(claim.name)
-        errors += _validate_source(claim, at)
-    return errors
+        yield from _validate_source(claim, at)
 
 
-def _validate_source(claim: views.PodResourceClaim, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_source(claim: views.PodResourceClaim, path: str) -> FieldErrors:
     name, template = claim.resourceClaimName, claim.resourceClaimTemplateName
     if (name is None) == (template is None):
         shown = GoStruct(Name=claim.name, ResourceClaimName=name, ResourceClaimTemplateName=template)
@@ -146,12 +137,11 @@ def _validate_source(claim: views.PodResourceClaim, path: str) -> list[FieldErro
             if name is None
             else "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
         )
-        errors.append(invalid(path, AsJSON(shown), detail))
+        yield invalid(path, AsJSON(shown), detail)
     if name is not None:
-        errors += validate_dns_subdomain(name, f"{path}.resourceClaimName")
+        yield from validate_dns_subdomain(name, f"{path}.resourceClaimName")
     if template is not None:
-        errors += validate_dns_subdomain(template, f"{path}.resourceClaimTemplateName")
-    return errors
+        yield from validate_dns_subdomain(template, f"{path}.resourceClaimTemplateName")
 
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -161,38 +151,40 @@ _MAX_DEADLINE_LENGTH = 2**31 - 1
 
 def validate_pod_spec(
     spec: views.PodSpec, metadata: ObjectMeta | None, path: str, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     """Check one thing after the other; what is absent costs one comparison."""
-    errors: list[FieldError] = []
     if spec.terminationGracePeriodSeconds is None:
-        errors.append(required(f"{path}.terminationGracePeriodSeconds"))
-    errors += _validate_what_runs(spec, metadata, path, options)
+        yield required(f"{path}.terminationGracePeriodSeconds")
+    yield from _validate_what_runs(spec, metadata, path, options)
     if spec.hostNetwork:
         pod = options.resource_is_pod
-        errors += validate_host_network_ports(spec.containers, f"{path}.containers", resource_is_pod=pod)
-    errors += required_one_of(spec.restartPolicy, _RESTART_POLICIES, f"{path}.restartPolicy")
-    errors += required_one_of(spec.dnsPolicy, _DNS_POLICIES, f"{path}.dnsPolicy")
+        yield from validate_host_network_ports(spec.containers, f"{path}.containers", resource_is_pod=pod)
+    yield from required_one_of(spec.restartPolicy, _RESTART_POLICIES, f"{path}.restartPolicy")
+    yield from required_one_of(spec.dnsPolicy, _DNS_POLICIES, f"{path}.dnsPolicy")
     if spec.nodeSelector:
-        errors += validate_labels(spec.nodeSelector, f"{path}.nodeSelector")
-    errors += validate_pod_security_context(spec, path, options)
+        yield from validate_labels(spec.nodeSelector, f"{path}.nodeSelector")
+    yield from validate_pod_security_context(spec, path, options)
     if spec.affinity is not None:
-        errors += validate_affinity(spec.affinity, f"{path}.affinity", options)
-    errors += validate_dns_config(spec.dnsConfig, f"{path}.dnsConfig", spec.dnsPolicy)
+        yield from validate_affinity(spec.affinity, f"{path}.affinity", options)
+    yield from validate_dns_config(spec.dnsConfig, f"{path}.dnsConfig", spec.dnsPolicy)
     if spec.readinessGates:
-        errors += _validate_readiness_gates(spec.readinessGates, f"{path}.readinessGates")
+        yield from _validate_readiness_gates(spec.readinessGates, f"{path}.readinessGates")
     if spec.schedulingGates:
-        errors += _validate_scheduling_gates(spec.schedulingGates, f"{path}.schedulingGates")
+        yield from _validate_scheduling_gates(spec.schedulingGates, f"{path}.schedulingGates")
     if spec.topologySpreadConstraints:
         constraints_path = f"{path}.topologySpreadConstraints"
-        errors += validate_topology_spread_constraints(spec.topologySpreadConstraints, constraints_path, options)
-    errors += validate_host_process(spec, path, options)
-    errors += validate_host_users(spec, path, options)
-    errors += validate_hostname_override(spec, f"{path}.hostnameOverride")
-    errors += _validate_names_and_numbers(spec, path, options)
-    errors += validate_os(spec, path)
+        yield from validate_topology_spread_constraints(spec.topologySpreadConstraints, constraints_path, options)
+    yield from validate_host_process(spec, path, options)
+    if spec.hostUsers is False:
+        yield from validate_host_users(spec, path, options)
+    if spec.hostnameOverride is not None:
+        yield from _validate_hostname_override(spec, spec.hostnameOverride, f"{path}.hostnameOverride")
+    yield from _validate_names_and_numbers(spec, path, options)
+    if spec.os is not None:
+        yield from validate_os(spec, spec.os.name, path)
     if spec.schedulingGroup is not None:
-        errors += _validate_scheduling_group(spec.schedulingGroup, f"{path}.schedulingGroup")
-    return errors + validate_files_of_variables(spec, path)
+        yield from _validate_scheduling_group(spec.schedulingGroup, f"{path}.schedulingGroup")
+    yield from validate_files_of_variables(spec, path)
 
 
 def _validate_what_runs(
@@ -222,53 +214,47 @@ def _validate_what_runs(
     return errors
 
 
-def _validate_names_and_numbers(spec: views.PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_names_and_numbers(spec: views.PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
     if spec.serviceAccountName:
-        errors += validate_dns_subdomain(spec.serviceAccountName, f"{path}.serviceAccountName")
+        yield from validate_dns_subdomain(spec.serviceAccountName, f"{path}.serviceAccountName")
     if spec.nodeName:
-        errors += validate_dns_subdomain(spec.nodeName, f"{path}.nodeName")
+        yield from validate_dns_subdomain(spec.nodeName, f"{path}.nodeName")
     deadline = spec.activeDeadlineSeconds
     if deadline is not None:
         for message in in_range_errors(deadline, 1, _MAX_DEADLINE_LENGTH):
-            errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, message))
+            yield invalid(f"{path}.activeDeadlineSeconds", deadline, message)
     if spec.hostname:
-        errors += validate_dns_label(spec.hostname, f"{path}.hostname")
+        yield from validate_dns_label(spec.hostname, f"{path}.hostname")
     if spec.subdomain:
-        errors += validate_dns_label(spec.subdomain, f"{path}.subdomain")
+        yield from validate_dns_label(spec.subdomain, f"{path}.subdomain")
     if spec.tolerations:
-        errors += validate_tolerations(spec.tolerations, f"{path}.tolerations", options)
+        yield from validate_tolerations(spec.tolerations, f"{path}.tolerations", options)
     if spec.hostAliases:
-        errors += validate_host_aliases(spec.hostAliases, f"{path}.hostAliases")
+        yield from validate_host_aliases(spec.hostAliases, f"{path}.hostAliases")
     if spec.priorityClassName:
-        errors += validate_dns_subdomain(spec.priorityClassName, f"{path}.priorityClassName")
+        yield from validate_dns_subdomain(spec.priorityClassName, f"{path}.priorityClassName")
     if spec.runtimeClassName is not None:
-        errors += validate_dns_subdomain(spec.runtimeClassName, f"{path}.runtimeClassName")
+        yield from validate_dns_subdomain(spec.runtimeClassName, f"{path}.runtimeClassName")
     if spec.preemptionPolicy is not None:
-        errors += required_one_of(spec.preemptionPolicy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
+        yield from required_one_of(spec.preemptionPolicy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
     if spec.overhead:
         # Upstream borrows the rules for limits, and their path with them.
         overhead = ResourceRequirements(limits=spec.overhead)
-        errors += validate_resource_requirements(overhead, f"{path}.overhead", frozenset(), options)
-    return errors
+        yield from validate_resource_requirements(overhead, f"{path}.overhead", frozenset(), options)
 
 
-def _validate_readiness_gates(gates: tuple[views.PodReadinessGate, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_readiness_gates(gates: tuple[views.PodReadinessGate, ...], path: str) -> FieldErrors:
     for index, gate in enumerate(gates):
-        errors += validate_label_name(gate.conditionType, f"{path}[{index}].conditionType")
-    return errors
+        yield from validate_label_name(gate.conditionType, f"{path}[{index}].conditionType")
 
 
-def _validate_scheduling_gates(gates: tuple[views.PodSchedulingGate, ...], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_scheduling_gates(gates: tuple[views.PodSchedulingGate, ...], path: str) -> FieldErrors:
     seen: set[str] = set()
     for index, gate in enumerate(gates):
-        errors += validate_label_name(gate.name, f"{path}[{index}]")
+        yield from validate_label_name(gate.name, f"{path}[{index}]")
         if gate.name in seen:
-            errors.append(duplicate(f"{path}[{index}]", gate.name))
+            yield duplicate(f"{path}[{index}]", gate.name)
         seen.add(gate.name)
-    return errors
 
 
 def _validate_scheduling_group(group: views.PodSchedulingGroup, path: str) -> list[FieldError]:

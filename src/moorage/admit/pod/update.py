@@ -18,7 +18,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.pod.shared import trim_space
 from moorage.admit.scheduling.tolerations import validate_tolerations
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.types.container import Container
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import NodeAffinity, Pod, PodSchedulingGate, PodSpec, Toleration
@@ -61,14 +61,12 @@ def validate_pod_update(new: Pod, old: Pod, options: ValidationOptions) -> list[
     return errors + _validate_rest(new.spec, old.spec)
 
 
-def _validate_images(containers: Sequence[Container], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_images(containers: Sequence[Container], path: str) -> FieldErrors:
     for index, container in enumerate(containers):
         if not container.image:
-            errors.append(required(f"{path}[{index}].image"))
+            yield required(f"{path}[{index}].image")
         if trim_space(container.image) != container.image:
-            errors.append(invalid(f"{path}[{index}].image", container.image, IMAGE_SPACES))
-    return errors
+            yield invalid(f"{path}[{index}].image", container.image, IMAGE_SPACES)
 
 
 def _validate_deadline(new: int | None, old: int | None) -> list[FieldError]:

@@ -12,7 +12,7 @@ from typing import Any
 from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import validate_descending_path
-from moorage.model.field_error import FieldError, invalid, not_supported, one_of, required, too_long
+from moorage.model.field_error import FieldError, FieldErrors, invalid, not_supported, one_of, required, too_long
 from moorage.model.names import byte_length, dns1123_subdomain_errors, in_range_errors
 from moorage.model.types import volume_sources as sources
 
@@ -38,7 +38,7 @@ _BLOB_DISK = "https://{account-name}.blob.core.windows.net/{container-name}/{dis
 _RESERVED = "kubernetes.io and k8s.io namespaces are reserved"
 
 
-SourceRule = Callable[[Any, str, ValidationOptions], list[FieldError]]
+SourceRule = Callable[[Any, str, ValidationOptions], FieldErrors]
 
 
 def require(*fields: str) -> SourceRule:
@@ -55,9 +55,9 @@ def _require_secret_name(source: Any, path: str) -> list[FieldError]:
     return [required(f"{path}.secretRef.name")] if unnamed else []
 
 
-def validate_git_repo(source: sources.GitRepoVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = _require(source, path, "repository")
-    return errors + validate_descending_path(source.directory, f"{path}.directory")
+def validate_git_repo(source: sources.GitRepoVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    yield from _require(source, path, "repository")
+    yield from validate_descending_path(source.directory, f"{path}.directory")
 
 
 def validate_gce_disk(
@@ -76,23 +76,21 @@ def _validate_partition(partition: int, path: str) -> list[FieldError]:
     return [] if 0 <= partition <= 255 else [invalid(path, partition, _NOT_A_PARTITION)]
 
 
-def validate_nfs(source: sources.NFSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = _require(source, path, "server", "path")
+def validate_nfs(source: sources.NFSVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    yield from _require(source, path, "server", "path")
     if not source.path.startswith("/"):
-        errors.append(invalid(f"{path}.path", source.path, "must be an absolute path"))
-    return errors
+        yield invalid(f"{path}.path", source.path, "must be an absolute path")
 
 
-def validate_iscsi(source: sources.ISCSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = _require(source, path, "targetPortal", "iqn")
+def validate_iscsi(source: sources.ISCSIVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    yield from _require(source, path, "targetPortal", "iqn")
     if source.iqn:
-        errors += validate_iscsi_name(source.iqn, f"{path}.iqn")
-    errors += validate_lun(source.lun, f"{path}.lun")
+        yield from validate_iscsi_name(source.iqn, f"{path}.iqn")
+    yield from validate_lun(source.lun, f"{path}.lun")
     if (source.chapAuthDiscovery or source.chapAuthSession) and source.secretRef is None:
-        errors.append(required(f"{path}.secretRef"))
+        yield required(f"{path}.secretRef")
     if source.initiatorName is not None:
-        errors += validate_iscsi_name(source.initiatorName, f"{path}.initiatorname")
-    return errors
+        yield from validate_iscsi_name(source.initiatorName, f"{path}.initiatorname")
 
 
 def is_iscsi_name_too_long(volume_name: str, portal: str) -> bool:
@@ -121,34 +119,31 @@ def validate_lun(lun: int, path: str) -> list[FieldError]:
     return [invalid(path, lun, message) for message in in_range_errors(lun, 0, _HIGHEST_LUN)]
 
 
-def validate_flocker(source: sources.FlockerVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_flocker(source: sources.FlockerVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     if not source.datasetName and not source.datasetUUID:
-        errors.append(required(path, "one of datasetName and datasetUUID is required"))
+        yield required(path, "one of datasetName and datasetUUID is required")
     if source.datasetName and source.datasetUUID:
         detail = "datasetName and datasetUUID can not be specified simultaneously"
-        errors.append(invalid(path, "resource", detail))
+        yield invalid(path, "resource", detail)
     if "/" in source.datasetName:
-        errors.append(invalid(f"{path}.datasetName", source.datasetName, "must not contain '/'"))
-    return errors
+        yield invalid(f"{path}.datasetName", source.datasetName, "must not contain '/'")
 
 
 def validate_cinder(source: sources.CinderVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     return _require(source, path, "volumeID") + _require_secret_name(source, path)
 
 
-def validate_quobyte(source: sources.QuobyteVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_quobyte(source: sources.QuobyteVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     if not source.registry:
-        errors.append(required(f"{path}.registry", _NOT_A_REGISTRY))
+        yield required(f"{path}.registry", _NOT_A_REGISTRY)
     elif byte_length(source.tenant) > _TENANT_LIMIT:
         detail = "must be a UUID and may not exceed a length of 64 characters"
-        errors.append(required(f"{path}.tenant", detail))
+        yield required(f"{path}.tenant", detail)
     else:
         for pair in source.registry.split(","):
             if not _is_host_and_port(pair):
-                errors.append(invalid(f"{path}.registry", source.registry, _NOT_A_REGISTRY))
-    return errors + _require(source, path, "volume")
+                yield invalid(f"{path}.registry", source.registry, _NOT_A_REGISTRY)
+    yield from _require(source, path, "volume")
 
 
 def _is_host_and_port(text: str) -> bool:
@@ -162,60 +157,55 @@ def _is_host_and_port(text: str) -> bool:
     return host.endswith("]") and not set(inside) & set("[]") and not set(port) & set("[]")
 
 
-def validate_fibre_channel(source: sources.FCVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_fibre_channel(source: sources.FCVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     if not source.targetWWNs and not source.wwids:
         detail = "must specify either targetWWNs or wwids, but not both"
-        errors.append(required(f"{path}.targetWWNs", detail))
+        yield required(f"{path}.targetWWNs", detail)
     if source.targetWWNs and source.wwids:
         detail = "targetWWNs and wwids can not be specified simultaneously"
-        errors.append(invalid(f"{path}.targetWWNs", list(source.targetWWNs), detail))
+        yield invalid(f"{path}.targetWWNs", list(source.targetWWNs), detail)
     if source.targetWWNs:
         if source.lun is None:
-            errors.append(required(f"{path}.lun", "lun is required if targetWWNs is specified"))
+            yield required(f"{path}.lun", "lun is required if targetWWNs is specified")
         else:
-            errors += validate_lun(source.lun, f"{path}.lun")
-    return errors
+            yield from validate_lun(source.lun, f"{path}.lun")
 
 
-def validate_flex_volume(source: sources.FlexVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = _require(source, path, "driver")
+def validate_flex_volume(source: sources.FlexVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    yield from _require(source, path, "driver")
     for key in sorted(source.options):
         namespace = f".{key.partition('/')[0].lower()}"
         if namespace.endswith((".kubernetes.io", ".k8s.io")):
-            errors.append(invalid(f"{path}.options[{key}]", key, _RESERVED))
-    return errors
+            yield invalid(f"{path}.options[{key}]", key, _RESERVED)
 
 
-def validate_azure_disk(source: sources.AzureDiskVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = _require(source, path, "diskName", "diskURI")
-    errors += one_of(source.cachingMode, _CACHING_MODES, f"{path}.cachingMode")
+def validate_azure_disk(source: sources.AzureDiskVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    yield from _require(source, path, "diskName", "diskURI")
+    yield from one_of(source.cachingMode, _CACHING_MODES, f"{path}.cachingMode")
     if source.kind is None:
-        return errors
-    errors += one_of(source.kind, _DISK_KINDS, f"{path}.kind")
+        return
+    yield from one_of(source.kind, _DISK_KINDS, f"{path}.kind")
     managed = source.kind == "Managed"
     if not source.diskURI.startswith("/subscriptions/" if managed else "https://"):
-        errors.append(not_supported(f"{path}.diskURI", source.diskURI, (_MANAGED_DISK if managed else _BLOB_DISK,)))
-    return errors
+        yield not_supported(f"{path}.diskURI", source.diskURI, (_MANAGED_DISK if managed else _BLOB_DISK,))
 
 
-def validate_storageos(source: sources.StorageOSVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = _require(source, path, "volumeName")
+def validate_storageos(source: sources.StorageOSVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    yield from _require(source, path, "volumeName")
     if source.volumeName:
-        errors += validate_dns_label(source.volumeName, f"{path}.volumeName")
+        yield from validate_dns_label(source.volumeName, f"{path}.volumeName")
     if source.volumeNamespace:
-        errors += validate_dns_label(source.volumeNamespace, f"{path}.volumeNamespace")
-    return errors + _require_secret_name(source, path)
+        yield from validate_dns_label(source.volumeNamespace, f"{path}.volumeNamespace")
+    yield from _require_secret_name(source, path)
 
 
-def validate_csi(source: sources.CSIVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
-    errors = validate_csi_driver_name(source.driver, f"{path}.driver")
+def validate_csi(source: sources.CSIVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
+    yield from validate_csi_driver_name(source.driver, f"{path}.driver")
     secret = source.nodePublishSecretRef
     if secret is not None and not secret.name:
-        errors.append(required(f"{path}.nodePublishSecretRef.name"))
+        yield required(f"{path}.nodePublishSecretRef.name")
     elif secret is not None:
-        errors += validate_dns_subdomain(secret.name, f"{path}.name")  # upstream's path
-    return errors
+        yield from validate_dns_subdomain(secret.name, f"{path}.name")  # upstream's path
 
 
 def validate_csi_driver_name(name: str, path: str) -> list[FieldError]:

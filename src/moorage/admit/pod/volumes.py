@@ -19,6 +19,7 @@ from moorage.admit.scheduling.label_selectors import validate_label_selector, va
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
+    FieldErrors,
     duplicate,
     forbidden,
     invalid,
@@ -44,49 +45,46 @@ VOLUME_MODES = ("Block", "Filesystem")
 _ONLY_CLAIMS = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
 
 
-def validate_ephemeral(source: EphemeralVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
+def validate_ephemeral(source: EphemeralVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     template = source.volumeClaimTemplate
     at = f"{path}.volumeClaimTemplate"
     if template is None:
-        return [required(at)]
-    errors = _validate_template_metadata(template.metadata, f"{at}.metadata")
-    return errors + validate_claim_spec(template.spec, f"{at}.spec", STRICT)
+        yield required(at)
+    else:
+        yield from _validate_template_metadata(template.metadata, f"{at}.metadata")
+        yield from validate_claim_spec(template.spec, f"{at}.spec", STRICT)
 
 
-def _validate_template_metadata(metadata: ObjectMeta, path: str) -> list[FieldError]:
-    errors = validate_annotations(metadata.annotations, f"{path}.annotations")
-    errors += validate_labels(metadata.labels, f"{path}.labels")
+def _validate_template_metadata(metadata: ObjectMeta, path: str) -> FieldErrors:
+    yield from validate_annotations(metadata.annotations, f"{path}.annotations")
+    yield from validate_labels(metadata.labels, f"{path}.labels")
     for field in ObjectMeta.__struct_fields__:
         if field not in ("labels", "annotations") and getattr(metadata, field) not in (None, "", 0, ()):
             # Upstream lists the fields by reflection, and lowers only the first letter of their names.
-            errors.append(forbidden(f"{path}.{'uID' if field == 'uid' else field}", "cannot be set"))
-    return errors
+            yield forbidden(f"{path}.{'uID' if field == 'uid' else field}", "cannot be set")
 
 
 def validate_claim_spec(
     spec: PersistentVolumeClaimSpec, path: str, options: ValidationOptions, *, allow_invalid_api_group: bool = False
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     if not spec.accessModes:
-        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
-    errors += validate_label_selector(spec.selector, f"{path}.selector", options)
-    errors += validate_access_modes(spec.accessModes, f"{path}.accessModes")
-    errors += _validate_storage(spec, f"{path}.resources[storage]")
+        yield required(f"{path}.accessModes", "at least 1 access mode is required")
+    yield from validate_label_selector(spec.selector, f"{path}.selector", options)
+    yield from validate_access_modes(spec.accessModes, f"{path}.accessModes")
+    yield from _validate_storage(spec, f"{path}.resources[storage]")
     if spec.storageClassName:
-        errors += validate_dns_subdomain(spec.storageClassName, f"{path}.storageClassName")
-    errors += one_of(spec.volumeMode, VOLUME_MODES, f"{path}.volumeMode")
-    errors += _validate_data_sources(spec, path, allow_invalid_api_group)
+        yield from validate_dns_subdomain(spec.storageClassName, f"{path}.storageClassName")
+    yield from one_of(spec.volumeMode, VOLUME_MODES, f"{path}.volumeMode")
+    yield from _validate_data_sources(spec, path, allow_invalid_api_group)
     if spec.volumeAttributesClassName:
-        errors += validate_dns_subdomain(spec.volumeAttributesClassName, f"{path}.volumeAttributesClassName")
-    return errors
+        yield from validate_dns_subdomain(spec.volumeAttributesClassName, f"{path}.volumeAttributesClassName")
 
 
-def validate_access_modes(modes: tuple[str, ...], path: str) -> list[FieldError]:
-    errors = [not_supported(path, AsJSON(mode), _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
+def validate_access_modes(modes: tuple[str, ...], path: str) -> FieldErrors:
+    yield from [not_supported(path, AsJSON(mode), _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
     known = {mode for mode in modes if mode in _ACCESS_MODES}
     if "ReadWriteOncePod" in known and len(known) > 1:
-        errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
-    return errors
+        yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
 def _validate_storage(spec: PersistentVolumeClaimSpec, path: str) -> list[FieldError]:
@@ -96,54 +94,47 @@ def _validate_storage(spec: PersistentVolumeClaimSpec, path: str) -> list[FieldE
     return [] if storage.sign() > 0 else [invalid(path, str(storage), "must be greater than zero")]
 
 
-def _validate_data_sources(
-    spec: PersistentVolumeClaimSpec, path: str, allow_invalid_api_group: bool
-) -> list[FieldError]:
+def _validate_data_sources(spec: PersistentVolumeClaimSpec, path: str, allow_invalid_api_group: bool) -> FieldErrors:
     source, reference = spec.dataSource, spec.dataSourceRef
-    errors: list[FieldError] = []
     if source is not None:
-        errors += _validate_data_source(source, f"{path}.dataSource", allow_invalid_api_group)
+        yield from _validate_data_source(source, f"{path}.dataSource", allow_invalid_api_group)
     if reference is None:
-        return errors
-    errors += _validate_data_source(reference, f"{path}.dataSourceRef", allow_invalid_api_group)
+        return
+    yield from _validate_data_source(reference, f"{path}.dataSourceRef", allow_invalid_api_group)
     if reference.namespace:
-        errors += validate_dns_label(reference.namespace, f"{path}.dataSourceRef.namespace")
+        yield from validate_dns_label(reference.namespace, f"{path}.dataSourceRef.namespace")
     if source is None:
-        return errors
+        return
     # The value upstream shows for these two is a path object, which has no visible fields.
     shown = AsJSON(GoStruct())
     if reference.namespace:
         detail = "may not be specified when dataSourceRef.namespace is specified"
-        errors.append(invalid(path, shown, detail))
+        yield invalid(path, shown, detail)
     elif (source.apiGroup, source.kind, source.name) != (reference.apiGroup, reference.kind, reference.name):
-        errors.append(invalid(path, shown, "must match dataSourceRef"))
-    return errors
+        yield invalid(path, shown, "must match dataSourceRef")
 
 
 def _validate_data_source(
     source: TypedLocalObjectReference | TypedObjectReference, path: str, allow_invalid_api_group: bool
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     if not source.name:
-        errors.append(required(f"{path}.name"))
+        yield required(f"{path}.name")
     if not source.kind:
-        errors.append(required(f"{path}.kind"))
+        yield required(f"{path}.kind")
     if not source.apiGroup and source.kind != "PersistentVolumeClaim":
-        errors.append(invalid(path, source.kind, _ONLY_CLAIMS))
+        yield invalid(path, source.kind, _ONLY_CLAIMS)
     if source.apiGroup and not allow_invalid_api_group:
-        errors += validate_dns_subdomain(source.apiGroup, f"{path}.apiGroup")
-    return errors
+        yield from validate_dns_subdomain(source.apiGroup, f"{path}.apiGroup")
 
 
 _SEVERAL = "may not specify more than 1 volume type"
 _CREATED_CLAIM = "must not reference a PVC that gets created for an ephemeral volume"
 
 
-def _validate_image(source: ImageVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_image(source: ImageVolumeSource, path: str, options: ValidationOptions) -> FieldErrors:
     if options.resource_is_pod and not source.reference:
-        errors.append(required(f"{path}.reference"))
-    return errors + validate_pull_policy(source.pullPolicy, f"{path}.pullPolicy")
+        yield required(f"{path}.reference")
+    yield from validate_pull_policy(source.pullPolicy, f"{path}.pullPolicy")
 
 
 SourceRow = tuple[str, str, str, backends.SourceRule]
@@ -194,7 +185,7 @@ def validate_volumes(
     created_claims = {f"{pod_name}-{volume.name}" for volume in volumes if volume.ephemeral is not None}
     for index, volume in enumerate(volumes):
         at = f"{path}[{index}]"
-        own = _validate_source(volume, at, pod_name, options)
+        own = list(_validate_source(volume, at, pod_name, options))
         own += validate_dns_label(volume.name, f"{at}.name") if volume.name else [required(f"{at}.name")]
         if volume.name in valid:
             own.append(duplicate(f"{at}.name", volume.name))
@@ -208,23 +199,21 @@ def validate_volumes(
     return valid, errors
 
 
-def _validate_source(volume: Volume, path: str, pod_name: str, options: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_source(volume: Volume, path: str, pod_name: str, options: ValidationOptions) -> FieldErrors:
     found = ""
     for field, forbidden_name, own_name, rule in _sources_of(volume):
         source = getattr(volume, field)
         if found:
-            errors.append(forbidden(f"{path}.{forbidden_name}", _SEVERAL))
+            yield forbidden(f"{path}.{forbidden_name}", _SEVERAL)
         else:
             found = field
-            errors += rule(source, f"{path}.{own_name}", options)
+            yield from rule(source, f"{path}.{own_name}", options)
         if field == "iscsi":
-            errors += _validate_iscsi_name(volume, f"{path}.name")
+            yield from _validate_iscsi_name(volume, f"{path}.name")
         elif field == "ephemeral" and found == "ephemeral" and pod_name and volume.name:
-            errors += _validate_created_claim(f"{pod_name}-{volume.name}", volume.name, f"{path}.name")
+            yield from _validate_created_claim(f"{pod_name}-{volume.name}", volume.name, f"{path}.name")
     if not found:
-        errors.append(required(path, "must specify a volume type"))
-    return errors
+        yield required(path, "must specify a volume type")
 
 
 def _sources_of(volume: Volume) -> list[SourceRow]:
@@ -254,40 +243,38 @@ _UNIQUE = "must be unique"
 _NOT_A_CLAIM = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
 
 
-def validate_volume_mounts(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_volume_mounts(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> FieldErrors:
     device_paths = {device.name: device.devicePath for device in container.volumeDevices}
     taken_by_devices = set(device_paths.values())
     mount_points: set[str] = set()
     for index, mount in enumerate(container.volumeMounts):
         at = f"{path}[{index}]"
         if not mount.name:
-            errors.append(required(f"{at}.name"))
+            yield required(f"{at}.name")
         if mount.name not in volumes:
-            errors.append(not_found(f"{at}.name", mount.name))
+            yield not_found(f"{at}.name", mount.name)
         if not mount.mountPath:
-            errors.append(required(f"{at}.mountPath"))
+            yield required(f"{at}.mountPath")
         if mount.mountPath in mount_points:
-            errors.append(invalid(f"{at}.mountPath", mount.mountPath, _UNIQUE))
+            yield invalid(f"{at}.mountPath", mount.mountPath, _UNIQUE)
         mount_points.add(mount.mountPath)
         if device_paths:
             if mount.name in device_paths:
-                errors.append(invalid(f"{at}.name", mount.name, "must not already exist in volumeDevices"))
+                yield invalid(f"{at}.name", mount.name, "must not already exist in volumeDevices")
             if mount.mountPath in taken_by_devices:
                 detail = "must not already exist as a path in volumeDevices"
-                errors.append(invalid(f"{at}.mountPath", mount.mountPath, detail))
+                yield invalid(f"{at}.mountPath", mount.mountPath, detail)
         if mount.subPath:
-            errors += validate_descending_path(mount.subPath, f"{path}.subPath")
+            yield from validate_descending_path(mount.subPath, f"{path}.subPath")
         if mount.subPathExpr:
             if mount.subPath:
                 detail = "subPathExpr and subPath are mutually exclusive"
-                errors.append(invalid(f"{at}.subPathExpr", mount.subPathExpr, detail))
-            errors += validate_descending_path(mount.subPathExpr, f"{path}.subPathExpr")
+                yield invalid(f"{at}.subPathExpr", mount.subPathExpr, detail)
+            yield from validate_descending_path(mount.subPathExpr, f"{path}.subPathExpr")
         if mount.mountPropagation is not None:
-            errors += _validate_propagation(mount.mountPropagation, f"{path}.mountPropagation", container)
+            yield from _validate_propagation(mount.mountPropagation, f"{path}.mountPropagation", container)
         if mount.recursiveReadOnly is not None:
-            errors += _validate_recursive(mount, mount.recursiveReadOnly, f"{path}.recursiveReadOnly")
-    return errors
+            yield from _validate_recursive(mount, mount.recursiveReadOnly, f"{path}.recursiveReadOnly")
 
 
 def _validate_propagation(mode: str, path: str, container: AnyContainer) -> list[FieldError]:
@@ -299,21 +286,19 @@ def _validate_propagation(mode: str, path: str, container: AnyContainer) -> list
     return []
 
 
-def _validate_recursive(mount: VolumeMount, mode: str, path: str) -> list[FieldError]:
+def _validate_recursive(mount: VolumeMount, mode: str, path: str) -> FieldErrors:
     if mode not in _RECURSIVE_MODES:
-        return [not_supported(path, AsJSON(mode), _RECURSIVE_MODES)]
+        yield not_supported(path, AsJSON(mode), _RECURSIVE_MODES)
+        return
     if mode == "Disabled":
-        return []
-    errors: list[FieldError] = []
+        return
     if not mount.readOnly:
-        errors.append(forbidden(path, "may only be specified when readOnly is true"))
+        yield forbidden(path, "may only be specified when readOnly is true")
     if mount.mountPropagation not in (None, "None"):
-        errors.append(forbidden(path, "may only be specified when mountPropagation is None or not specified"))
-    return errors
+        yield forbidden(path, "may only be specified when mountPropagation is None or not specified")
 
 
-def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> FieldErrors:
     mount_paths = {mount.name: mount.mountPath for mount in container.volumeMounts}
     taken_by_mounts = set(mount_paths.values())
     names: set[str] = set()
@@ -321,27 +306,26 @@ def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping
     for index, device in enumerate(container.volumeDevices):
         at, name, device_path = f"{path}[{index}]", device.name, device.devicePath
         if not name:
-            errors.append(required(f"{at}.name"))
+            yield required(f"{at}.name")
         if name in names:
-            errors.append(invalid(f"{at}.name", name, _UNIQUE))
+            yield invalid(f"{at}.name", name, _UNIQUE)
         volume = volumes.get(name)
         if volume is None:
-            errors.append(not_found(f"{at}.name", name))
+            yield not_found(f"{at}.name", name)
         elif volume.persistentVolumeClaim is None and volume.ephemeral is None:
-            errors.append(invalid(f"{at}.name", name, _NOT_A_CLAIM))
+            yield invalid(f"{at}.name", name, _NOT_A_CLAIM)
         if not device_path:
-            errors.append(required(f"{at}.devicePath"))
+            yield required(f"{at}.devicePath")
         if device_path in paths:
-            errors.append(invalid(f"{at}.devicePath", device_path, _UNIQUE))
+            yield invalid(f"{at}.devicePath", device_path, _UNIQUE)
         if has_backsteps(device_path):
-            errors.append(invalid(f"{at}.devicePath", device_path, "can not contain backsteps ('..')"))
+            yield invalid(f"{at}.devicePath", device_path, "can not contain backsteps ('..')")
         else:
             paths.add(device_path)
         if name in mount_paths:
-            errors.append(invalid(f"{at}.name", name, "must not already exist in volumeMounts"))
+            yield invalid(f"{at}.name", name, "must not already exist in volumeMounts")
         if device_path in taken_by_mounts:
             detail = "must not already exist as a path in volumeMounts"
-            errors.append(invalid(f"{at}.devicePath", device_path, detail))
+            yield invalid(f"{at}.devicePath", device_path, detail)
         if name:
             names.add(name)
-    return errors

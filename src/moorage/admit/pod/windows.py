@@ -8,7 +8,7 @@ import re
 
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import all_containers, containers_with_paths
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required
+from moorage.model.field_error import AsJSON, FieldErrors, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length, dns1123_subdomain_errors
 from moorage.model.types.container import PodSecurityContext, SecurityContext, WindowsSecurityContextOptions
 from moorage.model.types.pod import PodSpec
@@ -61,11 +61,8 @@ _CONTAINER_FIELDS = (
 )
 
 
-def validate_os(spec: PodSpec, path: str) -> list[FieldError]:
+def validate_os(spec: PodSpec, name: str, path: str) -> FieldErrors:
     """Check `spec.os` and then everything that the named system does not have."""
-    if spec.os is None:
-        return []
-    name = spec.os.name
     if not name:
         return [required(f"{path}.os.name")]
     if name not in _SYSTEMS:
@@ -73,56 +70,50 @@ def validate_os(spec: PodSpec, path: str) -> list[FieldError]:
     return _validate_linux(spec, path) if name == "linux" else _validate_windows(spec, path)
 
 
-def _validate_linux(spec: PodSpec, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_linux(spec: PodSpec, path: str) -> FieldErrors:
     if _windows_options(spec.securityContext) is not None:
-        errors.append(forbidden(f"{path}.securityContext.windowsOptions", _NOT_ON_LINUX))
+        yield forbidden(f"{path}.securityContext.windowsOptions", _NOT_ON_LINUX)
     for container, at in containers_with_paths(spec, path):
         if _windows_options(container.securityContext) is not None:
-            errors.append(forbidden(f"{at}.securityContext.windowsOptions", _NOT_ON_LINUX))
-    return errors
+            yield forbidden(f"{at}.securityContext.windowsOptions", _NOT_ON_LINUX)
 
 
 def _is_set(value: object) -> bool:
     return value is not None and value != () and value is not False
 
 
-def _validate_windows(spec: PodSpec, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_windows(spec: PodSpec, path: str) -> FieldErrors:
     for reported, attribute in _POD_FIELDS:
         value = getattr(spec, reported) if attribute is None else getattr(spec.securityContext, attribute, None)
         # False is a setting where the field is a pointer, and Go's zero value where it is not.
         pointer = reported in ("hostUsers", "shareProcessNamespace")
         if value is not None if pointer else _is_set(value):
-            errors.append(forbidden(f"{path}.{reported}", _NOT_ON_WINDOWS))
+            yield forbidden(f"{path}.{reported}", _NOT_ON_WINDOWS)
     for container, at in containers_with_paths(spec, path):
         if container.securityContext is not None:
-            errors += [
+            yield from [
                 forbidden(f"{at}.securityContext.{name}", _NOT_ON_WINDOWS)
                 for name in _CONTAINER_FIELDS
                 if getattr(container.securityContext, name) is not None
             ]
-    return errors
 
 
-def validate_windows_options(options: WindowsSecurityContextOptions, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_windows_options(options: WindowsSecurityContextOptions, path: str) -> FieldErrors:
     name = options.gmsaCredentialSpecName
     if name is not None:
         at = f"{path}.gmsaCredentialSpecName"
-        errors += [invalid(at, AsJSON(name), message) for message in dns1123_subdomain_errors(name)]
+        yield from [invalid(at, AsJSON(name), message) for message in dns1123_subdomain_errors(name)]
     credential_spec = options.gmsaCredentialSpec
     if credential_spec is not None:
         at = f"{path}.gmsaCredentialSpec"
         if not credential_spec:
-            errors.append(invalid(at, AsJSON(credential_spec), "gmsaCredentialSpec cannot be an empty string"))
+            yield invalid(at, AsJSON(credential_spec), "gmsaCredentialSpec cannot be an empty string")
         elif byte_length(credential_spec) > _CREDENTIAL_SPEC_LIMIT_KIB * 1024:
             detail = f"gmsaCredentialSpec size must be under {_CREDENTIAL_SPEC_LIMIT_KIB} KiB"
-            errors.append(invalid(at, AsJSON(credential_spec), detail))
+            yield invalid(at, AsJSON(credential_spec), detail)
     user = options.runAsUserName
     if user is not None:
-        errors += [invalid(f"{path}.runAsUserName", AsJSON(user), message) for message in _user_name_errors(user)]
-    return errors
+        yield from [invalid(f"{path}.runAsUserName", AsJSON(user), message) for message in _user_name_errors(user)]
 
 
 def _user_name_errors(name: str) -> list[str]:
@@ -153,29 +144,27 @@ def _user_name_errors(name: str) -> list[str]:
     return errors
 
 
-def validate_host_process(spec: PodSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_host_process(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
     """Host process containers: all or none of a pod, on the host's network, and only where privilege is allowed."""
     pod_wants = _wants_host_process(spec.securityContext)
     containers = all_containers(spec)
     if pod_wants is None and all(_windows_options(one.securityContext) is None for one in containers):
-        return []
-    errors: list[FieldError] = []
+        return
     count = 0
     for container, at in containers_with_paths(spec, path):
         wants = _wants_host_process(container.securityContext)
         if pod_wants is not None and wants is not None and pod_wants != wants:
             shown = "true" if pod_wants else "false"
             detail = f"pod hostProcess value must be identical if both are specified, was {shown}"
-            errors.append(invalid(f"{at}.securityContext.windowsOptions.hostProcess", wants, detail))
+            yield invalid(f"{at}.securityContext.windowsOptions.hostProcess", wants, detail)
         count += bool(pod_wants if wants is None else wants)
     if count:
         if count != len(containers):
-            errors.append(invalid(path, "", _ALL_OR_NONE))
+            yield invalid(path, "", _ALL_OR_NONE)
         if not spec.hostNetwork:
-            errors.append(invalid(f"{path}.hostNetwork", False, _NEEDS_HOST_NETWORK))
+            yield invalid(f"{path}.hostNetwork", False, _NEEDS_HOST_NETWORK)
         if not options.allow_privileged:
-            errors.append(forbidden(path, "hostProcess containers are disallowed by cluster policy"))
-    return errors
+            yield forbidden(path, "hostProcess containers are disallowed by cluster policy")
 
 
 def _windows_options(context: SecurityContext | PodSecurityContext | None) -> WindowsSecurityContextOptions | None:

@@ -108,7 +108,7 @@ def _default_http_get(action: Raw | None) -> None:
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600
 _SOURCES = frozenset(VolumeSource.__struct_fields__)
-_SOURCES_WITH_MODE = ("secret", "configMap", "downwardAPI", "projected")
+_SOURCES_WITH_MODE = frozenset({"secret", "configMap", "downwardAPI", "projected"})
 
 #: Sources that pods and PersistentVolumes have in common: what to fill where empty, and where absent.
 _EMPTY: dict[str, Raw] = {
@@ -124,12 +124,11 @@ _ABSENT: dict[str, Raw] = {
 
 def default_volume_source(source: Raw) -> None:
     """Fill in what both a pod's volume and a PersistentVolume may be made of."""
-    for name, values in _EMPTY.items():
-        if source.get(name) is not None:
-            fill_empty(source[name], values)
-    for name, values in _ABSENT.items():
-        if source.get(name) is not None:
-            fill_absent(source[name], values)
+    for name, value in source.items():
+        if value is not None and name in _EMPTY:
+            fill_empty(value, _EMPTY[name])
+        elif value is not None and name in _ABSENT:
+            fill_absent(value, _ABSENT[name])
 
 
 def default_volume(volume: Raw) -> None:
@@ -137,7 +136,7 @@ def default_volume(volume: Raw) -> None:
         volume["emptyDir"] = {}
         return
     default_volume_source(volume)
-    for name in _SOURCES_WITH_MODE:
+    for name in _SOURCES_WITH_MODE & volume.keys():
         if volume.get(name) is not None:
             fill_absent(volume[name], {"defaultMode": _FILE_MODE})
     image = volume.get("image")

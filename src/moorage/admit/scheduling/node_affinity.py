@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.label_selectors import NEEDS_VALUES, NOT_AN_OPERATOR, TAKES_NO_VALUES, validate_label_name
 from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, Arity, less_first, siblings, use_of
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.names import dns1123_subdomain_errors, label_value_errors
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import NodeAffinity, PreferredSchedulingTerm
@@ -23,13 +23,12 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def validate_node_affinity(affinity: NodeAffinity, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_node_affinity(affinity: NodeAffinity, path: str, options: ValidationOptions) -> FieldErrors:
     if affinity.requiredDuringSchedulingIgnoredDuringExecution is not None:
         needed = affinity.requiredDuringSchedulingIgnoredDuringExecution
-        errors += validate_node_selector(needed, f"{path}.{_REQUIRED}", options)
+        yield from validate_node_selector(needed, f"{path}.{_REQUIRED}", options)
     preferred = affinity.preferredDuringSchedulingIgnoredDuringExecution
-    return errors + _validate_preferred(preferred, f"{path}.{_PREFERRED}", options)
+    yield from _validate_preferred(preferred, f"{path}.{_PREFERRED}", options)
 
 
 def validate_node_selector(selector: NodeSelector, path: str, options: ValidationOptions) -> list[FieldError]:
@@ -42,33 +41,25 @@ def validate_node_selector(selector: NodeSelector, path: str, options: Validatio
     return errors
 
 
-def _validate_preferred(
-    terms: Iterable[PreferredSchedulingTerm], path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_preferred(terms: Iterable[PreferredSchedulingTerm], path: str, options: ValidationOptions) -> FieldErrors:
     for index, term in enumerate(terms):
         if not 1 <= term.weight <= 100:
-            errors.append(invalid(f"{path}[{index}].weight", term.weight, WEIGHT_RANGE))
+            yield invalid(f"{path}[{index}].weight", term.weight, WEIGHT_RANGE)
         # Upstream never checks the label values of a preference.
-        errors += _validate_term(term.preference, f"{path}[{index}].preference", options, check_values=False)
-    return errors
+        yield from _validate_term(term.preference, f"{path}[{index}].preference", options, check_values=False)
 
 
-def _validate_term(
-    term: NodeSelectorTerm, path: str, options: ValidationOptions, *, check_values: bool
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_term(term: NodeSelectorTerm, path: str, options: ValidationOptions, *, check_values: bool) -> FieldErrors:
     for index, requirement in enumerate(term.matchExpressions):
         at = f"{path}.matchExpressions[{index}]"
-        errors += _validate_values_for_operator(requirement, at, options)
-        errors += validate_label_name(requirement.key, f"{at}.key")
+        yield from _validate_values_for_operator(requirement, at, options)
+        yield from validate_label_name(requirement.key, f"{at}.key")
         if check_values:
             for position, value in enumerate(requirement.values):
                 messages = label_value_errors(value)
-                errors += [invalid(f"{at}.values[{position}]", value, message) for message in messages]
+                yield from [invalid(f"{at}.values[{position}]", value, message) for message in messages]
     for index, requirement in enumerate(term.matchFields):
-        errors += _validate_field_requirement(requirement, f"{path}.matchFields[{index}]")
-    return errors
+        yield from _validate_field_requirement(requirement, f"{path}.matchFields[{index}]")
 
 
 def _validate_values_for_operator(
@@ -92,15 +83,13 @@ def needs_one_value(operator: str) -> str:
     return f"must be specified single value when `operator` is {names}"
 
 
-def _validate_field_requirement(requirement: NodeSelectorRequirement, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_field_requirement(requirement: NodeSelectorRequirement, path: str) -> FieldErrors:
     if use_of(requirement.operator, NODE_FIELD) is None:
-        errors.append(invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR))
+        yield invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR)
     elif len(requirement.values) != 1:
-        errors.append(required(f"{path}.values", FIELD_NEEDS_ONE_VALUE))
+        yield required(f"{path}.values", FIELD_NEEDS_ONE_VALUE)
     if requirement.key != "metadata.name":
-        errors.append(invalid(f"{path}.key", requirement.key, NOT_A_FIELD))
-        return errors
+        yield invalid(f"{path}.key", requirement.key, NOT_A_FIELD)
+        return
     for index, value in enumerate(requirement.values):
-        errors += [invalid(f"{path}.values[{index}]", value, message) for message in dns1123_subdomain_errors(value)]
-    return errors
+        yield from [invalid(f"{path}.values[{index}]", value, message) for message in dns1123_subdomain_errors(value)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.scheduling.node_affinity import WEIGHT_RANGE, validate_node_affinity
-from moorage.model.field_error import FieldError, duplicate, forbidden, invalid, one_of, required
+from moorage.model.field_error import FieldError, FieldErrors, duplicate, forbidden, invalid, one_of, required
 from moorage.model.names import dns1123_label_errors
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint
@@ -22,18 +22,17 @@ IN_BOTH_LISTS = "exists in both matchLabelKeys and mismatchLabelKeys"
 
 def validate_label_keys(
     match_keys: Sequence[str], mismatch_keys: Sequence[str], selector: LabelSelector | None, path: str
-) -> list[FieldError]:
+) -> FieldErrors:
     """Check both lists against each other and against the merged selector; `path` is that of the term."""
     if not match_keys and not mismatch_keys:
-        return []
-    errors = _validate_names(match_keys, selector, f"{path}.matchLabelKeys")
-    errors += _validate_names(mismatch_keys, selector, f"{path}.mismatchLabelKeys")
+        return
+    yield from _validate_names(match_keys, selector, f"{path}.matchLabelKeys")
+    yield from _validate_names(mismatch_keys, selector, f"{path}.mismatchLabelKeys")
     if selector is not None:
-        errors += _validate_not_in_selector(match_keys, selector, path)
+        yield from _validate_not_in_selector(match_keys, selector, path)
     for index, key in enumerate(match_keys):
         if key in mismatch_keys:
-            errors.append(invalid(f"{path}.matchLabelKeys[{index}]", key, IN_BOTH_LISTS))
-    return errors
+            yield invalid(f"{path}.matchLabelKeys[{index}]", key, IN_BOTH_LISTS)
 
 
 def _validate_names(keys: Sequence[str], selector: LabelSelector | None, path: str) -> list[FieldError]:
@@ -44,37 +43,31 @@ def _validate_names(keys: Sequence[str], selector: LabelSelector | None, path: s
     return [error for index, key in enumerate(keys) for error in validate_label_name(key, f"{path}[{index}]")]
 
 
-def _validate_not_in_selector(match_keys: Sequence[str], selector: LabelSelector, path: str) -> list[FieldError]:
+def _validate_not_in_selector(match_keys: Sequence[str], selector: LabelSelector, path: str) -> FieldErrors:
     """Find keys the merged selector names twice. The index is appended to the term's path: upstream's real, odd one."""
-    errors: list[FieldError] = []
     position = {key: index for index, key in enumerate(match_keys)}
     seen = set(selector.matchLabels)
     for requirement in selector.matchExpressions:
         key = requirement.key
         if key in position and key in seen:
-            errors.append(invalid(f"{path}[{position[key]}]", key, IN_SELECTOR_TOO))
+            yield invalid(f"{path}[{position[key]}]", key, IN_SELECTOR_TOO)
         seen.add(key)
-    return errors
 
 
-def validate_unmerged_label_keys(
-    match_keys: Sequence[str], selector: LabelSelector | None, path: str
-) -> list[FieldError]:
+def validate_unmerged_label_keys(match_keys: Sequence[str], selector: LabelSelector | None, path: str) -> FieldErrors:
     """Check a list that was not merged; `path` is that of the list."""
     if not match_keys:
-        return []
-    errors: list[FieldError] = []
+        return
     selected: set[str] = set()
     if selector is None:
-        errors.append(forbidden(path, NEEDS_A_SELECTOR))
+        yield forbidden(path, NEEDS_A_SELECTOR)
     else:
         selected.update(selector.matchLabels)
         selected.update(requirement.key for requirement in selector.matchExpressions)
     for index, key in enumerate(match_keys):
-        errors += validate_label_name(key, f"{path}[{index}]")
+        yield from validate_label_name(key, f"{path}[{index}]")
         if key in selected:
-            errors.append(invalid(f"{path}[{index}]", key, IN_SELECTOR_TOO))
-    return errors
+            yield invalid(f"{path}[{index}]", key, IN_SELECTOR_TOO)
 
 
 TOPOLOGY_KEY_EMPTY = "can not be empty"
@@ -82,31 +75,29 @@ TOPOLOGY_KEY_EMPTY = "can not be empty"
 
 def validate_pod_affinity(
     affinity: PodAffinity | PodAntiAffinity, path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     for index, term in enumerate(affinity.requiredDuringSchedulingIgnoredDuringExecution):
-        errors += _validate_term(term, f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", options)
+        yield from _validate_term(term, f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{index}]", options)
     for index, weighted in enumerate(affinity.preferredDuringSchedulingIgnoredDuringExecution):
         at = f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
         if not 1 <= weighted.weight <= 100:
-            errors.append(invalid(f"{at}.weight", weighted.weight, WEIGHT_RANGE))
-        errors += _validate_term(weighted.podAffinityTerm, f"{at}.podAffinityTerm", options)
-    return errors
+            yield invalid(f"{at}.weight", weighted.weight, WEIGHT_RANGE)
+        yield from _validate_term(weighted.podAffinityTerm, f"{at}.podAffinityTerm", options)
 
 
-def validate_term_selectors(term: PodAffinityTerm, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_label_selector(term.labelSelector, f"{path}.labelSelector", options)
-    return errors + validate_label_selector(term.namespaceSelector, f"{path}.namespaceSelector", options)
+def validate_term_selectors(term: PodAffinityTerm, path: str, options: ValidationOptions) -> FieldErrors:
+    yield from validate_label_selector(term.labelSelector, f"{path}.labelSelector", options)
+    yield from validate_label_selector(term.namespaceSelector, f"{path}.namespaceSelector", options)
 
 
-def _validate_term(term: PodAffinityTerm, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_term_selectors(term, path, options)
+def _validate_term(term: PodAffinityTerm, path: str, options: ValidationOptions) -> FieldErrors:
+    yield from validate_term_selectors(term, path, options)
     for namespace in term.namespaces:
-        errors += [invalid(f"{path}.namespace", namespace, message) for message in dns1123_label_errors(namespace)]
-    errors += validate_label_keys(term.matchLabelKeys, term.mismatchLabelKeys, term.labelSelector, path)
+        yield from [invalid(f"{path}.namespace", namespace, message) for message in dns1123_label_errors(namespace)]
+    yield from validate_label_keys(term.matchLabelKeys, term.mismatchLabelKeys, term.labelSelector, path)
     if not term.topologyKey:
-        errors.append(required(f"{path}.topologyKey", TOPOLOGY_KEY_EMPTY))
-    return errors + validate_label_name(term.topologyKey, f"{path}.topologyKey")
+        yield required(f"{path}.topologyKey", TOPOLOGY_KEY_EMPTY)
+    yield from validate_label_name(term.topologyKey, f"{path}.topologyKey")
 
 
 MUST_BE_POSITIVE = "must be greater than zero"
@@ -117,43 +108,41 @@ _POLICIES = ("Honor", "Ignore")
 
 def validate_topology_spread_constraints(
     constraints: Sequence[TopologySpreadConstraint], path: str, options: ValidationOptions
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     last = {(one.topologyKey, one.whenUnsatisfiable): index for index, one in enumerate(constraints)}
     for index, constraint in enumerate(constraints):
         at = f"{path}[{index}]"
         if constraint.maxSkew <= 0:
-            errors.append(invalid(f"{at}.maxSkew", constraint.maxSkew, MUST_BE_POSITIVE))
+            yield invalid(f"{at}.maxSkew", constraint.maxSkew, MUST_BE_POSITIVE)
         if not constraint.topologyKey:
-            errors.append(required(f"{at}.topologyKey", TOPOLOGY_KEY_EMPTY))
-        errors += one_of(constraint.whenUnsatisfiable, _ACTIONS, f"{at}.whenUnsatisfiable")
+            yield required(f"{at}.topologyKey", TOPOLOGY_KEY_EMPTY)
+        yield from one_of(constraint.whenUnsatisfiable, _ACTIONS, f"{at}.whenUnsatisfiable")
         pair = (constraint.topologyKey, constraint.whenUnsatisfiable)
         if last[pair] != index:
-            errors.append(duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}"))
-        errors += _validate_min_domains(constraint, f"{at}.minDomains")
-        errors += one_of(constraint.nodeAffinityPolicy, _POLICIES, f"{at}.nodeAffinityPolicy")
-        errors += one_of(constraint.nodeTaintsPolicy, _POLICIES, f"{at}.nodeTaintsPolicy")
+            yield duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}")
+        yield from _validate_min_domains(constraint, f"{at}.minDomains")
+        yield from one_of(constraint.nodeAffinityPolicy, _POLICIES, f"{at}.nodeAffinityPolicy")
+        yield from one_of(constraint.nodeTaintsPolicy, _POLICIES, f"{at}.nodeTaintsPolicy")
         if constraint.matchLabelKeys:
-            errors += _validate_match_label_keys(constraint, at, options)
+            yield from _validate_match_label_keys(constraint, at, options)
         if not options.allow_invalid_topology_spread_constraint_label_selector:
-            errors += validate_label_selector(constraint.labelSelector, f"{at}.labelSelector", STRICT)
-    return errors
+            yield from validate_label_selector(constraint.labelSelector, f"{at}.labelSelector", STRICT)
 
 
-def _validate_min_domains(constraint: TopologySpreadConstraint, path: str) -> list[FieldError]:
+def _validate_min_domains(constraint: TopologySpreadConstraint, path: str) -> FieldErrors:
     count, action = constraint.minDomains, constraint.whenUnsatisfiable
     if count is None:
-        return []
-    errors = [] if count > 0 else [invalid(path, count, MUST_BE_POSITIVE)]
+        return
+    if count <= 0:
+        yield invalid(path, count, MUST_BE_POSITIVE)
     if action != "DoNotSchedule":
         words = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        errors.append(invalid(path, count, words))
-    return errors
+        yield invalid(path, count, words)
 
 
 def _validate_match_label_keys(
     constraint: TopologySpreadConstraint, path: str, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     """Judge by the rule for merged selectors where they are merged, unless the old pod was made by the other rule."""
     if not options.allow_match_label_keys_in_pod_topology_spread:
         merged = False
@@ -166,14 +155,12 @@ def _validate_match_label_keys(
     return validate_unmerged_label_keys(constraint.matchLabelKeys, constraint.labelSelector, f"{path}.matchLabelKeys")
 
 
-def validate_affinity(affinity: Affinity | None, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_affinity(affinity: Affinity | None, path: str, options: ValidationOptions) -> FieldErrors:
     if affinity is None:
-        return []
-    errors: list[FieldError] = []
+        return
     if affinity.nodeAffinity is not None:
-        errors += validate_node_affinity(affinity.nodeAffinity, f"{path}.nodeAffinity", options)
+        yield from validate_node_affinity(affinity.nodeAffinity, f"{path}.nodeAffinity", options)
     if affinity.podAffinity is not None:
-        errors += validate_pod_affinity(affinity.podAffinity, f"{path}.podAffinity", options)
+        yield from validate_pod_affinity(affinity.podAffinity, f"{path}.podAffinity", options)
     if affinity.podAntiAffinity is not None:
-        errors += validate_pod_affinity(affinity.podAntiAffinity, f"{path}.podAntiAffinity", options)
-    return errors
+        yield from validate_pod_affinity(affinity.podAntiAffinity, f"{path}.podAntiAffinity", options)

@@ -16,6 +16,7 @@ from moorage.model.field_error import (
     AsJSON,
     ErrorKind,
     FieldError,
+    FieldErrors,
     forbidden,
     internal_error,
     invalid,
@@ -79,18 +80,16 @@ def validate_tolerations(tolerations: Iterable[Toleration], path: str, options: 
     return errors
 
 
-def _validate_without_expression(toleration: Toleration, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_without_expression(toleration: Toleration, path: str, options: ValidationOptions) -> FieldErrors:
     if toleration.key:
-        errors += validate_label_name(toleration.key, f"{path}.key")
+        yield from validate_label_name(toleration.key, f"{path}.key")
     elif toleration.operator != "Exists":
-        errors.append(invalid(f"{path}.operator", AsJSON(toleration.operator), EMPTY_KEY_NEEDS_EXISTS))
+        yield invalid(f"{path}.operator", AsJSON(toleration.operator), EMPTY_KEY_NEEDS_EXISTS)
     if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
-        errors.append(invalid(f"{path}.effect", AsJSON(toleration.effect), SECONDS_NEED_NO_EXECUTE))
-    errors += _validate_operator_and_value(toleration, path, options)
+        yield invalid(f"{path}.effect", AsJSON(toleration.effect), SECONDS_NEED_NO_EXECUTE)
+    yield from _validate_operator_and_value(toleration, path, options)
     if toleration.effect:
-        errors += validate_taint_effect(toleration.effect, f"{path}.effect")
-    return errors
+        yield from validate_taint_effect(toleration.effect, f"{path}.effect")
 
 
 def _validate_operator_and_value(toleration: Toleration, path: str, options: ValidationOptions) -> list[FieldError]:
@@ -112,13 +111,13 @@ def _validate_operator_and_value(toleration: Toleration, path: str, options: Val
             return [not_supported(f"{path}.operator", AsJSON(name), supported)]
 
 
-def _validate_with_expression(toleration: Toleration, path: str, options: ValidationOptions) -> list[FieldError]:
+def _validate_with_expression(toleration: Toleration, path: str, options: ValidationOptions) -> FieldErrors:
     if not options.allow_taint_toleration_cel:
-        return [forbidden(f"{path}.expression", EXPRESSION_GATE_IS_OFF)]
-    errors: list[FieldError] = []
+        yield forbidden(f"{path}.expression", EXPRESSION_GATE_IS_OFF)
+        return
     if toleration.key or toleration.operator or toleration.value or toleration.effect:
-        errors.append(invalid(f"{path}.expression", toleration.expression, EXPRESSION_STANDS_ALONE))
-    return errors + validate_expression(toleration.expression, f"{path}.expression")
+        yield invalid(f"{path}.expression", toleration.expression, EXPRESSION_STANDS_ALONE)
+    yield from validate_expression(toleration.expression, f"{path}.expression")
 
 
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -14,7 +14,7 @@ import msgspec
 from moorage.admit.messages.rejection_status import invalid_status, read_request
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, conflict
-from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
+from moorage.model.field_error import AsJSON, FieldErrors, invalid, not_supported
 from moorage.model.go.integers import INT64_MAX
 from moorage.model.kinds import DELETE_OPTIONS, Kind
 from moorage.model.types.request import DeleteOptions, Preconditions
@@ -37,25 +37,23 @@ class Deletion(msgspec.Struct, frozen=True):
 def read_delete_options(document: Raw) -> DeleteOptions:
     """Return the body of a DELETE. Raises ApiError."""
     options: DeleteOptions = read_request(DELETE_OPTIONS, document)
-    if errors := validate_delete_options(options):
+    if errors := list(validate_delete_options(options)):
         raise ApiError(invalid_status(DELETE_OPTIONS, "", errors))
     return options
 
 
-def validate_delete_options(options: DeleteOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_delete_options(options: DeleteOptions) -> FieldErrors:
     policy = options.propagationPolicy
     if options.orphanDependents is not None and policy is not None:
         detail = "orphanDependents and deletionPropagation cannot be both set"
-        errors.append(invalid("propagationPolicy", AsJSON(policy), detail))
+        yield invalid("propagationPolicy", AsJSON(policy), detail)
     if policy is not None and policy not in _POLICIES[:3]:
-        errors.append(not_supported("propagationPolicy", AsJSON(policy), _POLICIES))
+        yield not_supported("propagationPolicy", AsJSON(policy), _POLICIES)
     if any(value != "All" for value in options.dryRun):
-        errors.append(not_supported("dryRun", AsJSON(list(options.dryRun)), ("All",)))
+        yield not_supported("dryRun", AsJSON(list(options.dryRun)), ("All",))
     if options.ignoreStoreReadErrorWithClusterBreakingPotential:
         detail = "is not supported: this server has no other way to delete than to read first"
-        errors.append(invalid("ignoreStoreReadErrorWithClusterBreakingPotential", True, detail))
-    return errors
+        yield invalid("ignoreStoreReadErrorWithClusterBreakingPotential", True, detail)
 
 
 def decide_deletion(

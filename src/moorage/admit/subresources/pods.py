@@ -14,7 +14,7 @@ from moorage.admit.raw import Raw
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, failure
-from moorage.model.field_error import FieldError, not_supported, required
+from moorage.model.field_error import FieldErrors, not_supported, required
 from moorage.model.kinds import BINDING, EVICTION
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
@@ -43,18 +43,16 @@ def read_binding(document: Raw, name: str) -> Binding:
     binding: Binding = read_request(BINDING, document)
     if binding.metadata.name != name:
         raise bad_request("name in URL does not match name in Binding object")
-    if errors := validate_binding(binding):
+    if errors := list(validate_binding(binding)):
         raise ApiError(invalid_status(BINDING, name, errors))
     return binding
 
 
-def validate_binding(binding: Binding) -> list[FieldError]:
-    errors: list[FieldError] = []
+def validate_binding(binding: Binding) -> FieldErrors:
     if binding.target.kind not in ("", "Node"):
-        errors.append(not_supported("target.kind", binding.target.kind, ("Node", "<empty>")))
+        yield not_supported("target.kind", binding.target.kind, ("Node", "<empty>"))
     if not binding.target.name:
-        errors.append(required("target.name"))
-    return errors
+        yield required("target.name")
 
 
 def bind_pod(pod: Raw, binding: Binding, now: str, resource_version: str = "") -> Raw:

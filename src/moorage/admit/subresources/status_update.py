@@ -47,9 +47,9 @@ def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view:
         view = _view(raw, new, old, read, old_view)
     except ConversionError as error:
         return Rejected(kind, _name(old), problems=error.problems)
-    errors = row.validate_status(view, old_view, gates)
+    errors = tuple(row.validate_status(view, old_view, gates))
     if errors:
-        return Rejected(kind, _name(old), tuple(errors), object=raw, view=view)
+        return Rejected(kind, _name(old), errors, object=raw, view=view)
     return Admitted(raw, view)
 
 
@@ -112,10 +112,9 @@ def finalize_namespace(new: Raw, old: Raw, gates: GateSet) -> Admitted | Rejecte
         view, old_view = view_of(raw), view_of(old)
     except ConversionError as error:
         return Rejected(kind, _name(old), problems=error.problems)
-    errors = cluster.validate_namespace_finalizers(view)  # type: ignore[arg-type]
-    errors = validate_only_metadata(view, old_view) + errors
+    errors = (*validate_only_metadata(view, old_view), *cluster.validate_namespace_finalizers(view))  # type: ignore[arg-type]
     if errors:
-        return Rejected(kind, _name(old), tuple(errors), object=raw, view=view)
+        return Rejected(kind, _name(old), errors, object=raw, view=view)
     return Admitted(raw, view)
 
 

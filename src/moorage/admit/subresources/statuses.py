@@ -15,7 +15,7 @@ from moorage.admit.pod.pod import validate_pod_annotation_updates
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.raw import Raw
 from moorage.admit.scheduling.label_selectors import validate_label_name
-from moorage.model.field_error import AsJSON, ErrorKind, FieldError, forbidden, invalid, required
+from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.types.container import Container
 from moorage.model.types.core import Namespace
 from moorage.model.types.pod import Pod, PodSpec
@@ -26,108 +26,102 @@ from moorage.model.types.workload import DaemonSet, Deployment, Job, ReplicaSet,
 MORE_THAN_ALL = "cannot be greater than status.replicas"
 
 
-def validate_deployment_status(new: Deployment, old: Deployment) -> list[FieldError]:
+def validate_deployment_status(new: Deployment, old: Deployment) -> FieldErrors:
     names = (
         *("observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas"),
         *("unavailableReplicas", "terminatingReplicas", "collisionCount"),
     )
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += _validate_counts(new.status, names)
-    errors += _validate_at_most_all(new.status, ("updatedReplicas", "readyReplicas", "availableReplicas"))
-    errors += _validate_available(new.status, "cannot be greater than readyReplicas")
-    return errors + _validate_collisions(new.status, old.status)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_counts(new.status, names)
+    yield from _validate_at_most_all(new.status, ("updatedReplicas", "readyReplicas", "availableReplicas"))
+    yield from _validate_available(new.status, "cannot be greater than readyReplicas")
+    yield from _validate_collisions(new.status, old.status)
 
 
-def validate_replica_set_status(new: ReplicaSet, old: ReplicaSet) -> list[FieldError]:
+def validate_replica_set_status(new: ReplicaSet, old: ReplicaSet) -> FieldErrors:
     names = (
         *("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
         *("observedGeneration", "terminatingReplicas"),
     )
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    errors += _validate_counts(new.status, names)
-    errors += _validate_at_most_all(new.status, ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"))
-    return errors + _validate_available(new.status, "cannot be greater than readyReplicas")
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_counts(new.status, names)
+    yield from _validate_at_most_all(new.status, ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"))
+    yield from _validate_available(new.status, "cannot be greater than readyReplicas")
 
 
-def validate_stateful_set_status(new: StatefulSet, old: StatefulSet) -> list[FieldError]:
+def validate_stateful_set_status(new: StatefulSet, old: StatefulSet) -> FieldErrors:
     counts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
-    errors = _validate_counts(new.status, ("replicas", *counts, "observedGeneration", "collisionCount"))
-    errors += _validate_at_most_all(new.status, counts)
-    errors += _validate_available(new.status, "cannot be greater than status.readyReplicas")
-    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_collisions(new.status, old.status)
+    yield from _validate_counts(new.status, ("replicas", *counts, "observedGeneration", "collisionCount"))
+    yield from _validate_at_most_all(new.status, counts)
+    yield from _validate_available(new.status, "cannot be greater than status.readyReplicas")
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_collisions(new.status, old.status)
 
 
-def validate_daemon_set_status(new: DaemonSet, old: DaemonSet) -> list[FieldError]:
+def validate_daemon_set_status(new: DaemonSet, old: DaemonSet) -> FieldErrors:
     names = (
         *("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
         *("observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount"),
     )
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_counts(new.status, names) + _validate_collisions(new.status, old.status)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_counts(new.status, names)
+    yield from _validate_collisions(new.status, old.status)
 
 
-def validate_job_status(new: Job, old: Job) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_job_status(new: Job, old: Job) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     status = new.status
-    errors += _validate_counts(status, ("active", "succeeded", "failed", "ready", "terminating"))
+    yield from _validate_counts(status, ("active", "succeeded", "failed", "ready", "terminating"))
     if status == old.status:
-        return errors
+        return
     true = {condition.type for condition in status.conditions if condition.status == "True"}
     finished = bool(true & {"Complete", "Failed"})
     for pair in (("Complete", "Failed"), ("Complete", "FailureTarget"), ("SuccessCriteriaMet", "Failed")):
         if true.issuperset(pair):
-            errors.append(_about_conditions(f"cannot set {pair[0]}=True and {pair[1]}=true conditions"))
+            yield _about_conditions(f"cannot set {pair[0]}=True and {pair[1]}=true conditions")
     if status.completionTime is not None and "Complete" not in true:
         detail = "cannot set completionTime when there is no Complete=True condition"
-        errors.append(invalid("status.completionTime", AsJSON(status.completionTime), detail))
+        yield invalid("status.completionTime", AsJSON(status.completionTime), detail)
     if status.completionTime is None and "Complete" in true:
-        errors.append(required("status.completionTime", "completionTime is required for Complete jobs"))
+        yield required("status.completionTime", "completionTime is required for Complete jobs")
     for needed, by in (("FailureTarget", "Failed"), ("SuccessCriteriaMet", "Complete")):
         if by in true and needed not in true:
-            errors.append(_about_conditions(f"cannot set {by}=True condition without the {needed}=true condition"))
+            yield _about_conditions(f"cannot set {by}=True condition without the {needed}=true condition")
     if finished and status.active > 0:
-        errors.append(invalid("status.active", status.active, "active>0 is invalid for finished job"))
+        yield invalid("status.active", status.active, "active>0 is invalid for finished job")
     if finished and status.startTime is None:
-        errors.append(required("status.startTime", "startTime is required for finished job"))
+        yield required("status.startTime", "startTime is required for finished job")
     if status.ready is not None and status.ready > status.active:
-        errors.append(invalid("status.ready", status.ready, "cannot set more ready pods than active"))
-    return errors
+        yield invalid("status.ready", status.ready, "cannot set more ready pods than active")
 
 
 def _about_conditions(detail: str) -> FieldError:
     return FieldError(ErrorKind.INVALID, "status.conditions", None, detail)
 
 
-def validate_budget_status(new: Any, old: Any) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_counts(
-        new.status, ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
-    )
+def validate_budget_status(new: Any, old: Any) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_counts(new.status, ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"))
 
 
-def validate_namespace_status(new: Namespace, old: Namespace) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_namespace_status(new: Namespace, old: Namespace) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     going = new.metadata.deletionTimestamp is not None
     wanted, when = ("Terminating", "is not empty") if going else ("Active", "is empty")
     if new.status.phase != wanted:
         detail = f"may only be '{wanted}' if `deletionTimestamp` {when}"
-        errors.append(invalid("status.Phase", AsJSON(new.status.phase), detail))
-    return errors
+        yield invalid("status.Phase", AsJSON(new.status.phase), detail)
 
 
-def validate_claim_status(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_claim_status(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     for name, quantity in new.status.capacity.items():
-        errors += validate_quantity(quantity, f"status.capacity[{name}]", is_whole=False)
-    return errors
+        yield from validate_quantity(quantity, f"status.capacity[{name}]", is_whole=False)
 
 
-def _validate_counts(status: Any, names: tuple[str, ...]) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_counts(status: Any, names: tuple[str, ...]) -> FieldErrors:
     for name in names:
-        errors += validate_not_negative(getattr(status, name), f"status.{name}")
-    return errors
+        yield from validate_not_negative(getattr(status, name), f"status.{name}")
 
 
 def _validate_at_most_all(status: Any, names: tuple[str, ...]) -> list[FieldError]:
@@ -181,38 +175,35 @@ def _with_generation(condition: Raw, known: dict[str, list[int]]) -> Raw:
     return condition
 
 
-def validate_pod_status_update(new: Pod, old: Pod, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_pod_status_update(new: Pod, old: Pod, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     if new.metadata.annotations or old.metadata.annotations:
-        errors += validate_pod_annotation_updates(new, old, "metadata.annotations", options)
-    errors += _validate_conditions(new.status.conditions, "status.conditions")
-    errors += _validate_nomination(new, old)
+        yield from validate_pod_annotation_updates(new, old, "metadata.annotations", options)
+    yield from _validate_conditions(new.status.conditions, "status.conditions")
+    yield from _validate_nomination(new, old)
     if new.status.observedGeneration < 0:
-        errors.append(invalid("status.observedGeneration", new.status.observedGeneration, NOT_NEGATIVE))
-    errors += validate_immutable(new.status.qosClass, old.status.qosClass, "status.qosClass")
+        yield invalid("status.observedGeneration", new.status.observedGeneration, NOT_NEGATIVE)
+    yield from validate_immutable(new.status.qosClass, old.status.qosClass, "status.qosClass")
     for name, containers in (
         ("containerStatuses", old.spec.containers),
         ("initContainerStatuses", old.spec.initContainers),
     ):
         before, after = getattr(old.status, name), getattr(new.status, name)
         if before:
-            errors += _validate_transitions(after, before, containers, old.spec, f"status.{name}")
+            yield from _validate_transitions(after, before, containers, old.spec, f"status.{name}")
     known = {address.ip for address in old.status.podIPs}
     for index, address in enumerate(new.status.podIPs):
         if address.ip not in known:
-            errors += validate_ip_address(address.ip, f"status.podIPs[{index}]")
-    return errors
+            yield from validate_ip_address(address.ip, f"status.podIPs[{index}]")
 
 
-def _validate_conditions(conditions: Sequence[PodCondition], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_conditions(conditions: Sequence[PodCondition], path: str) -> FieldErrors:
     for index, condition in enumerate(conditions):
         if condition.observedGeneration < 0:
             at = f"{path}[{index}].observedGeneration"
-            errors.append(invalid(at, condition.observedGeneration, NOT_NEGATIVE))
+            yield invalid(at, condition.observedGeneration, NOT_NEGATIVE)
         if condition.type not in _OF_THE_SYSTEM:
-            errors += validate_label_name(condition.type, f"{path}[{index}].Type")
-    return errors
+            yield from validate_label_name(condition.type, f"{path}[{index}].Type")
 
 
 def _validate_nomination(new: Pod, old: Pod) -> list[FieldError]:
@@ -230,8 +221,7 @@ def _validate_transitions(
     containers: Sequence[Container],
     spec: PodSpec,
     path: str,
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> FieldErrors:
     for index, before in enumerate(old):
         ended = before.state.terminated
         after = next((status for status in new if status.name == before.name), None)
@@ -239,8 +229,7 @@ def _validate_transitions(
             continue
         container = next((one for one in containers if one.name == before.name), None)
         if container is None or not _may_restart(container, spec, ended.exitCode):
-            errors.append(forbidden(f"{path}[{index}].state", ENDED))
-    return errors
+            yield forbidden(f"{path}[{index}].state", ENDED)
 
 
 def _may_restart(container: Container, spec: PodSpec, exit_code: int) -> bool:

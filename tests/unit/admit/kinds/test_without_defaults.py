@@ -172,7 +172,7 @@ def test_bare_views(validate: Validate, view: type[View], spec: Raw, expected: s
 
 def test_long_feature_names() -> None:
     node = convert_view({"status": {"declaredFeatures": ["A" * 254]}}, Node)
-    assert "must be no more than 253 characters" in str(validate_node(node, STRICT)[-1])
+    assert "must be no more than 253 characters" in str([*validate_node(node, STRICT)][-1])
 
 
 def test_containers_that_cannot_be_compared_are_not() -> None:

@@ -139,4 +139,4 @@ def test_updates() -> None:
         f"metadata.annotations[{MIRROR}]: Forbidden: may not add mirror pod annotation",
     ]
     assert said(old, old) == []
-    assert validate_pod_annotation_updates(none, none, "metadata.annotations", STRICT) == []
+    assert list(validate_pod_annotation_updates(none, none, "metadata.annotations", STRICT)) == []

@@ -214,7 +214,7 @@ def test_a_key_cannot_match_and_mismatch() -> None:
         "a.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]: Invalid value: "
         '"a": exists in both matchLabelKeys and mismatchLabelKeys'
     ]
-    assert validate_affinity(None, "a", STRICT) == []
+    assert list(validate_affinity(None, "a", STRICT)) == []
 
 
 def test_label_requirements() -> None:
