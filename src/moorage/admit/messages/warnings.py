@@ -120,7 +120,7 @@ def _null_selector_warnings(spec: PodSpec, path: str) -> Iterator[str]:
 
 
 def _fraction_warnings(spec: PodSpec, path: str) -> Iterator[str]:
-    lists = [(f"{path}.overhead", spec.overhead)] if spec.overhead else []
+    lists = [(f"{path}.overhead", spec.overhead)]
     for name in ("initContainers", "containers"):
         for index, container in enumerate(getattr(spec, name)):
             at = f"{path}.{name}[{index}].resources"

@@ -154,10 +154,11 @@ def _validate_one_action(
     """Check the first action that is given; there must be exactly one."""
     given = [name for name in actions if getattr(handler, name) is not None]
     if not given:
-        return [required(path, "must specify a handler type")]
-    first, *others = given
-    errors = actions[first](getattr(handler, first), f"{path}.{first}")
-    return [*errors, *(forbidden(f"{path}.{name}", _SEVERAL) for name in others)]
+        yield required(path, "must specify a handler type")
+    for name in given[:1]:
+        yield from actions[name](getattr(handler, name), f"{path}.{name}")
+    for name in given[1:]:
+        yield forbidden(f"{path}.{name}", _SEVERAL)
 
 
 def _validate_exec(action: views.ExecAction, path: str) -> list[FieldError]:

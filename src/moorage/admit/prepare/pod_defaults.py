@@ -132,7 +132,7 @@ def default_volume_source(source: Raw) -> None:
 
 
 def default_volume(volume: Raw) -> None:
-    if all(value is None or name not in _SOURCES for name, value in volume.items()):
+    if all(volume[name] is None for name in _SOURCES.intersection(volume)):
         volume["emptyDir"] = {}
         return
     default_volume_source(volume)

@@ -17,7 +17,8 @@ NOT_AN_OPERATOR = "not a valid selector operator"
 
 
 def validate_label_name(name: str, path: str) -> list[FieldError]:
-    return [invalid(path, name, message) for message in label_key_errors(name)]
+    messages = label_key_errors(name)
+    return [invalid(path, name, message) for message in messages] if messages else []
 
 
 def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
