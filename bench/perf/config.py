@@ -27,8 +27,8 @@ from bench.perf.operations import (
 from bench.perf.problems import ConfigError, NotSupported
 from bench.perf.templates import Template
 from moorage.model.gates import GATES, GateSet, gates_from
-from moorage.schedule.config.configuration import ConfigurationError, load_configuration
-from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+from moorage.schedule.config.configuration import load_configuration
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

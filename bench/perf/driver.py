@@ -9,7 +9,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from moorage.schedule.actions import Bind, NoNode
+from moorage.schedule.cycle import Bind, NoNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

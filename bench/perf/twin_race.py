@@ -14,7 +14,7 @@ import msgspec
 from bench.measure import Timing, race
 from bench.perf.executor import Executor
 from bench.perf.operations import CreatePods
-from moorage.schedule.actions import Bind
+from moorage.schedule.cycle import Bind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

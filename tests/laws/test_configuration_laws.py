@@ -11,12 +11,12 @@ from tests.unit.schedule.clusters import cluster_of, node, pod
 
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.schema.conversion import convert_view
-from moorage.schedule.actions import Bind
-from moorage.schedule.config.configuration import ConfigurationError, load_configuration
+from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configuration_views import Plugin, Plugins, Point
 from moorage.schedule.config.configured_profiles import Asked, Points, asked_plugins
-from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationProblem
+from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationError, ConfigurationProblem
 from moorage.schedule.config.default_profile import PLUGINS
+from moorage.schedule.cycle import Bind
 
 Raw = dict[str, Any]
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

@@ -20,8 +20,7 @@ from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
-from moorage.schedule.preemption.victim_table import VictimTable
-from moorage.schedule.preemption.victims import Selection, select_victims
+from moorage.schedule.preemption.victim_table import Selection, VictimTable, select_victims
 
 GATES = gates_from({"AllAlpha": True})
 Preempt = Callable[[Candidates, DisruptionBudgets], PreemptionResult]

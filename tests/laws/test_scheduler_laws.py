@@ -29,9 +29,8 @@ from moorage.columns.shape import HostPort
 from moorage.columns.slots import Slots
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule.actions import Action, Bind
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
-from moorage.schedule.cycle import Scheduler
+from moorage.schedule.cycle import Action, Bind, Scheduler
 from moorage.schedule.engine import candidates as engine_module
 from moorage.schedule.engine import standings
 from moorage.schedule.engine.candidates import NO_SLOT, Engine

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.laws.random_storage import EBS, NAMES, World, random_pod
-from tests.unit.schedule.clusters import alone
+from tests.unit.schedule.clusters import alone, place_best
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.volumes.storage import Storage, VolumeDecision
@@ -104,7 +104,7 @@ def kept_law(plugin: Plugin[Any]) -> Law:
         for _ in range(8):
             check_against_fresh(plugin, kept, world.cluster)
             if world.random.random() < 0.5:
-                engine.place(world.record())
+                place_best(engine, world.record())
             else:
                 world.step()
 
@@ -207,7 +207,7 @@ def promises_law(storage: type[Storage]) -> Law:
         for _ in range(10):
             record = world.record()
             volumes = dict(cluster.storage.volumes)
-            slot = engine.place(record)
+            slot = place_best(engine, record)
             if slot >= 0:
                 placed.append(record)
             for decision in cluster.storage.decisions.get(record.key, ()):

@@ -87,12 +87,12 @@ def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
 
 def read_configuration(path: str | None, gates: GateSet) -> Configuration:
     """Read the file of --config, the default configuration without; exit if it is wrong."""
-    from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
+    from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, ConfigurationError
 
     if path is None:
         return DEFAULT_CONFIGURATION
     from moorage.lint.sources import reason_of
-    from moorage.schedule.config.configuration import ConfigurationError, load_configuration
+    from moorage.schedule.config.configuration import load_configuration
 
     try:
         configuration = load_configuration(Path(path).read_bytes(), path, gates)

@@ -24,8 +24,8 @@ from moorage.plan.outcome import FailedLine, NodeLine, PodLine, Preempted
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Changes
-from moorage.schedule.config.configuration import ConfigurationError, load_configuration
-from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+from moorage.schedule.config.configuration import load_configuration
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.plan.input.inventory import Key
 from moorage.plan.simulation.simulation import Simulation
-from moorage.schedule.actions import UNSCHEDULABLE
+from moorage.schedule.cycle import UNSCHEDULABLE
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 
 NOT_CREATED = "NotCreated"

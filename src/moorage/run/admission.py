@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from moorage.match.cel import ProgramCache
-    from moorage.match.toleration_expression import EvaluationFailed
     from moorage.model.types.node import Taint
 
 _OS_LABEL, _OS = "kubernetes.io/os", "linux"
@@ -107,33 +106,33 @@ class Admission:
         return getattr(self._programs, what) if self._programs is not None else 0
 
     def refuse(self, pod: Pod, node: Node, load: Load) -> Refusal | None:
-        """Return why the pod cannot run on the node, or None."""
-        has_expression = any(toleration.expression for toleration in pod.spec.tolerations)
-        return refuse_pod(
-            pod, node, load, self.gates, self.programs if has_expression else None, self._evaluation_failed
+        """Return the first reason why the pod cannot run on the node beside the others, or None."""
+        return (
+            _wrong_system(pod)
+            or _no_room(pod, node, load)
+            or _elsewhere(pod, node, self.gates)
+            or _port_taken(pod, load)
+            or self._tainted(pod, node)
         )
+
+    def _tainted(self, pod: Pod, node: Node) -> Refusal | None:
+        taints = [taint for taint in node.spec.taints if taint.effect in _NO_EXECUTE]
+        if not taints or _is_static(pod):
+            return None
+        programs = self.programs if any(toleration.expression for toleration in pod.spec.tolerations) else None
+        tolerations = compile_tolerations(pod.spec.tolerations, self.gates, programs, self._evaluation_failed)
+        untolerated = tolerations.untolerated(taints, _NO_EXECUTE)
+        if not untolerated:
+            return None
+        for taint in untolerated:
+            if why := tolerations.unreadable(taint):
+                place = f"{pod.metadata.namespace}/{pod.metadata.name}"
+                _LOG.warning("A taint cannot be compared", pod=place, node=node.metadata.name, taint=taint.key, err=why)
+        return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
     def _evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
         self.evaluation_errors += 1
         _LOG.warning("A toleration's expression failed", expression=expression, taint=taint.key, err=error)
-
-
-def refuse_pod(
-    pod: Pod,
-    node: Node,
-    load: Load,
-    gates: GateSet,
-    programs: ProgramCache | None = None,
-    on_evaluation_failed: EvaluationFailed | None = None,
-) -> Refusal | None:
-    """Return the first reason why the pod cannot run on the node beside the others, or None."""
-    return (
-        _wrong_system(pod)
-        or _no_room(pod, node, load)
-        or _elsewhere(pod, node, gates)
-        or _port_taken(pod, load)
-        or _tainted(pod, node, gates, programs, on_evaluation_failed)
-    )
 
 
 def _wrong_system(pod: Pod) -> Refusal | None:
@@ -181,27 +180,6 @@ def _port_taken(pod: Pod, load: Load) -> Refusal | None:
             if same_place and (protocol, number) == (other_protocol, other_number):
                 return _failed("NodePorts", "node(s) didn't have free ports for the requested pod ports")
     return None
-
-
-def _tainted(
-    pod: Pod,
-    node: Node,
-    gates: GateSet,
-    programs: ProgramCache | None,
-    on_evaluation_failed: EvaluationFailed | None,
-) -> Refusal | None:
-    taints = [taint for taint in node.spec.taints if taint.effect in _NO_EXECUTE]
-    if not taints or _is_static(pod):
-        return None
-    tolerations = compile_tolerations(pod.spec.tolerations, gates, programs, on_evaluation_failed)
-    untolerated = tolerations.untolerated(taints, _NO_EXECUTE)
-    if not untolerated:
-        return None
-    for taint in untolerated:
-        if why := tolerations.unreadable(taint):
-            place = f"{pod.metadata.namespace}/{pod.metadata.name}"
-            _LOG.warning("A taint cannot be compared", pod=place, node=node.metadata.name, taint=taint.key, err=why)
-    return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
 
 def _failed(predicate: str, why: str) -> Refusal:

@@ -93,7 +93,7 @@ class Kubelets:
         self._writer = PodWriter(client, self._calls, self._state.has)
         self._wakened = asyncio.Event()
         self._informers = [
-            Informer(client, _CLAIM, self._claims_changed),
+            Informer(client, _CLAIM, self._volumes_changed),
             Informer(client, _VOLUME, self._volumes_changed),
             Informer(client, _NODE, self._nodes_changed),
             Informer(client, _POD, self._pods_changed),
@@ -172,13 +172,8 @@ class Kubelets:
         self._state.pods_changed(changed.items(), self._clock())
         self._wakened.set()
 
-    def _claims_changed(self, deltas: list[Delta]) -> None:
-        self._mounts.claims_changed(deltas)
-        self._state.volumes_changed(self._clock())
-        self._wakened.set()
-
     def _volumes_changed(self, deltas: list[Delta]) -> None:
-        self._mounts.volumes_changed(deltas)
+        self._mounts.changed(deltas)
         self._state.volumes_changed(self._clock())
         self._wakened.set()
 

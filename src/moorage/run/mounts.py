@@ -4,6 +4,7 @@ Each claim must be bound, and the volume's node affinity must match by the kubel
 attached, so nothing else can fail.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from moorage.client.informer import Delta
@@ -27,28 +28,29 @@ class NotMounted(NamedTuple):
 
 
 class Mounts:
-    """The claims and volumes known."""
+    """The claims known, by `namespace/name`, and the volumes, by name."""
 
     def __init__(self, gates: GateSet) -> None:
         self._gates = gates
-        self._claims: dict[str, PersistentVolumeClaim] = {}
-        self._volumes: dict[str, PersistentVolume] = {}
+        self._known: dict[str, Any] = {}
 
-    def claims_changed(self, deltas: list[Delta]) -> None:
-        _apply(deltas, self._claims)
-
-    def volumes_changed(self, deltas: list[Delta]) -> None:
-        _apply(deltas, self._volumes)
+    def changed(self, deltas: Iterable[Delta]) -> None:
+        """Take in changes of claims or volumes."""
+        for old, new in deltas:
+            if new is not None:
+                self._known[new.key] = new.view
+            elif old is not None:
+                self._known.pop(old.key, None)
 
     def missing(self, pod: Pod, node: Node) -> NotMounted | None:
         """Return why the first volume that cannot be mounted cannot; None if all can."""
         for use in claims_of(pod):
             key = f"{pod.metadata.namespace}/{use.name}"
-            claim = self._claims.get(key)
+            claim: PersistentVolumeClaim | None = self._known.get(key)
             why = _unusable(claim, use.name)
             if why is not None or claim is None:
                 return _unprocessed(pod, use.name, f"error processing PVC {key}: {why}")
-            volume = self._volumes.get(claim.spec.volumeName)
+            volume: PersistentVolume | None = self._known.get(claim.spec.volumeName)
             if volume is None:
                 name = claim.spec.volumeName
                 missing = f"persistentvolumes {go_quote(name)} not found"
@@ -90,11 +92,3 @@ def _out_of_reach(volume: PersistentVolume) -> NotMounted:
     what = "MapVolume" if is_device else "MountVolume"
     failed = f"{what}.NodeAffinity check failed for volume {go_quote(volume.metadata.name)}"
     return NotMounted(FAILED_MAP if is_device else FAILED_MOUNT, f"{failed} : no matching NodeSelectorTerms")
-
-
-def _apply(deltas: list[Delta], views: dict[str, Any]) -> None:
-    for old, new in deltas:
-        if new is not None:
-            views[new.key] = new.view
-        elif old is not None:
-            views.pop(old.key, None)

@@ -6,6 +6,7 @@ from the pod's UID.
 
 from typing import Any, NamedTuple
 
+from moorage.model.go.durations import duration_text
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import time_text
 from moorage.model.types.container import Container
@@ -16,6 +17,7 @@ from moorage.run.last_answer import remember_last
 
 Raw = dict[str, Any]
 
+_SECOND = 1_000_000_000
 _REJECTED = "Pod was rejected: "
 _NOT_READY, _GATES_CLOSED = "ContainersNotReady", "ReadinessGatesNotReady"
 DEADLINE_EXCEEDED = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
@@ -80,7 +82,7 @@ def running(since: float) -> Raw:
 
 def backing_off(seconds: int) -> Raw:
     """Return the waiting state; `_named` adds the container's name."""
-    return {"waiting": {"reason": "CrashLoopBackOff", "message": f"back-off {_short(seconds)}"}}
+    return {"waiting": {"reason": "CrashLoopBackOff", "message": f"back-off {duration_text(seconds * _SECOND)}"}}
 
 
 def exited(since: float, now: float, code: int) -> Raw:
@@ -198,9 +200,3 @@ def _closed_gates(pod: Pod, known: dict[str, PodCondition]) -> str:
         elif condition.status != "True":
             messages.append(f'the status of pod readiness gate {name} is not "True", but {condition.status}')
     return ", ".join(messages)
-
-
-def _short(seconds: int) -> str:
-    """Format seconds as Go prints a duration."""
-    minutes, rest = divmod(seconds, 60)
-    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

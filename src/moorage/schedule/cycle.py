@@ -1,6 +1,7 @@
 """The scheduling cycle: take a pod from the queue, choose a node, or victims, or say why there is none.
 
-A state machine without I/O: events go in with the time, `step` returns actions. A pod counts on its node, and a
+A state machine without I/O: events go in with the time, `step` returns actions, which `moorage plan` carries out at
+once and the live scheduler sends to the API server. A pod counts on its node, and a
 nomination holds, from the moment of the decision; nothing waits for the API server's answer.
 Kubernetes: schedule_one.go and eventhandlers.go. Differs: every node is considered.
 """
@@ -14,10 +15,10 @@ import numpy as np
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.model.types.node import Node
-from moorage.schedule.actions import Action, Bind, NoNode
+from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
-from moorage.schedule.diagnosis import Diagnoses, first_refusals
+from moorage.schedule.diagnosis import Diagnoses, event_note, first_refusals
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
 from moorage.schedule.framework.plugin import SKIP, Profile
@@ -27,8 +28,52 @@ from moorage.schedule.preemption.preemption import DefaultPreemption, Preemption
 from moorage.schedule.queue.queue import Backoff, SchedulingQueue
 from moorage.schedule.queue.waiting_pods import NO_NODES, QueuedPod, RequeueTable
 
+FAILED_SCHEDULING = "FailedScheduling"
+POD_SCHEDULED = "PodScheduled"
+UNSCHEDULABLE = "Unschedulable"
 _DEFAULT_ARGS = DefaultPreemptionArgs()
 _WANTS_KEPT = 1 << 16
+
+
+class Bind(msgspec.Struct, frozen=True):
+    """Bind the pod to the node, where the scheduler counts it already."""
+
+    pod: QueuedPod
+    slot: int
+    node: str
+
+    @property
+    def record(self) -> PodRecord:
+        return self.pod.record
+
+
+class NoNode(msgspec.Struct, frozen=True):
+    """No node for the pod now. `victims` are to be evicted, which makes room on `nominated`.
+
+    `nominated` is the new `status.nominatedNodeName`; `demoted` are pods whose nomination for that node is void now.
+    """
+
+    pod: QueuedPod
+    message: str
+    rejected_by: frozenset[str]
+    nominated: str = ""
+    victims: tuple[PodRecord, ...] = ()
+    demoted: tuple[PodRecord, ...] = ()
+
+    @property
+    def record(self) -> PodRecord:
+        return self.pod.record
+
+    @property
+    def note(self) -> str:
+        return event_note(self.message)
+
+    @property
+    def condition(self) -> PodCondition:
+        return PodCondition(type=POD_SCHEDULED, status="False", reason=UNSCHEDULABLE, message=self.message)
+
+
+Action = Bind | NoNode
 
 
 class Scheduler:

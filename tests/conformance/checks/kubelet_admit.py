@@ -6,14 +6,14 @@ from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.run.admission import Load, refuse_pod
+from moorage.run.admission import Admission, Load
 
 
 def check_kubelet_admit(case: dict[str, Any]) -> str | None:
     given, want = case["in"], case["out"]
     gates = gates_from({"TaintTolerationComparisonOperators": given["comparisonOperators"]})
     load = Load(convert_view(other, Pod) for other in given["otherPods"] or [])
-    refusal = refuse_pod(convert_view(given["pod"], Pod), convert_view(given["node"], Node), load, gates)
+    refusal = Admission(gates).refuse(convert_view(given["pod"], Pod), convert_view(given["node"], Node), load)
     got = {
         "admit": refusal is None,
         "reason": refusal.reason if refusal else "",

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from moorage.columns.cluster import Cluster
+from moorage.columns.cluster import Cluster, PodRecord
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.plugin import Plugin, Profile
 from moorage.schedule.framework.verdict import Verdict
 
@@ -96,3 +96,12 @@ def scores(candidates: Candidates) -> dict[str, int]:
         for slot, one in candidates.cluster.nodes
         if feasible[slot]
     }
+
+
+def place_best(engine: Engine, record: PodRecord) -> int:
+    """Find the best slot and put the pod there."""
+    slot = engine.find(record)
+    if slot != NO_SLOT:
+        engine.reserve(record, slot)
+        engine.cluster.add_pod(record, slot)
+    return slot

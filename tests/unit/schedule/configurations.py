@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from moorage.model.gates import GateSet, default_gates
-from moorage.schedule.config.configuration import ConfigurationError, load_configuration
-from moorage.schedule.config.configured_scheduler import Configuration, ConfiguredProfile
+from moorage.schedule.config.configuration import load_configuration
+from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationError, ConfiguredProfile
 
 Raw = dict[str, Any]
 

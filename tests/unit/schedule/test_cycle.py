@@ -11,9 +11,8 @@ from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule.actions import Action, Bind, NoNode
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.cycle import Scheduler
+from moorage.schedule.cycle import Action, Bind, NoNode, Scheduler
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.preemption.nominations import NominatedPods

@@ -19,8 +19,8 @@ from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory
 from moorage.plan.input.notes import Note
 from moorage.plan.simulation.simulation import Simulation
-from moorage.schedule.actions import UNSCHEDULABLE
 from moorage.schedule.config.default_profile import program_cache
+from moorage.schedule.cycle import UNSCHEDULABLE
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.framework.plugin import Mask, Profile

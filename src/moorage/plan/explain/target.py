@@ -17,7 +17,7 @@ from moorage.plan.input.inventory import Inventory, Item, Key, kind_words
 from moorage.plan.planned_pod import PlannedPod, planned_pods, record_of
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
-from moorage.schedule.actions import Action, Bind
+from moorage.schedule.cycle import Action, Bind
 
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 _KINDS = kind_words("Pod", *WORKLOADS)

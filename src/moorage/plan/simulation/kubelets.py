@@ -65,11 +65,8 @@ class SimulatedKubelets:
             elif (gone := new or old) is not None:
                 (self.down.add if new is not None else self.down.discard)(gone.name)
                 self.state.node_gone(gone.name)
-        elif kind is _CLAIM:
-            self._mounts.claims_changed([Delta(old, new)])
-            self.state.volumes_changed(now)
-        elif kind is _VOLUME:
-            self._mounts.volumes_changed([Delta(old, new)])
+        elif kind is _CLAIM or kind is _VOLUME:
+            self._mounts.changed([Delta(old, new)])
             self.state.volumes_changed(now)
 
     def _is_alive(self, node: Node, old: Object | None) -> bool:

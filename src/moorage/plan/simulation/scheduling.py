@@ -15,8 +15,8 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
 from moorage.plan.simulation.api import POD, SimulatedApi
-from moorage.schedule.actions import Action, Bind, NoNode
 from moorage.schedule.config.configured_scheduler import Configuration
+from moorage.schedule.cycle import Action, Bind, NoNode
 from moorage.schedule.live.feed import WATCHED_KINDS, Feed, SurroundingsFeed
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound

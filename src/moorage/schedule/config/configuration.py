@@ -2,19 +2,22 @@
 
 What Kubernetes' validation refuses is refused in its words; what Moorage does not support is refused by name. Settings
 of the process (leader election, the client's limits, profiling) are checked and have no effect offline.
-Kubernetes: cmd/kube-scheduler/app/options/configfile.go and apis/config/validation.
+Kubernetes: cmd/kube-scheduler/app/options/configfile.go and apis/config/validation; decodeNestedObjects of
+k8s.io/kube-scheduler/config/v1. Differs: arguments of a plugin that does not exist are refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
+
+import msgspec
 
 from moorage.model.field_error import FieldError, duplicate, invalid, required
 from moorage.model.gates import GateSet
 from moorage.model.go.durations import DurationError, duration_text, parse_duration
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.schema.known_fields import UnknownField, unknown_fields
+from moorage.model.schema.known_fields import UnknownField, nearest_name, unknown_fields
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.schedule.config.configuration_views import (
@@ -25,79 +28,31 @@ from moorage.schedule.config.configuration_views import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     LeaderElectionConfiguration,
+    PluginConfig,
     PluginSet,
     Point,
 )
-from moorage.schedule.config.configured_plugin_args import read_args
-from moorage.schedule.config.configured_profiles import configure_profile
-from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationProblem
+from moorage.schedule.config.configured_profiles import REMOVED, Findings, configure_profile, does_not_exist
+from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationError, ConfigurationProblem
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
+from moorage.schedule.config.plugin_args import Args
 from moorage.schedule.config.third_party import PluginRegistry
 from moorage.schedule.queue.queue import INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, Backoff
 
-# What earlier versions had, and where it went.
-_MOVED = {
-    "healthzBindAddress": "v1 has no such field: the address is a flag of the process; take it out",
-    "metricsBindAddress": "v1 has no such field: the address is a flag of the process; take it out",
-    "algorithmSource": "v1 has no such field: write the policy as plugins of a profile",
-}
 _SECOND = 1_000_000_000
 _LEASE_DURATION, _RENEW_DEADLINE, _RETRY_PERIOD = 15 * _SECOND, 10 * _SECOND, 2 * _SECOND
 _LEASES = "leases"
-
-
-class ConfigurationError(Exception):
-    """A configuration that cannot be used, with at least one problem."""
-
-    def __init__(self, problems: tuple[ConfigurationProblem, ...]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
-        self.problems = problems
-
-
-class _Findings:
-    """Problems and notes as they are found."""
-
-    def __init__(self, source: str, line_of: Callable[[str], int]) -> None:
-        self._source = source
-        self._line_of = line_of
-        self._problems: list[ConfigurationProblem] = []
-        self.notes: list[ConfigurationProblem] = []
-
-    def refuse(self, path: str, text: str) -> None:
-        self.refuse_as_said(path, f"{path}: {text}" if path else text)
-
-    def refuse_as_said(self, path: str, text: str) -> None:
-        """Add a problem whose text already names the field."""
-        self._problems.append(ConfigurationProblem(self._source, self._line_of(path), text))
-
-    def refuse_fields(self, errors: list[FieldError]) -> None:
-        for error in errors:
-            self.refuse_as_said(error.path, str(error))
-
-    def refuse_unknown(self, field: UnknownField, path: str = "") -> None:
-        full = f"{path}.{field.path}" if path else field.path
-        hint = f"; did you mean {go_quote(field.nearest)}?" if field.nearest is not None else ""
-        moved = _MOVED.get(full)
-        self.refuse_as_said(full, f"unknown field {go_quote(full)}{f': {moved}' if moved else hint}")
-
-    def note(self, path: str, text: str) -> None:
-        self.notes.append(ConfigurationProblem(self._source, self._line_of(path), f"{path}: {text}"))
-
-    def stop_if_refused(self) -> None:
-        """Raise ConfigurationError if there are problems."""
-        if self._problems:
-            raise ConfigurationError(tuple(dict.fromkeys(self._problems)))
 
 
 def load_configuration(given: bytes | Mapping[str, Any], source: str, gates: GateSet) -> Configuration:
     """Return the configuration of a file's bytes or of a raw document. Raises ConfigurationError."""
     if isinstance(given, bytes):
         document = _only_document(given, source)
-        findings = _Findings(source, lambda path: document.location(path).line)
+        findings = Findings(source, lambda path: document.location(path).line)
         for found in document.duplicates:
             findings.refuse_as_said(found.path, str(found))
         return _configuration(document.raw, findings, gates)
-    return _configuration(given, _Findings(source, lambda path: 0), gates)
+    return _configuration(given, Findings(source, lambda path: 0), gates)
 
 
 def _only_document(given: bytes, source: str) -> Document:
@@ -113,7 +68,7 @@ def _only_document(given: bytes, source: str) -> Document:
     return documents[0]
 
 
-def _configuration(raw: Mapping[str, Any], findings: _Findings, gates: GateSet) -> Configuration:
+def _configuration(raw: Mapping[str, Any], findings: Findings, gates: GateSet) -> Configuration:
     _check_kind(raw, findings)
     findings.stop_if_refused()
     for unknown in unknown_fields(raw, KubeSchedulerConfiguration):
@@ -154,7 +109,7 @@ def _configuration(raw: Mapping[str, Any], findings: _Findings, gates: GateSet) 
     return Configuration(tuple(configured), Backoff(float(initial), float(longest)), tuple(findings.notes))
 
 
-def _check_kind(raw: Mapping[str, Any], findings: _Findings) -> None:
+def _check_kind(raw: Mapping[str, Any], findings: Findings) -> None:
     version, kind = str(raw.get("apiVersion", "")), str(raw.get("kind", ""))
     if version.partition("/")[0] != GROUP or kind != KIND:
         findings.refuse("kind", f"couldn't decode as {KIND}, got {version}, Kind={kind}")
@@ -189,7 +144,7 @@ def _validate_profile(
     return errors
 
 
-def _check_percentage(percentage: int | None, path: str, findings: _Findings) -> None:
+def _check_percentage(percentage: int | None, path: str, findings: Findings) -> None:
     if percentage is None:
         return
     if not 0 <= percentage <= 100:
@@ -234,6 +189,109 @@ def _validate_backoff(initial: int, longest: int) -> list[FieldError]:
         detail = "must be greater than or equal to PodInitialBackoffSeconds"
         errors.append(invalid("podMaxBackoffSeconds", longest, detail))
     return errors
+
+
+# -- pluginConfig ------------------------------------------------------------------------------------------------------
+
+
+class GivenArgs(msgspec.Struct):
+    """Arguments by plugin; those of Moorage's own plugins also by the path at which they were given."""
+
+    profile: KubeSchedulerProfile
+    path: str
+    args: dict[str, Any]
+    by_path: dict[str, Args]
+
+    def validate(self, gates: GateSet) -> list[FieldError]:
+        """Return Kubernetes' field errors for plugins that were removed, and for all arguments."""
+        errors: list[FieldError] = []
+        for point in Point:
+            for i, plugin in enumerate(getattr(self.profile.plugins, point.value).enabled):
+                if plugin.name in REMOVED:
+                    errors.append(_removed(f"{self.path}.plugins.{point}.enabled[{i}]", plugin.name))
+        seen: set[str] = set()
+        for i, config in enumerate(self.profile.pluginConfig):
+            path = f"{self.path}.pluginConfig[{i}]"
+            if config.name in seen:
+                errors.append(duplicate(path, config.name))
+            seen.add(config.name)
+            if config.name in REMOVED:
+                errors.append(_removed(path, config.name))
+            elif path in self.by_path:
+                errors += self.by_path[path].validate(f"{path}.args", gates)
+        return errors
+
+
+def _removed(path: str, name: str) -> FieldError:
+    detail = f'was invalid in version "v1" (KubeSchedulerConfiguration is version {go_quote(API_VERSION)})'
+    return invalid(path, name, detail)
+
+
+def read_args(profile: KubeSchedulerProfile, path: str, findings: Findings, registry: PluginRegistry) -> GivenArgs:
+    """Read the arguments of all plugins of a profile; those that cannot be read are refused."""
+    given = GivenArgs(profile, path, {}, {})
+    for i, config in enumerate(profile.pluginConfig):
+        at = f"{path}.pluginConfig[{i}]"
+        row = registry.get(config.name)
+        if row is None:
+            if config.name not in REMOVED:
+                findings.refuse(at, does_not_exist("plugin", config.name, registry))
+        elif row.args is None:
+            if config.args:
+                findings.note(f"{at}.args", f"{config.name} takes no arguments, so they have no effect")
+        elif issubclass(row.args, Args):
+            args = _read(config, row.args, at, findings)
+            if args is not None:
+                given.args[config.name] = given.by_path[at] = args
+        else:
+            foreign = _read_foreign(config, row.args, at, findings)
+            if foreign is not None:
+                given.args[config.name] = foreign
+    return given
+
+
+def _read(config: PluginConfig, kind: type[Args], at: str, findings: Findings) -> Args | None:
+    raw: Any = {} if config.args is None else config.args
+    decoding = f"decoding .{at}: "
+    if isinstance(raw, dict):
+        stated, version = raw.get("kind") or kind.__name__, raw.get("apiVersion") or API_VERSION
+        if version != API_VERSION:
+            text = f"no kind {go_quote(str(stated))} is registered for version {go_quote(str(version))}"
+            findings.refuse_as_said(
+                f"{at}.args.apiVersion", f"{decoding}decoding args for plugin {config.name}: {text}"
+            )
+            return None
+        if stated != kind.__name__:
+            text = f"args for plugin {config.name} were not of type {kind.__name__}.{GROUP}, got {stated}.{GROUP}"
+            findings.refuse_as_said(f"{at}.args.kind", f"{decoding}{text}")
+            return None
+    for unknown in unknown_fields(raw, kind):
+        findings.refuse_unknown(unknown, f"{at}.args")
+    try:
+        return convert_view(raw, kind)
+    except ConversionError as error:
+        for problem in error.problems:
+            where = f"{at}.args.{problem.path}" if problem.path else f"{at}.args"
+            findings.refuse_as_said(where, f"{decoding}decoding args for plugin {config.name}: {problem.reason}")
+    return None
+
+
+def _read_foreign(config: PluginConfig, kind: type[Any], at: str, findings: Findings) -> Any:
+    """Read the arguments of another package's plugin: a dict, or its own msgspec type."""
+    raw: Any = {} if config.args is None else config.args
+    if not isinstance(raw, dict):
+        findings.refuse(f"{at}.args", f"args for plugin {config.name} must be an object")
+        return None
+    if kind is dict:
+        return raw
+    known = frozenset(kind.__struct_encode_fields__)
+    for name in raw.keys() - known:
+        findings.refuse_unknown(UnknownField(name, nearest_name(name, known)), f"{at}.args")
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        findings.refuse(f"{at}.args", f"decoding args for plugin {config.name}: {error}")
+    return None
 
 
 # -- settings of the process, which are checked and have no effect offline ---------------------------------------------

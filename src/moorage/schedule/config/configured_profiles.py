@@ -6,15 +6,16 @@ Kubernetes: mergePluginSet in apis/config/v1/default_plugins.go, expandMultiPoin
 framework/runtime/framework.go.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from moorage.model.field_error import FieldError
 from moorage.model.go.quoting import go_quote
 from moorage.model.schema.known_fields import UnknownField, nearest_name
 from moorage.schedule.config.configuration_views import KubeSchedulerProfile, Plugin, Plugins, PluginSet, Point
-from moorage.schedule.config.configured_scheduler import ConfiguredProfile
+from moorage.schedule.config.configured_scheduler import ConfigurationError, ConfigurationProblem, ConfiguredProfile
 from moorage.schedule.config.default_profile import DEFAULT_PLUGINS, PLUGINS, PluginOrder, default_args
 from moorage.schedule.config.third_party import ENTRY_POINT_GROUP, PluginError, PluginRegistry
 from moorage.schedule.framework.plugin import MAX_SCORE
@@ -43,19 +44,48 @@ _NEEDS = (
 )
 _PLACEMENT = (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE)
 _DEFAULTS = tuple(Plugin(row.name, row.weight or None) for row in DEFAULT_PLUGINS)
+# What earlier versions had, and where it went.
+_MOVED = {
+    "healthzBindAddress": "v1 has no such field: the address is a flag of the process; take it out",
+    "metricsBindAddress": "v1 has no such field: the address is a flag of the process; take it out",
+    "algorithmSource": "v1 has no such field: write the policy as plugins of a profile",
+}
 Points = Mapping[str, frozenset[Point]]
 
 
-class Complaints(Protocol):
-    """Where problems and notes go, each with the path of the field that it is about."""
+class Findings:
+    """Problems and notes as they are found."""
 
-    def refuse(self, path: str, text: str) -> None: ...
+    def __init__(self, source: str, line_of: Callable[[str], int]) -> None:
+        self._source = source
+        self._line_of = line_of
+        self._problems: list[ConfigurationProblem] = []
+        self.notes: list[ConfigurationProblem] = []
 
-    def refuse_as_said(self, path: str, text: str) -> None: ...
+    def refuse(self, path: str, text: str) -> None:
+        self.refuse_as_said(path, f"{path}: {text}" if path else text)
 
-    def refuse_unknown(self, field: UnknownField, path: str) -> None: ...
+    def refuse_as_said(self, path: str, text: str) -> None:
+        """Add a problem whose text already names the field."""
+        self._problems.append(ConfigurationProblem(self._source, self._line_of(path), text))
 
-    def note(self, path: str, text: str) -> None: ...
+    def refuse_fields(self, errors: list[FieldError]) -> None:
+        for error in errors:
+            self.refuse_as_said(error.path, str(error))
+
+    def refuse_unknown(self, field: UnknownField, path: str = "") -> None:
+        full = f"{path}.{field.path}" if path else field.path
+        hint = f"; did you mean {go_quote(field.nearest)}?" if field.nearest is not None else ""
+        moved = _MOVED.get(full)
+        self.refuse_as_said(full, f"unknown field {go_quote(full)}{f': {moved}' if moved else hint}")
+
+    def note(self, path: str, text: str) -> None:
+        self.notes.append(ConfigurationProblem(self._source, self._line_of(path), f"{path}: {text}"))
+
+    def stop_if_refused(self) -> None:
+        """Raise ConfigurationError if there are problems."""
+        if self._problems:
+            raise ConfigurationError(tuple(dict.fromkeys(self._problems)))
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -136,11 +166,11 @@ def configure_profile(
     name: str,
     args: Mapping[str, Any],
     path: str,
-    complaints: Complaints,
+    findings: Findings,
     registry: PluginRegistry,
 ) -> ConfiguredProfile:
     """Return the configured profile; it may be used only if nothing was refused."""
-    return _ProfileCheck(profile, name, f"{path}.plugins", complaints, registry).configured(args, path)
+    return _ProfileCheck(profile, name, f"{path}.plugins", findings, registry).configured(args, path)
 
 
 class _ProfileCheck(msgspec.Struct):
@@ -149,7 +179,7 @@ class _ProfileCheck(msgspec.Struct):
     profile: KubeSchedulerProfile
     name: str
     path: str
-    complaints: Complaints
+    findings: Findings
     registry: PluginRegistry
 
     def configured(self, args: Mapping[str, Any], profile_path: str) -> ConfiguredProfile:
@@ -161,7 +191,7 @@ class _ProfileCheck(msgspec.Struct):
         asked = asked_plugins(self.profile.plugins, _DEFAULTS, {name: row.points for name, row in rows.items()})
         for plugin, point in asked.repeated:
             text = f"plugin {go_quote(plugin)} already registered as {go_quote(point.interface)}"
-            self.complaints.refuse(self._place(plugin, point), text)
+            self.findings.refuse(self._place(plugin, point), text)
         self._check_counts(asked)
         self._check_halves(asked)
         order = self._order(asked)
@@ -174,30 +204,30 @@ class _ProfileCheck(msgspec.Struct):
                 text = str(error) if isinstance(error, PluginError) else f"{row.origin}: needs arguments: {error}"
                 configs = (i for i, config in enumerate(self.profile.pluginConfig) if config.name == plugin)
                 given = next((f"{profile_path}.pluginConfig[{i}].args" for i in configs), "")
-                self.complaints.refuse(given or self._place(plugin, min(row.points)), text)
+                self.findings.refuse(given or self._place(plugin, min(row.points)), text)
         return ConfiguredProfile(self.name, order, args, own_rows)
 
     def _check_enabled(self, where: str, own: PluginSet) -> None:
-        complaints = self.complaints
+        findings = self.findings
         for i, plugin in enumerate(own.enabled):
             at, name = f"{self.path}.{where}.enabled[{i}]", plugin.name
             row = self.registry.get(name)
             if row is None:
                 kind = "plugin" if where == MULTI_POINT else Point(where).interface
                 if where == MULTI_POINT or name not in REMOVED:
-                    complaints.refuse(at, does_not_exist(kind, name, self.registry))
+                    findings.refuse(at, does_not_exist(kind, name, self.registry))
             elif where in _PLACEMENT:
                 text = f"{where} plugins are about groups of pods, and Moorage schedules pods one by one"
-                complaints.refuse(at, f"{text}; take {name} out")
+                findings.refuse(at, f"{text}; take {name} out")
             elif where != MULTI_POINT and where not in row.points:
-                complaints.refuse(at, f"plugin {go_quote(name)} does not extend {Point(where).interface} plugin")
+                findings.refuse(at, f"plugin {go_quote(name)} does not extend {Point(where).interface} plugin")
             if where not in (MULTI_POINT, Point.SCORE) or plugin.weight is None:
                 continue
             if plugin.weight < 0:
                 text = f"weight {plugin.weight} of {name}: Moorage takes no negative weights; disable its score instead"
-                complaints.refuse(f"{at}.weight", text)
+                findings.refuse(f"{at}.weight", text)
             elif row is not None and Point.SCORE in row.points and not row.weight:
-                complaints.note(f"{at}.weight", f"{name} scores nothing here, so its weight has no effect")
+                findings.note(f"{at}.weight", f"{name} scores nothing here, so its weight has no effect")
 
     def _check_disabled(self, where: str, own: PluginSet) -> None:
         for i, plugin in enumerate(own.disabled):
@@ -208,16 +238,16 @@ class _ProfileCheck(msgspec.Struct):
                 near = nearest_name(plugin.name, names)
                 hint = f"; did you mean {go_quote(near)}?" if near is not None else ""
                 text = f"there is no plugin {go_quote(plugin.name)} to disable{hint}"
-                self.complaints.note(f"{self.path}.{where}.disabled[{i}]", text)
+                self.findings.note(f"{self.path}.{where}.disabled[{i}]", text)
 
     def _check_counts(self, asked: Asked) -> None:
         sorting, binding = len(asked.at[Point.QUEUE_SORT]), len(asked.at[Point.BIND])
         of_profile = f"for profile with scheduler name {go_quote(self.name)}"
         if sorting != 1:
             text = f"only one queue sort plugin required {of_profile}, but got {sorting}"
-            self.complaints.refuse(self.path, f"{text}; enable PrioritySort")
+            self.findings.refuse(self.path, f"{text}; enable PrioritySort")
         if not binding:
-            self.complaints.refuse(self.path, f"at least one bind plugin is needed {of_profile}; enable DefaultBinder")
+            self.findings.refuse(self.path, f"at least one bind plugin is needed {of_profile}; enable DefaultBinder")
 
     def _check_halves(self, asked: Asked) -> None:
         """In Kubernetes most of these fail for every pod; here a plugin prepares and decides in one."""
@@ -228,7 +258,7 @@ class _ProfileCheck(msgspec.Struct):
                         f"{plugin} is asked at {point} but not at {needed}, {why}: "
                         f"enable it at {needed} too, or disable it at both"
                     )
-                    self.complaints.refuse(self._place(plugin, needed), text)
+                    self.findings.refuse(self._place(plugin, needed), text)
 
     def _place(self, plugin: str, point: Point) -> str:
         """Return the path at which the profile names a plugin for a point."""
@@ -247,7 +277,7 @@ class _ProfileCheck(msgspec.Struct):
         total = sum(weight for _, weight in scores)
         if total > MAX_WEIGHT:
             text = f"the weights of all plugins that score add up to {total}, and Moorage adds up to {MAX_WEIGHT}"
-            self.complaints.refuse(self.path, f"{text}: lower them")
+            self.findings.refuse(self.path, f"{text}: lower them")
         return PluginOrder(
             filters,
             scores,

@@ -49,6 +49,14 @@ class ConfigurationProblem(NamedTuple):
         return f"{self.source}:{self.line}: {self.text}" if self.line else f"{self.source}: {self.text}"
 
 
+class ConfigurationError(Exception):
+    """A configuration that cannot be used, with at least one problem."""
+
+    def __init__(self, problems: tuple[ConfigurationProblem, ...]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
 class Configuration(msgspec.Struct, frozen=True):
     """Profiles, backoff, and notes about settings that have no effect."""
 

@@ -351,11 +351,3 @@ class Engine:
         if record.claims:
             for item in self.candidates(record.shape).filters:
                 item.plugin.unreserve(item.prepared.want, self.cluster, record)
-
-    def place(self, record: PodRecord) -> int:
-        """Find the best slot and put the pod there."""
-        slot = self.find(record)
-        if slot >= 0:
-            self.reserve(record, slot)
-            self.cluster.add_pod(record, slot)
-        return slot

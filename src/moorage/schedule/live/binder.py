@@ -23,8 +23,7 @@ from moorage.columns.cluster import PodRecord
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
 from moorage.model.types.pod_status import PodCondition
-from moorage.schedule.actions import FAILED_SCHEDULING, POD_SCHEDULED, Action, Bind, NoNode
-from moorage.schedule.cycle import Scheduler
+from moorage.schedule.cycle import FAILED_SCHEDULING, POD_SCHEDULED, Action, Bind, NoNode, Scheduler
 from moorage.schedule.diagnosis import event_note
 from moorage.schedule.live.metrics import SchedulerMetrics
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed

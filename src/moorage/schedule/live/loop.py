@@ -12,10 +12,10 @@ from moorage.client.informer import Informer
 from moorage.client.protocol import Client
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import GateSet
-from moorage.schedule.actions import Bind
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 from moorage.schedule.config.plugin_args import VolumeBindingArgs
 from moorage.schedule.config.third_party import PluginError
+from moorage.schedule.cycle import Bind
 from moorage.schedule.live.binder import Binder, Recorder, Reporter
 from moorage.schedule.live.feed import WATCHED_KINDS, Feed, SurroundingsFeed
 from moorage.schedule.live.metrics import SchedulerMetrics

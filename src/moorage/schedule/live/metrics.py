@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from moorage.columns.shape import Shape
-from moorage.schedule.actions import Bind, NoNode
-from moorage.schedule.cycle import Scheduler
+from moorage.schedule.cycle import Bind, NoNode, Scheduler
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.live.pod_feed import Assumption, Assumptions

@@ -11,8 +11,7 @@ from moorage.client.protocol import Template
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule.actions import Bind
-from moorage.schedule.cycle import Scheduler
+from moorage.schedule.cycle import Bind, Scheduler
 
 SHAPES_TO_SPARE = 10_000
 _FINISHED = frozenset({"Succeeded", "Failed"})

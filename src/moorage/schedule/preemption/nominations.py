@@ -23,7 +23,7 @@ from moorage.schedule.framework.events import EventKind, on
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared
 from moorage.schedule.framework.verdict import Verdict
 from moorage.schedule.framework.wide import WidePlugin
-from moorage.schedule.preemption.victims import glimpse
+from moorage.schedule.preemption.victim_table import glimpse
 
 _NONE: Mapping[str, PodRecord] = {}
 

@@ -21,8 +21,7 @@ from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import ChosenSlots
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
-from moorage.schedule.preemption.victim_table import VictimTable
-from moorage.schedule.preemption.victims import Selection
+from moorage.schedule.preemption.victim_table import Selection, VictimTable
 
 NAME = "DefaultPreemption"
 NEVER = "not eligible due to preemptionPolicy=Never."

@@ -101,14 +101,10 @@ class SchedulingQueue:
         self,
         tables: Mapping[str, RequeueTable],
         backoff: Backoff | None = None,
-        longest_wait: float = MAX_WAIT_SECONDS,
-        tries_early: bool = True,
         ungated: frozenset[str] = frozenset(),
     ) -> None:
         self._tables = tables
         self._backoff = backoff or Backoff()
-        self._longest_wait = longest_wait
-        self._tries_early = tries_early
         self._position = PrioritySort().position
         self._gate = SchedulingGates().pre_enqueue
         self._ungated = ungated
@@ -191,7 +187,7 @@ class SchedulingQueue:
         if self._in_backoff or self._after_error or self._longest_waiting:
             self._pass_time(now)
         pod = self._pop_active()
-        if pod is None and self._tries_early:
+        if pod is None:
             pod = self._in_backoff.pop_early()
         if pod is None:
             return None
@@ -228,7 +224,7 @@ class SchedulingQueue:
         pod.place = QueueState.UNSCHEDULABLE
         self.incoming[QueueState.UNSCHEDULABLE, QueueMove.ATTEMPT_FAILED] += 1
         self._unschedulable.add(pod)
-        self._longest_waiting.push(now + self._longest_wait, self._place(pod), pod)
+        self._longest_waiting.push(now + MAX_WAIT_SECONDS, self._place(pod), pod)
         self._longest_waiting.trim(len(self._pods))
 
     def give_back(self, now: float) -> list[QueuedPod]:

@@ -8,8 +8,7 @@ from tests.unit.schedule.configurations import configuration, named, profile_fie
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import default_gates
 from moorage.model.types.pod import Pod
-from moorage.schedule.actions import Bind, NoNode
-from moorage.schedule.cycle import Scheduler
+from moorage.schedule.cycle import Bind, NoNode, Scheduler
 from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 
 

@@ -8,9 +8,8 @@ from moorage.client.protocol import Template
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.schedule.actions import Bind
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.cycle import Scheduler
+from moorage.schedule.cycle import Bind, Scheduler
 from moorage.schedule.live.pod_feed import Assumptions, PodFeed, are_alike
 
 DEFAULT = "default-scheduler"
