@@ -85,6 +85,9 @@ class VirtualCluster:
             await cluster.stop()
             await store.close()
 
+    def named(self, component: str) -> "VirtualCluster":
+        return self
+
     def report(self, involved: Raw, kind: str, reason: str, message: str) -> None:
         """The controllers' recorder."""
         self.events.append(Reported(involved, kind, reason, message))

@@ -13,7 +13,6 @@ from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, exam
 from tests.laws.rollout_story import STORIES, Story, play, real_controllers
 
 from moorage.client.protocol import Object
-from moorage.control.deployment import controller as deployment_controller
 from moorage.control.deployment.controller import DeploymentController
 from moorage.control.deployment.rollout import Family
 from moorage.control.framework.actions import Action
@@ -97,7 +96,7 @@ def _stop_regardless(family: Family, new: Object) -> bool:
 def test_the_law_notices_rollouts_that_hurry(
     place: str, broken: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deployment_controller, place, broken)
+    monkeypatch.setattr(Family, place, broken)
 
     @UNTIL_NOTICED
     @given(STORIES)

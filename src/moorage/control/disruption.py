@@ -16,6 +16,7 @@ from moorage.control.framework.workloads import (
     POD,
     desired_replicas,
     find_owner,
+    is_active,
     ready_condition,
     scaled,
     selects,
@@ -284,7 +285,7 @@ def _selector_text(selector: LabelSelector | None) -> str:
 
 def _stale_condition(pod: Pod) -> PodCondition | None:
     """Return the DisruptionTarget condition of a pod that is not being deleted."""
-    if pod.metadata.deletionTimestamp is not None or pod.status.phase in ("Succeeded", "Failed"):
+    if not is_active(pod):
         return None
     for condition in pod.status.conditions:
         if condition.type == "DisruptionTarget":

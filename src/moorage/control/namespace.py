@@ -11,7 +11,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Raw, Update
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD, set_condition, status_update
+from moorage.control.framework.workloads import POD, is_finished, set_condition, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
@@ -64,14 +64,8 @@ def what_remains(namespace: str, found: Mapping[Kind, Sequence[Object]], deleted
 
 
 def _longest_grace(pods: Iterable[Object]) -> int:
-    return max(
-        (
-            pod.view.spec.terminationGracePeriodSeconds or 0
-            for pod in pods
-            if pod.view.status.phase not in ("Succeeded", "Failed")
-        ),
-        default=0,
-    )
+    graces = (pod.view.spec.terminationGracePeriodSeconds or 0 for pod in pods if not is_finished(pod.view))
+    return max(graces, default=0)
 
 
 def status_of(namespace: Object, remaining: Remaining, now: float) -> Raw:

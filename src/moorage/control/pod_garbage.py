@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Plan, Raw, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.workloads import POD, is_finished
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
@@ -19,7 +20,7 @@ from moorage.model.types.pod import Pod
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("pod-garbage-collector-controller")
-_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+_NODE = KINDS["v1", "Node"]
 _FINISHED = ""
 #: kube-controller-manager's --terminated-pod-gc-threshold.
 TERMINATED_POD_THRESHOLD = 12_500
@@ -38,7 +39,7 @@ class PodGarbageController(Controller):
     """Deletes pods. With a threshold of 0, finished pods are kept."""
 
     name = "pod-garbage-collector-controller"
-    watches = (_NODE, _POD)
+    watches = (_NODE, POD)
 
     def __init__(self, context: ControllerContext, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
         super().__init__(context)
@@ -69,7 +70,7 @@ class PodGarbageController(Controller):
                 self._missing.pop(old.view.spec.nodeName, None)
             return (old.key,) if old.key in self._reasons else ()
         pod: Pod = new.view
-        if not is_over(pod):
+        if not is_finished(pod):
             self._finished.pop(new.key, None)
         elif new.key not in self._finished:
             self._finished[new.key] = None
@@ -91,7 +92,7 @@ class PodGarbageController(Controller):
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if key == _FINISHED:
             return self._delete_oldest(world)
-        found = world.get(_POD, key)
+        found = world.get(POD, key)
         self._reasons.pop(key, None)
         if found is None:
             return NOTHING
@@ -123,7 +124,7 @@ class PodGarbageController(Controller):
         if surplus <= 0:
             self._reasons.pop(_FINISHED, None)
             return NOTHING
-        known = [found for key in self._finished if (found := world.get(_POD, key)) is not None]
+        known = [found for key in self._finished if (found := world.get(POD, key)) is not None]
         going = sum(_is_removed(found.view) for found in known)
         candidates = sorted((found for found in known if not _is_removed(found.view)), key=_merit)
         chosen = candidates[: min(surplus - going, _AT_ONCE)] if surplus > going else []
@@ -140,7 +141,7 @@ class PodGarbageController(Controller):
         if _is_removed(pod):
             return NOTHING  # only its finalizers keep it
         actions: list[Action] = []
-        if not is_over(pod):
+        if not is_finished(pod):
             status: Raw = {"phase": "Failed"}
             if pod.metadata.generation:
                 status["observedGeneration"] = pod.metadata.generation
@@ -163,10 +164,6 @@ class PodGarbageController(Controller):
         return ()
 
 
-def is_over(pod: Pod) -> bool:
-    return pod.status.phase in ("Succeeded", "Failed")
-
-
 def is_out_of_service(node: Node) -> bool:
     """Return whether the node has the out-of-service taint and is not ready."""
     if not any(taint.key == _OUT_OF_SERVICE for taint in node.spec.taints):
@@ -177,11 +174,11 @@ def is_out_of_service(node: Node) -> bool:
 def _is_removed(pod: Pod) -> bool:
     """Return whether only finalizers keep the pod."""
     metadata = pod.metadata
-    return metadata.deletionTimestamp is not None and metadata.deletionGracePeriodSeconds == 0 and is_over(pod)
+    return metadata.deletionTimestamp is not None and metadata.deletionGracePeriodSeconds == 0 and is_finished(pod)
 
 
 def _delete(found: Object) -> Delete:
-    return Delete(_POD, found.namespace, found.name, found.uid, grace_seconds=0)
+    return Delete(POD, found.namespace, found.name, found.uid, grace_seconds=0)
 
 
 def _merit(found: Object) -> tuple[bool, str, str]:

@@ -49,6 +49,9 @@ class Nobody:
     def report(self, *said: Any) -> None:
         raise AssertionError(said)
 
+    def named(self, component: str) -> "Nobody":
+        return self
+
 
 def test_what_is_due_at_once_is_done() -> None:
     async def main() -> None:

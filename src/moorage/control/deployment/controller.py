@@ -14,18 +14,11 @@ from moorage.control.deployment.rollout import (
     Family,
     by_age,
     copied_annotations,
-    grow_new,
-    initial_size,
     is_made_of,
-    is_scaling,
     new_annotations,
     next_revision,
-    old_pods_run,
     revision_of,
-    scale,
-    shrink_old,
     size_annotations,
-    stop_old,
 )
 from moorage.control.deployment.status import counted_status, deadline_in, has_deadline, is_complete, rollout_status
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Report, Update, note, warn
@@ -111,8 +104,8 @@ class _Round:
             return self._finish(counted_status(self.family, self.conditions, self.now))
         self._say_whether_paused()
         self._keep_new_up_to_date()
-        if self.view.spec.paused or is_scaling(self.family):
-            self._resized(scale(self.family))
+        if self.view.spec.paused or self.family.is_scaling():
+            self._resized(self.family.scale())
             if self.view.spec.paused:
                 self._clean_up()
             return self._finish(counted_status(self.family, self.conditions, self.now))
@@ -126,13 +119,13 @@ class _Round:
     def _roll(self) -> None:
         family, new = self.family, self.family.new
         if new is None:
-            self._create(initial_size(family, family.bounds))
-        elif not grow_new(family, new) and not shrink_old(family, new):
+            self._create(family.initial_size())
+        elif not family.grow_new(new) and not family.shrink_old(new):
             self._clean_up_if_complete()
 
     def _recreate(self) -> None:
         family, new = self.family, self.family.new
-        if stop_old(family) or old_pods_run(family, self.world):
+        if family.stop_old() or family.old_pods_run(self.world):
             return
         if new is None:
             self._create(family.replicas)

@@ -8,11 +8,20 @@ Kubernetes creates another one, forever.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.workloads import POD, ROLLING_UPDATE, desired_replicas, digits, scaled, template_hash
+from moorage.control.framework.workloads import (
+    POD,
+    ROLLING_UPDATE,
+    desired_replicas,
+    int32,
+    is_finished,
+    scaled,
+    template_hash,
+)
 from moorage.control.framework.world import World
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.workload import Deployment
@@ -33,7 +42,6 @@ _NOT_COPIED = frozenset(
 )
 #: Some hundred revisions.
 _MAX_HISTORY_LENGTH = 2000
-_INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
@@ -48,8 +56,7 @@ def next_revision(old: list[Object]) -> int:
 
 def number_in(found: Object, annotation: str) -> int | None:
     """Return a count from an annotation; None if absent or malformed."""
-    number = digits(found.view.metadata.annotations.get(annotation, ""))
-    return number if number is not None and number <= _INT32_MAX else None
+    return int32(found.view.metadata.annotations.get(annotation, ""))
 
 
 def copied_annotations(deployment: Object) -> dict[str, str]:
@@ -152,6 +159,19 @@ def _without_hash(labels: dict[str, str]) -> dict[str, str]:
     return {key: value for key, value in labels.items() if key != HASH_LABEL}
 
 
+def is_settled(replica_set: Object) -> bool:
+    """Return whether the ReplicaSet has observed its size and has no more pods."""
+    status = replica_set.view.status
+    return bool(
+        status.observedGeneration >= replica_set.view.metadata.generation
+        and status.replicas <= desired_replicas(replica_set)
+    )
+
+
+def by_age(found: Object) -> tuple[str, str]:
+    return found.view.metadata.creationTimestamp or "", found.name
+
+
 class Family:
     """A Deployment and its ReplicaSets. `sizes`: replicas by UID, first as stored, then as they will be written."""
 
@@ -197,162 +217,128 @@ class Family:
     def _newest(self) -> Object | None:
         """Return the oldest ReplicaSet with the Deployment's template."""
         template = self.deployment.view.spec.template
-        for found in self.all:
-            if is_same_template(found.view.spec.template, template):
-                return found
-        return next((found for found in self.all if is_made_of(found, self.deployment)), None)
+        same = (found for found in self.all if is_same_template(found.view.spec.template, template))
+        made = (found for found in self.all if is_made_of(found, self.deployment))
+        return next(chain(same, made), None)
 
+    def initial_size(self) -> int:
+        """Return the replicas of a new ReplicaSet next to the existing ones."""
+        if not self.may_grow(None):
+            return 0
+        return max(0, min(self.bounds.max_pods - self.total(self.all), self.replicas))
 
-def is_settled(replica_set: Object) -> bool:
-    """Return whether the ReplicaSet has observed its size and has no more pods."""
-    status = replica_set.view.status
-    return bool(
-        status.observedGeneration >= replica_set.view.metadata.generation
-        and status.replicas <= desired_replicas(replica_set)
-    )
+    # -- a rolling update ---------------------------------------------------------------------------------------------
 
+    def grow_new(self, new: Object) -> bool:
+        """Grow the new ReplicaSet as far as maxSurge allows."""
+        size, replicas = self.size(new), self.replicas
+        if size >= replicas:
+            return self.resize(new, replicas)
+        room = self.bounds.max_pods - self.total(self.all)
+        if room <= 0 or not self.may_grow(new):
+            return False
+        return self.resize(new, size + min(room, replicas - size))
 
-def by_age(found: Object) -> tuple[str, str]:
-    return found.view.metadata.creationTimestamp or "", found.name
+    def shrink_old(self, new: Object) -> bool:
+        """Shrink the old ReplicaSets as far as maxUnavailable allows, unavailable pods first."""
+        old = self.active_old
+        missing_new = self.size(new) - new.view.status.availableReplicas
+        max_pods = self.total(self.all) - self.bounds.min_available - missing_new
+        if not old or max_pods <= 0:
+            return False
+        cleaned = self._shrink(old, max_pods, lambda found: found.view.status.availableReplicas)
+        spare = min(max_pods - cleaned, self.available([*old, new]) - self.bounds.min_available)
+        return self._shrink(old, spare, lambda found: 0) + cleaned > 0
 
+    def _shrink(self, old: list[Object], max_pods: int, kept: Callable[[Object], int]) -> int:
+        """Remove up to `max_pods` pods, but keep so many of each ReplicaSet; return how many are removed."""
+        done = 0
+        for found in old:
+            size = self.size(found)
+            step = min(max_pods - done, size - kept(found))
+            if step > 0:
+                self.resize(found, size - step)
+                done += step
+        return done
 
-def initial_size(family: Family, bounds: Bounds) -> int:
-    """Return the replicas of a new ReplicaSet next to the existing ones."""
-    if not family.may_grow(None):
-        return 0
-    return max(0, min(bounds.max_pods - family.total(family.all), bounds.replicas))
+    def stop_old(self) -> bool:
+        """Scale the old ReplicaSets to 0; return whether any was larger."""
+        running = self.active_old
+        for found in running:
+            self.resize(found, 0)
+        return bool(running)
 
+    def old_pods_run(self, world: World) -> bool:
+        """Return whether old pods still run, terminating ones included, for Recreate."""
+        if any(found.view.status.replicas > 0 for found in self.old):
+            return True
+        return any(not is_finished(pod.view) for found in self.old for pod in world.owned(POD, found.uid))
 
-# -- a rolling update -------------------------------------------------------------------------------------------------
+    # -- another number of replicas -----------------------------------------------------------------------------------
 
+    def is_scaling(self) -> bool:
+        """Return whether spec.replicas changed since the ReplicaSets were last resized."""
+        desired = (number_in(found, DESIRED_REPLICAS) for found in self.active)
+        return any(number is not None and number != self.replicas for number in desired)
 
-def grow_new(family: Family, new: Object) -> bool:
-    """Grow the new ReplicaSet as far as maxSurge allows."""
-    size, replicas = family.size(new), family.replicas
-    if size >= replicas:
-        return family.resize(new, replicas)
-    room = family.bounds.max_pods - family.total(family.all)
-    if room <= 0 or not family.may_grow(new):
-        return False
-    return family.resize(new, size + min(room, replicas - size))
-
-
-def shrink_old(family: Family, new: Object) -> bool:
-    """Shrink the old ReplicaSets as far as maxUnavailable allows, unavailable pods first."""
-    old = family.active_old
-    missing_new = family.size(new) - new.view.status.availableReplicas
-    max_pods = family.total(family.all) - family.bounds.min_available - missing_new
-    if not old or max_pods <= 0:
-        return False
-    cleaned = _shrink(family, old, max_pods, lambda found: found.view.status.availableReplicas)
-    spare = min(max_pods - cleaned, family.available([*old, new]) - family.bounds.min_available)
-    return _shrink(family, old, spare, lambda found: 0) + cleaned > 0
-
-
-def _shrink(family: Family, old: list[Object], max_pods: int, kept: Callable[[Object], int]) -> int:
-    """Remove up to `max_pods` pods, but keep so many of each ReplicaSet; return how many are removed."""
-    done = 0
-    for found in old:
-        size = family.size(found)
-        step = min(max_pods - done, size - kept(found))
-        if step > 0:
-            family.resize(found, size - step)
-            done += step
-    return done
-
-
-def stop_old(family: Family) -> bool:
-    """Scale the old ReplicaSets to 0, for Recreate."""
-    running = family.active_old
-    for found in running:
-        family.resize(found, 0)
-    return bool(running)
-
-
-def old_pods_run(family: Family, world: World) -> bool:
-    """Return whether old pods still run, terminating ones included, for Recreate."""
-    if any(found.view.status.replicas > 0 for found in family.old):
-        return True
-    return any(
-        pod.view.status.phase not in ("Succeeded", "Failed")
-        for found in family.old
-        for pod in world.owned(POD, found.uid)
-    )
-
-
-# -- another number of replicas ---------------------------------------------------------------------------------------
-
-
-def is_scaling(family: Family) -> bool:
-    """Return whether spec.replicas changed since the ReplicaSets were last resized."""
-    desired = (number_in(found, DESIRED_REPLICAS) for found in family.active)
-    return any(number is not None and number != family.replicas for number in desired)
-
-
-def scale(family: Family) -> list[Object]:
-    """Distribute changed replicas over the ReplicaSets. Return those to annotate even if their size stays."""
-    if not family.all:
-        return []
-    active = family.active
-    if len(active) <= 1:
-        only = active[0] if active else family.new or family.old[-1]
-        if family.size(only) > family.replicas or family.may_grow(only):
-            family.resize(only, family.replicas)
-            return [only]
-        return []
-    if _is_saturated(family):
-        for found in family.active_old:
-            family.resize(found, 0)
-        return []
-    if family.deployment.view.spec.strategy.type != ROLLING_UPDATE:
-        return []
-    return _scale_proportionally(family, active)
-
-
-def _scale_proportionally(family: Family, active: list[Object]) -> list[Object]:
-    allowed = family.bounds.max_pods if family.replicas > 0 else 0
-    to_add = allowed - family.total(active)
-    if to_add > 0:
-        if not all(family.may_grow(found) for found in active):
+    def scale(self) -> list[Object]:
+        """Distribute changed replicas over the ReplicaSets. Return those to annotate even if their size stays."""
+        if not self.all:
             return []
-        active = sorted(sorted(active, key=by_age, reverse=True), key=family.size, reverse=True)
-    elif to_add < 0:
-        active = sorted(sorted(active, key=by_age), key=family.size, reverse=True)
-    added = 0
-    for found in active if to_add else ():
-        share = _share(family, found, to_add, added)
-        family.resize(found, family.size(found) + share)
-        added += share
-    if to_add:
-        family.resize(active[0], max(0, family.size(active[0]) + to_add - added))
-    return active
+        active = self.active
+        if len(active) <= 1:
+            only = active[0] if active else self.new or self.old[-1]
+            if self.size(only) > self.replicas or self.may_grow(only):
+                self.resize(only, self.replicas)
+                return [only]
+            return []
+        if self._is_saturated():
+            self.stop_old()
+            return []
+        if self.deployment.view.spec.strategy.type != ROLLING_UPDATE:
+            return []
+        return self._scale_proportionally(active)
 
+    def _scale_proportionally(self, active: list[Object]) -> list[Object]:
+        allowed = self.bounds.max_pods if self.replicas > 0 else 0
+        to_add = allowed - self.total(active)
+        if to_add > 0:
+            if not all(self.may_grow(found) for found in active):
+                return []
+            active = sorted(sorted(active, key=by_age, reverse=True), key=self.size, reverse=True)
+        elif to_add < 0:
+            active = sorted(sorted(active, key=by_age), key=self.size, reverse=True)
+        added = 0
+        for found in active if to_add else ():
+            share = self._share(found, to_add, added)
+            self.resize(found, self.size(found) + share)
+            added += share
+        if to_add:
+            self.resize(active[0], max(0, self.size(active[0]) + to_add - added))
+        return active
 
-def _share(family: Family, found: Object, to_add: int, added: int) -> int:
-    if to_add == added:
-        return 0
-    fraction, allowed = _fraction(family, found), to_add - added
-    return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
+    def _share(self, found: Object, to_add: int, added: int) -> int:
+        if to_add == added:
+            return 0
+        fraction, allowed = self._fraction(found), to_add - added
+        return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
 
+    def _fraction(self, found: Object) -> int:
+        """Return how much a ReplicaSet grows if all grow in proportion."""
+        size = self.size(found)
+        if self.replicas == 0:
+            return -size
+        max_before = number_in(found, MAX_REPLICAS) or self.deployment.view.status.replicas
+        if not max_before:
+            return 0
+        # Halves are rounded away from zero.
+        return (2 * size * self.bounds.max_pods + max_before) // (2 * max_before) - size
 
-def _fraction(family: Family, found: Object) -> int:
-    """Return how much a ReplicaSet grows if all grow in proportion."""
-    size = family.size(found)
-    if family.replicas == 0:
-        return -size
-    max_before = number_in(found, MAX_REPLICAS) or family.deployment.view.status.replicas
-    if not max_before:
-        return 0
-    # Halves are rounded away from zero.
-    return (2 * size * family.bounds.max_pods + max_before) // (2 * max_before) - size
-
-
-def _is_saturated(family: Family) -> bool:
-    new = family.new
-    if new is None:
-        return False
-    return (
-        family.size(new) == family.replicas
-        and number_in(new, DESIRED_REPLICAS) == family.replicas
-        and new.view.status.availableReplicas == family.replicas
-    )
+    def _is_saturated(self) -> bool:
+        new = self.new
+        return (
+            new is not None
+            and self.size(new) == self.replicas
+            and number_in(new, DESIRED_REPLICAS) == self.replicas
+            and new.view.status.availableReplicas == self.replicas
+        )

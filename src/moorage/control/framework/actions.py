@@ -1,15 +1,13 @@
 """Actions that a controller plans and the runner carries out, and questions it asks the API server."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from moorage.client.events.recorders import NORMAL, WARNING
-from moorage.client.protocol import Object, PatchType
+from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw
 from moorage.model.kinds import Kind
 
-__all__ = ["NORMAL", "WARNING"]
-
-Raw = dict[str, Any]
+__all__ = ["NORMAL", "WARNING", "Raw"]
 
 
 class Report(NamedTuple):
@@ -70,6 +68,11 @@ class Delete(NamedTuple):
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def demands(self) -> DeletionDemands:
+        grace, policy = self.grace_seconds, self.propagation
+        return {"uid": self.uid, "grace_seconds": grace, "propagation": policy, "revision": self.revision}
 
 
 Action = Create | Update | Patch | Delete | Report

@@ -11,7 +11,7 @@ import random as randomness
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, NotSent, Object, Unreachable
@@ -41,16 +41,11 @@ def loop_time() -> float:
 
 
 class Recorder(Protocol):
-    """Where events go."""
+    """Where events go. `named` returns a recorder for another reporting component."""
 
     def report(self, involved: dict[str, object], kind: str, reason: str, message: str) -> None: ...
 
-
-@runtime_checkable
-class NamedRecorders(Protocol):
-    """A recorder that makes recorders for other reporting components."""
-
-    def named(self, component: str) -> Recorder: ...
+    def named(self, component: str) -> "Recorder": ...
 
 
 class Runner:
@@ -101,11 +96,6 @@ class Runner:
             for task in self._at_work:
                 task.cancel()
             await asyncio.gather(*self._at_work, return_exceptions=True)
-
-    @property
-    def is_idle(self) -> bool:
-        """True if no key is ready and none is being worked on."""
-        return not len(self.queue) and not self.queue.longest_running(loop_time() + 1)
 
     def _wake(self) -> None:
         """Start workers for the keys that are ready, up to the limit, and a timer for the next that is due."""
@@ -261,15 +251,7 @@ class Runner:
     async def _request(self, key: str, action: Action) -> None:
         client = self._client
         if isinstance(action, Delete):
-            await client.delete(
-                action.kind,
-                action.name,
-                action.namespace,
-                uid=action.uid,
-                grace_seconds=action.grace_seconds,
-                propagation=action.propagation,
-                revision=action.revision,
-            )
+            await client.delete(action.kind, action.name, action.namespace, **action.demands)
             self._expectations.expect_deletion(key, action.kind, action.key, action.uid, loop_time())
             if action.report is not None:
                 self._report(action.report)
@@ -280,14 +262,8 @@ class Runner:
             written = await client.update(action.kind, action.document, subresource=action.subresource)
         else:
             assert isinstance(action, Patch)
-            written = await client.patch(
-                action.kind,
-                action.name,
-                action.namespace,
-                action.patch,
-                subresource=action.subresource,
-                patch_type=action.patch_type,
-            )
+            kind, namespace, name, patch, subresource, patch_type = action
+            written = await client.patch(kind, name, namespace, patch, subresource=subresource, patch_type=patch_type)
         self._expectations.expect_revision(key, action.kind, written.revision, loop_time())
         if isinstance(action, Create) and action.report is not None:
             self._report(action.report, written.name)
@@ -324,14 +300,12 @@ class ControllerManager:
     ) -> None:
         self.world = World()
         counted = ControllerMetrics(metrics or Metrics(), loop_time)
-        self.runners = [
-            Runner(
-                controller, client, self.world, _recorder_of(controller, recorder), self._seen, counted, random, clock
-            )
-            for controller in controllers
-        ]
-        for runner in self.runners:
-            counted.add(runner.controller.name, runner.queue)
+        self.runners: list[Runner] = []
+        for controller in controllers:
+            named = recorder.named(controller.component or controller.name)
+            runner = Runner(controller, client, self.world, named, self._seen, counted, random, clock)
+            self.runners.append(runner)
+            counted.add(controller.name, runner.queue)
         kinds = dict.fromkeys(kind for runner in self.runners for kind in runner.controller.watches)
         self.informers = {kind: Informer(client, kind, self._handler(kind)) for kind in kinds}
 
@@ -364,10 +338,3 @@ class ControllerManager:
                     runner.changed(kind, *delta)
 
         return changed
-
-
-def _recorder_of(controller: Controller, recorder: Recorder) -> Recorder:
-    """Return a recorder whose events name the controller as their source, not the process."""
-    if not isinstance(recorder, NamedRecorders):
-        return recorder
-    return recorder.named(controller.component or controller.name)

@@ -18,10 +18,8 @@ _JITTER = 0.5
 class WorkQueue:
     """The queue; `adds` and `retries` are counters for metrics."""
 
-    def __init__(
-        self, random: Callable[[], float], first_delay: float = FIRST_DELAY, max_delay: float = MAX_DELAY
-    ) -> None:
-        self._random, self._first_delay, self._max_delay = random, first_delay, max_delay
+    def __init__(self, random: Callable[[], float]) -> None:
+        self._random = random
         self._ready: deque[str] = deque()
         self._added_at: dict[str, float] = {}
         self._working: dict[str, float] = {}
@@ -63,7 +61,7 @@ class WorkQueue:
         """
         failures = self._failures.get(key, 0) + 1
         self.retries += 1
-        delay = min(self._max_delay, self._first_delay * 2.0 ** min(failures - 1, 60))
+        delay = min(MAX_DELAY, FIRST_DELAY * 2.0 ** min(failures - 1, 60))
         if max_delay is None or delay <= max_delay:
             self._failures[key] = failures
         else:
@@ -96,12 +94,6 @@ class WorkQueue:
         self._working.pop(key, None)
         if key in self._dirty:
             self._ready.append(key)
-
-    def next_time(self) -> float:
-        """Return when a key is ready: minus infinity for now, infinity for never."""
-        if self._ready:
-            return float("-inf")
-        return self._later[0][0] if self._later else float("inf")
 
     def longest_running(self, now: float) -> float:
         return max((now - began for began in self._working.values()), default=0.0)

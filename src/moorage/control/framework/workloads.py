@@ -42,13 +42,16 @@ def ready_condition(pod: Pod) -> PodCondition | None:
     return None
 
 
+def is_finished(pod: Pod) -> bool:
+    return pod.status.phase in ("Succeeded", "Failed")
+
+
 def is_active(pod: Pod) -> bool:
-    """Return whether the pod is neither finished nor being deleted."""
-    return pod.metadata.deletionTimestamp is None and pod.status.phase not in ("Succeeded", "Failed")
+    return pod.metadata.deletionTimestamp is None and not is_finished(pod)
 
 
 def is_terminating(pod: Pod) -> bool:
-    return pod.metadata.deletionTimestamp is not None and pod.status.phase not in ("Succeeded", "Failed")
+    return pod.metadata.deletionTimestamp is not None and not is_finished(pod)
 
 
 def available_in(pod: Pod, min_ready_seconds: int, now: float) -> float | None:
@@ -224,6 +227,12 @@ def scaled(value: int | str | None, total: int, *, up: bool) -> int:
 def digits(text: str, max_length: int = 10) -> int | None:
     """Return a number that is written in ASCII digits; None if it is malformed or too long."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= max_length else None
+
+
+def int32(text: str) -> int | None:
+    """Return a count that is written in ASCII digits; None if it is malformed or too large."""
+    number = digits(text)
+    return number if number is not None and number < 2**31 else None
 
 
 def namespace_is_terminating(error: ApiError) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Patch, Raw, patch_metadata
-from moorage.control.framework.workloads import digits, pod_from_template
+from moorage.control.framework.workloads import digits, int32, pod_from_template
 from moorage.model.go.times import seconds_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import ContainerStatus
@@ -71,7 +71,6 @@ TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
 INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
 INDEX_IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
-_MOST = 2**31 - 1
 
 
 def is_tracked(pod: Pod) -> bool:
@@ -93,22 +92,13 @@ def valid_index(pod: Pod, spec: JobSpec) -> int | None:
     return index if index is not None and index < (spec.completions or 0) else None
 
 
-def index_failures(pod: Pod) -> int:
+def index_failures(pod: Pod, annotation: str = INDEX_FAILURES) -> int:
     """Return how often the index had failed when this pod was created."""
-    return _count(pod.metadata.annotations.get(INDEX_FAILURES, ""))
-
-
-def ignored_failures(pod: Pod) -> int:
-    return _count(pod.metadata.annotations.get(INDEX_IGNORED_FAILURES, ""))
+    return int32(pod.metadata.annotations.get(annotation, "")) or 0
 
 
 def all_failures(pod: Pod) -> int:
-    return index_failures(pod) + ignored_failures(pod)
-
-
-def _count(text: str) -> int:
-    count = digits(text) or 0
-    return count if count <= _MOST else 0
+    return index_failures(pod) + index_failures(pod, INDEX_IGNORED_FAILURES)
 
 
 def replaces_only_failed(spec: JobSpec) -> bool:
@@ -188,7 +178,7 @@ def _failures(job: Object, last_failed: Object | None) -> dict[str, str]:
         return {INDEX_FAILURES: "0"}
     view = last_failed.view
     counts = rule_on(job.view.spec.podFailurePolicy, view).counts
-    failures, ignored = index_failures(view) + counts, ignored_failures(view) + (not counts)
+    failures, ignored = index_failures(view) + counts, index_failures(view, INDEX_IGNORED_FAILURES) + (not counts)
     return {INDEX_FAILURES: str(failures), **({INDEX_IGNORED_FAILURES: str(ignored)} if ignored else {})}
 
 

@@ -20,28 +20,8 @@ from moorage.control.framework.revisions import (
 )
 from moorage.control.framework.workloads import POD, claim, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
-from moorage.control.stateful_set.members import (
-    CLAIM,
-    POD_INDEX_LABEL,
-    POD_NAME_LABEL,
-    claim_names,
-    claims_of,
-    has_identity,
-    has_other_controller,
-    is_leaving,
-    is_running_and_ready,
-    is_stale,
-    is_unavailable,
-    numbered_pod,
-    ordinal_of,
-    parent_and_ordinal,
-    pod_name,
-    pods_to_replace,
-    retention_of,
-    stateful_set_status,
-    wanted_ordinals,
-    wanted_owners,
-)
+from moorage.control.stateful_set import members
+from moorage.control.stateful_set.members import CLAIM, ordinal_of, pod_name
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import StatefulSet
@@ -70,7 +50,7 @@ class StatefulSetController(Controller):
             found.view.spec.selector,
             POD,
             world,
-            is_member=lambda pod: parent_and_ordinal(pod.name)[0] == found.name,
+            is_member=lambda pod: members.parent_and_ordinal(pod.name)[0] == found.name,
         )
         collisions = found.view.status.collisionCount or 0
         history = history_of(found, world, hash_label=_REVISION_HASH, collisions=collisions)
@@ -100,7 +80,7 @@ class StatefulSetController(Controller):
             return (warn(found, "FailedCreate", text),)
         if action.kind is not CLAIM:
             return ()
-        pod = pod_name(found, parent_and_ordinal(name)[1])
+        pod = pod_name(found, members.parent_and_ordinal(name)[1])
         texts = (
             f"Create Claim {name} for Pod {pod} in StatefulSet {found.name} failed error: {error.message}",
             f"Create Pod {pod} in StatefulSet {found.name} failed error: failed to create PVC {name}: {error.message}",
@@ -119,7 +99,7 @@ class _Round:
         self.history, self.update = history, update
         known = {one.name: one for one in (*history.old, *history.duplicates, update)}
         self.current = known.get(self.view.status.currentRevision, update)
-        ordinals = wanted_ordinals(found)
+        ordinals = members.wanted_ordinals(found)
         self.pods = [pod for pod in pods if ordinal_of(pod) >= 0]
         by_ordinal = {ordinal_of(pod): pod for pod in self.pods}
         self.replicas = {ordinal: by_ordinal.get(ordinal) for ordinal in ordinals}
@@ -131,7 +111,8 @@ class _Round:
         self.makes_claims = False
 
     def plan(self) -> Plan:
-        status, again_after = stateful_set_status(self.found, self.pods, self.current.name, self.update.name, self.now)
+        current, update = self.current.name, self.update.name
+        status, again_after = members.stateful_set_status(self.found, self.pods, current, update, self.now)
         updates = status_update(self.found, status)
         if self.view.metadata.deletionTimestamp is None:
             self._work()
@@ -148,11 +129,12 @@ class _Round:
         for pod in self.condemned:
             self._fix_claims(pod)
         for pod in self.condemned:
-            if self._dismiss(pod) and self.in_order:
+            self._dismiss(pod)
+            if self.in_order:
                 return
         if self.view.spec.updateStrategy.type != "OnDelete":
             replicas = list(self.replicas.values())
-            for pod in pods_to_replace(self.view, replicas, self.update.name, self.now):
+            for pod in members.pods_to_replace(self.view, replicas, self.update.name, self.now):
                 self._delete(pod)
 
     # -- one pod ------------------------------------------------------------------------------------------------------
@@ -161,51 +143,53 @@ class _Round:
         """Repair an existing pod. Return whether the pods after it must wait."""
         phase = pod.view.status.phase
         if phase in ("Failed", "Succeeded"):
-            if not is_leaving(pod):
+            if not members.is_leaving(pod):
                 self._delete(pod)
             return True
         if phase == "Pending" and not self._has_claims(ordinal):
             return True
         self._fix_claims(pod)
-        if not has_identity(pod):
-            labels = {POD_NAME_LABEL: pod.name, POD_INDEX_LABEL: str(ordinal)}
+        if not members.has_identity(pod):
+            labels = {members.POD_NAME_LABEL: pod.name, members.POD_INDEX_LABEL: str(ordinal)}
             self.actions.append(Patch(POD, pod.namespace, pod.name, {"metadata": {"labels": labels}}))
             self.actions.append(self._done("Update", pod.name))
-        return not is_running_and_ready(pod) or is_unavailable(pod, self.view.spec.minReadySeconds, self.now)
+        return not self._is_well(pod)
 
     def _make(self, ordinal: int) -> bool:
         name = pod_name(self.found, ordinal)
-        if retention_of(self.view).when_scaled and any(is_stale(one, name) for one in self._claims(ordinal)):
-            return True
-        if not self._has_claims(ordinal):
+        is_stale = any(members.is_stale(one, name) for one in self._claims(ordinal))
+        if (is_stale and members.retention_of(self.view).when_scaled) or not self._has_claims(ordinal):
             return True
         revision = self.current if self._is_held_back(ordinal) else self.update
-        pod = numbered_pod(self.found, template_of(revision), revision.name, ordinal)
+        pod = members.numbered_pod(self.found, template_of(revision), revision.name, ordinal)
         self.actions.append(Create(POD, pod, self.found.namespace, self._done("Create", name)))
         return True
 
     def _is_held_back(self, ordinal: int) -> bool:
         """Return whether a new pod with this ordinal is made from the old revision."""
         strategy = self.view.spec.updateStrategy
-        start = wanted_ordinals(self.found).start
+        start = members.wanted_ordinals(self.found).start
         if strategy.rollingUpdate is not None:
             return ordinal < start + (strategy.rollingUpdate.partition or 0)
         return strategy.type == "RollingUpdate" and ordinal < start + self.view.status.currentReplicas
 
-    def _dismiss(self, pod: Object) -> bool:
-        """Delete a condemned pod, in order if all others are healthy. Return whether the others must wait."""
-        if is_leaving(pod):
-            return True
-        is_well = is_running_and_ready(pod) and not is_unavailable(pod, self.view.spec.minReadySeconds, self.now)
-        if self.in_order and not is_well and pod is not self._first_unavailable():
-            return True
-        self._delete(pod)
-        return True
+    def _dismiss(self, pod: Object) -> None:
+        """Delete a condemned pod, in order if all others are healthy."""
+        if members.is_leaving(pod):
+            return
+        if not self.in_order or self._is_well(pod) or pod is self._first_unavailable():
+            self._delete(pod)
+
+    def _is_unavailable(self, pod: Object) -> bool:
+        return members.is_unavailable(pod, self.view.spec.minReadySeconds, self.now)
+
+    def _is_well(self, pod: Object) -> bool:
+        return members.is_running_and_ready(pod) and not self._is_unavailable(pod)
 
     def _first_unavailable(self) -> Object | None:
         """Return the unavailable pod with the lowest ordinal, wanted ones before condemned ones."""
         for pod in (*self.replicas.values(), *reversed(self.condemned)):
-            if pod is not None and is_unavailable(pod, self.view.spec.minReadySeconds, self.now):
+            if pod is not None and self._is_unavailable(pod):
                 return pod
         return None
 
@@ -219,14 +203,14 @@ class _Round:
     # -- its claims ---------------------------------------------------------------------------------------------------
 
     def _claims(self, ordinal: int) -> list[Object]:
-        keys = (f"{self.found.namespace}/{name}" for name in claim_names(self.found, ordinal).values())
+        keys = (f"{self.found.namespace}/{name}" for name in members.claim_names(self.found, ordinal).values())
         return [one for key in keys if (one := self.world.get(CLAIM, key)) is not None]
 
     def _has_claims(self, ordinal: int) -> bool:
         """Create missing claims. Return whether all exist."""
         there = {one.name: one for one in self._claims(ordinal)}
         pod, is_complete = pod_name(self.found, ordinal), True
-        for wanted in claims_of(self.found, ordinal):
+        for wanted in members.claims_of(self.found, ordinal):
             name = wanted["metadata"]["name"]
             if name not in there:
                 text = f"Create Claim {name} Pod {pod} in StatefulSet {self.found.name} success"
@@ -242,10 +226,10 @@ class _Round:
     def _fix_claims(self, pod: Object) -> None:
         """Update the owner references of a pod's claims."""
         for one in self._claims(ordinal_of(pod)):
-            owners = wanted_owners(one, self.found, pod)
+            owners = members.wanted_owners(one, self.found, pod)
             if owners is None:
                 continue
-            if has_other_controller(one, self.found, pod):
+            if members.has_other_controller(one, self.found, pod):
                 text = (
                     f"PersistentVolumeClaim {one.name} has a conflicting OwnerReference that acts as a manging "
                     "controller, the retention policy is ignored for this claim"
@@ -264,8 +248,8 @@ class _Round:
 
 def _who_waits_for(claim: Object, world: World) -> list[str]:
     """Return the StatefulSets whose pods need a deleted claim again."""
-    ordinal = parent_and_ordinal(claim.name)[1]
+    ordinal = members.parent_and_ordinal(claim.name)[1]
     if ordinal < 0:
         return []
     candidates = world.in_namespace(STATEFUL_SET, claim.namespace)
-    return [found.key for found in candidates if claim.name in claim_names(found, ordinal).values()]
+    return [found.key for found in candidates if claim.name in members.claim_names(found, ordinal).values()]

@@ -4,7 +4,6 @@ Claims with another controller, or owned by an earlier object of the same name, 
 stateful_set_utils.go, updateStatus, completeRollingUpdate, newStatefulSetPod, updateClaimOwnerRefForSetAndPod.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from moorage.control.framework.workloads import (
     available_in,
     controller_reference,
     desired_replicas,
+    int32,
     nonempty,
     pod_from_template,
     readiness,
@@ -73,18 +73,15 @@ def stateful_set_status(
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
-_NUMBERED = re.compile(r"(.*)-([0-9]+)\Z", re.DOTALL)
-_LARGEST = 2**31 - 1
 
 
 def parent_and_ordinal(name: str) -> tuple[str, int]:
     """Split `web-3` into `web` and 3; -1 without a number."""
-    found = _NUMBERED.match(name)
-    if found is None:
+    parent, dash, digits = name.rpartition("-")
+    if not (dash and digits.isascii() and digits.isdigit()):
         return "", -1
-    digits = found[2]
-    ordinal = int(digits) if len(digits) <= 10 else _LARGEST + 1
-    return found[1], ordinal if ordinal <= _LARGEST else -1
+    ordinal = int32(digits)
+    return parent, -1 if ordinal is None else ordinal
 
 
 def ordinal_of(pod: Object) -> int:

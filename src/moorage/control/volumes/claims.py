@@ -8,9 +8,9 @@ claim name a node. Differs: events are reported when they are new, not every 15 
 from collections.abc import Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, WARNING, Action, Answers, Plan, Question, Report, Update, warn
+from moorage.control.framework.actions import Action, Answers, Plan, Question, Report, Update, note, warn
 from moorage.control.framework.world import World
-from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, Saying, expand
+from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, expand
 from moorage.control.volumes.volume_index import PodUses, VolumeIndex, is_over
 from moorage.control.volumes.written import (
     BOUND_BY_CONTROLLER,
@@ -41,7 +41,7 @@ class ClaimSync:
 
     def __init__(self, shelf: VolumeIndex, uses: PodUses, provisioner: Provisioner) -> None:
         self._shelf, self._uses, self._provisioner = shelf, uses, provisioner
-        self._said: dict[str, Saying] = {}
+        self._said: dict[str, tuple[str, str]] = {}  # reason and message of the last event
         self._given_class: set[str] = set()
 
     def questions(self, claim: Object, world: World) -> Sequence[Question]:
@@ -92,20 +92,20 @@ class ClaimSync:
                 spec = {**claim.raw["spec"], "storageClassName": default.metadata.name}
                 return Plan((Update(CLAIM, changed(claim, spec=spec)),), wakes=wakes)
         if is_delayed and SELECTED_NODE not in view.metadata.annotations:
-            saying = self._waits_for(key)
+            report = self._waits_for(key, claim)
         elif name:
             actions, says = self._provisioner.provision(claim, world)
-            return Plan((*actions, *self._say(key, claim, says)), wakes=wakes)
+            return Plan((*actions, *self._say(key, says)), wakes=wakes)
         else:
-            saying = Saying(NORMAL, FAILED_BINDING, _NO_VOLUME)
-        return Plan((*self._say(key, claim, saying), *claim_status(claim, PENDING)), wakes=wakes)
+            report = note(claim, FAILED_BINDING, _NO_VOLUME)
+        return Plan((*self._say(key, report), *claim_status(claim, PENDING)), wakes=wakes)
 
-    def _waits_for(self, key: str) -> Saying:
+    def _waits_for(self, key: str, claim: Object) -> Report:
         pods = [found.name for found in self._uses.of(key) if not found.view.spec.nodeName and not is_over(found.view)]
         if not pods:
-            return Saying(NORMAL, _DELAYED, "waiting for first consumer to be created before binding")
+            return note(claim, _DELAYED, "waiting for first consumer to be created before binding")
         whom = f"pod {pods[0]}" if len(pods) == 1 else f"pods {','.join(pods)}"
-        return Saying(NORMAL, "WaitForPodScheduled", f"waiting for {whom} to be scheduled")
+        return note(claim, "WaitForPodScheduled", f"waiting for {whom} to be scheduled")
 
     def _waiting_too(self, returned: str, taken: str, world: World) -> tuple[str, ...]:
         """Return the claims that may take the volume which this claim has given back."""
@@ -124,15 +124,15 @@ class ClaimSync:
             if why_not is None:
                 return bind(volume, claim)
             text = f"Cannot bind to requested volume {go_quote(volume.name)}: {why_not}"
-            saying = Saying(WARNING, VOLUME_MISMATCH, text)
+            report = warn(claim, VOLUME_MISMATCH, text)
         elif is_reserved_for(volume.view, view):
             return bind(volume, claim)
         else:
             text = f"volume {go_quote(volume.name)} already bound to a different claim."
-            saying = Saying(WARNING, FAILED_BINDING, text)
+            report = warn(claim, FAILED_BINDING, text)
             if BOUND_BY_CONTROLLER in view.metadata.annotations:
-                return self._say(key, claim, saying)
-        return (*self._say(key, claim, saying), *claim_status(claim, PENDING))
+                return self._say(key, report)
+        return (*self._say(key, report), *claim_status(claim, PENDING))
 
     def _bound(self, key: str, claim: Object, world: World, answers: Answers) -> tuple[Action, ...]:
         name = claim.view.spec.volumeName
@@ -149,13 +149,13 @@ class ClaimSync:
             actions, says = expand(claim, volume, self._provisioner)
         if says is None:
             self._said.pop(key, None)
-        return (*actions, *self._say(key, claim, says))
+        return (*actions, *self._say(key, says))
 
-    def _say(self, key: str, claim: Object, saying: Saying | None) -> tuple[Action, ...]:
-        if saying is None or self._said.get(key) == saying:
+    def _say(self, key: str, report: Report | None) -> tuple[Action, ...]:
+        if report is None or self._said.get(key) == (report.reason, report.message):
             return ()
-        self._said[key] = saying
-        return (Report(claim.reference, *saying),)
+        self._said[key] = (report.reason, report.message)
+        return (report,)
 
 
 def _lost(claim: Object, reason: str, message: str) -> tuple[Action, ...]:

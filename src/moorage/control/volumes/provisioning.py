@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NORMAL, WARNING, Action, Create, Raw, Update, note, patch_status, warn
+from moorage.control.framework.actions import Action, Create, Raw, Report, Update, note, patch_status, warn
 from moorage.control.framework.world import World
 from moorage.control.volumes.written import BOUND, BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
 from moorage.match.volumes.claims import SELECTED_NODE, claim_class
@@ -33,19 +33,11 @@ _DRIVER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[
 _MAX_DRIVER_NAME_LENGTH = 63
 
 
-class Saying(NamedTuple):
-    """An event about a claim, reported once until another follows."""
-
-    type: str
-    reason: str
-    message: str
-
-
 class Provisioning(NamedTuple):
-    """Actions for a claim, and the event to report, if any."""
+    """Actions for a claim, and the event to report, if any, once until another follows."""
 
     actions: tuple[Action, ...] = ()
-    says: Saying | None = None
+    says: Report | None = None
 
 
 class Provisioner:
@@ -67,18 +59,18 @@ class Provisioner:
         name = claim_class(claim.view)
         storage_class: StorageClass | None = world.view(STORAGE_CLASS, name)
         if storage_class is None:
-            return _failed(f"storageclass.storage.k8s.io {go_quote(name)} not found")
+            return _failed(claim, f"storageclass.storage.k8s.io {go_quote(name)} not found")
         provisioner = storage_class.provisioner
         if self.is_ours(provisioner):
             return self._simulate(claim, storage_class, world)
         if provisioner.startswith(_IN_TREE):
-            return _failed(f"no volume plugin matched name: {provisioner}")
+            return _failed(claim, f"no volume plugin matched name: {provisioner}")
         text = (
             f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the "
             "system administrator. If volume creation is delayed, please verify that the provisioner is running and "
             "correctly registered."
         )
-        return Provisioning(_tell(claim, provisioner), Saying(NORMAL, EXTERNAL_PROVISIONING, text))
+        return Provisioning(_tell(claim, provisioner), note(claim, EXTERNAL_PROVISIONING, text))
 
     def _simulate(self, claim: Object, storage_class: StorageClass, world: World) -> Provisioning:
         name = f"pvc-{claim.uid}"
@@ -86,7 +78,7 @@ class Provisioner:
             return Provisioning()
         which = f"Failed to provision volume with StorageClass {go_quote(storage_class.metadata.name)}"
         if claim.view.spec.selector is not None:
-            return _failed(f"{which}: claim Selector is not supported")
+            return _failed(claim, f"{which}: claim Selector is not supported")
         labels: dict[str, str] | None = None
         node = claim.view.metadata.annotations.get(SELECTED_NODE)
         if node is not None:
@@ -104,8 +96,8 @@ class Provisioner:
         return Provisioning((*_tell(claim, storage_class.provisioner), made))
 
 
-def _failed(message: str) -> Provisioning:
-    return Provisioning(says=Saying(WARNING, PROVISIONING_FAILED, message))
+def _failed(claim: Object, message: str) -> Provisioning:
+    return Provisioning(says=warn(claim, PROVISIONING_FAILED, message))
 
 
 def _elsewhere(claim: Object, message: str) -> Provisioning:
@@ -175,9 +167,6 @@ def _driver(provisioner: str) -> str:
     return provisioner if is_name else _DRIVER
 
 
-_EXTERNAL_EXPANSION = Saying(NORMAL, "ExternalExpanding", "waiting for an external controller to expand this PVC")
-
-
 def expand(claim: Object, volume: Object, provisioner: Provisioner) -> Provisioning:
     """Resize the volume, then the claim's status, so that a crash in between repeats the resize."""
     view: PersistentVolumeClaim = claim.view
@@ -185,7 +174,8 @@ def expand(claim: Object, volume: Object, provisioner: Provisioner) -> Provision
     if view.status.phase != BOUND or wanted is None or has is None or not has < wanted:
         return Provisioning()
     if not provisioner.deletes(volume.view):
-        return Provisioning(says=_EXTERNAL_EXPANSION)
+        text = "waiting for an external controller to expand this PVC"
+        return Provisioning(says=note(claim, "ExternalExpanding", text))
     actions: list[Action] = []
     size = volume.view.spec.capacity.get(_STORAGE)
     if size is None or size < wanted:

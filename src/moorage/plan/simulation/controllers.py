@@ -146,15 +146,7 @@ class ControllerLoop:
         elif isinstance(action, Patch):
             api.patch(action.kind, action.name, action.namespace, action.patch, action.subresource, action.patch_type)
         elif isinstance(action, Delete):
-            api.delete(
-                action.kind,
-                action.name,
-                action.namespace,
-                uid=action.uid,
-                grace_seconds=action.grace_seconds,
-                propagation=action.propagation,
-                revision=action.revision,
-            )
+            api.delete(action.kind, action.name, action.namespace, **action.demands)
 
 
 def _is_plain(pod: Pod) -> bool:

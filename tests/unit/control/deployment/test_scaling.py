@@ -10,11 +10,6 @@ from moorage.control.deployment.rollout import (
     DESIRED_REPLICAS,
     MAX_REPLICAS,
     Family,
-    grow_new,
-    initial_size,
-    is_scaling,
-    scale,
-    shrink_old,
 )
 
 
@@ -52,27 +47,27 @@ def _sizes(family: Family) -> list[int]:
 def test_everybody_gets_a_share(replicas: int, before: tuple[int, int], after: tuple[int, int]) -> None:
     sets = [_set("a", before[0], most=10, desired=10), _set("new", before[1], most=10, desired=10, age=1)]
     family = _family(replicas, 0, 1, *sets)
-    assert is_scaling(family)
-    assert scale(family)
+    assert family.is_scaling()
+    assert family.scale()
     assert tuple(_sizes(family)) == after
     assert sum(after) == replicas
 
 
 def test_the_only_one_gets_everything() -> None:
     family = _family(9, 2, 1, _set("a", 0), _set("new", 3, most=5, desired=3))
-    assert is_scaling(family)
-    scale(family)
+    assert family.is_scaling()
+    family.scale()
     assert _sizes(family) == [0, 9]
 
 
 def test_nobody_is_scaled_when_the_size_is_the_same() -> None:
     family = _family(10, 2, 1, _set("a", 8, most=12, desired=10), _set("new", 4, most=12, desired=10))
-    assert not is_scaling(family)
+    assert not family.is_scaling()
 
 
 def test_once_the_new_one_is_complete_the_old_ones_go() -> None:
     family = _family(3, 2, 1, _set("a", 2, most=5, desired=4), _set("new", 3, most=5, desired=3))
-    scale(family)
+    family.scale()
     assert _sizes(family) == [0, 3]
 
 
@@ -80,16 +75,16 @@ def test_nobody_grows_before_the_others_have_shrunk() -> None:
     for late in ({"replicas": 9}, {"seen": 0}):
         family = _family(10, 0, 2, _set("a", 8, **late), _set("new", 0))
         assert family.new is not None
-        assert not grow_new(family, family.new)
-        assert initial_size(_family(10, 0, 2, _set("a", 8, **late)), family.bounds) == 0
+        assert not family.grow_new(family.new)
+        assert _family(10, 0, 2, _set("a", 8, **late)).initial_size() == 0
         growing = _family(20, 0, 2, _set("a", 8, most=10, desired=10, **late), _set("new", 1, most=10, desired=10))
-        assert scale(growing) == []
+        assert growing.scale() == []
         assert _sizes(growing) == [8, 1]
     family = _family(10, 0, 2, _set("a", 8), _set("new", 0))
     assert family.new is not None
-    assert grow_new(family, family.new)
+    assert family.grow_new(family.new)
     assert _sizes(family) == [8, 2]
-    assert initial_size(_family(10, 3, 2, _set("a", 10)), family.bounds._replace(surge=3)) == 3
+    assert _family(10, 3, 2, _set("a", 10)).initial_size() == 3
 
 
 @pytest.mark.parametrize(
@@ -108,5 +103,5 @@ def test_old_pods_go_as_far_as_enough_stay_available(
 ) -> None:
     family = _family(10, 3, 2, _set("a", old[0], old[1]), _set("new", new[0], new[1]))
     assert family.new is not None
-    assert shrink_old(family, family.new) == (expected is not None)
+    assert family.shrink_old(family.new) == (expected is not None)
     assert tuple(_sizes(family)) == (expected or (old[0], new[0]))

@@ -20,6 +20,9 @@ class Nobody:
 
     def report(self, involved: dict[str, object], kind: str, reason: str, message: str) -> None: ...
 
+    def named(self, component: str) -> "Nobody":
+        return self
+
 
 @pytest.mark.parametrize("taints_new_nodes", [True, False])
 def test_the_taint_comes_at_creation_and_goes_when_the_node_is_ready(taints_new_nodes: bool) -> None:
