@@ -254,8 +254,8 @@ def test_the_law_notices_who_does_not_hear_of_deletions() -> None:
 
 def test_the_law_notices_who_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     place = "moorage.control.stateful_set.controller"
-    monkeypatch.setattr(f"{place}._Round._is_unavailable", lambda round, pod: False)
-    monkeypatch.setattr(f"{place}._Round._is_well", lambda round, pod: True)
+    monkeypatch.setattr(f"{place}._Round._is_unavailable", lambda self, pod: False)
+    monkeypatch.setattr(f"{place}._Round._is_well", lambda self, pod: True)
 
     @UNTIL_NOTICED
     @given(STORIES)
