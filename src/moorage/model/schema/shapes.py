@@ -15,6 +15,18 @@ from moorage.model.go.times import MICRO_TIME_TITLE, TIME_TITLE
 from moorage.model.quantity import Quantity
 from moorage.model.types.view import View
 
+#: The structs that Go embeds into others; any other base class of a view only has the same fields.
+_EMBEDDED = frozenset(
+    {
+        "EphemeralContainerCommon",
+        "LocalObjectReference",
+        "PersistentVolumeSource",
+        "ProbeHandler",
+        "TypeMeta",
+        "VolumeSource",
+    }
+)
+
 Shape = Any  # one of the classes below; they refer to each other, and some have children only when first asked
 
 
@@ -96,8 +108,8 @@ class StructShape:
         self._types = get_type_hints(view, include_extras=True)
         self.known = frozenset(view.__struct_fields__)
         own = view.__annotations__ if "__annotations__" in view.__dict__ else {}
-        base = view.__mro__[1].__name__
-        self.embedded = {name: base for name in view.__struct_fields__ if name not in own}
+        bases = [base for base in view.__mro__[:0:-1] if issubclass(base, View) and base.__name__ in _EMBEDDED]
+        self.embedded = {name: base.__name__ for base in bases for name in base.__struct_fields__ if name not in own}
         self.fields: dict[str, Shape] = {}
         self._nested: dict[str, Shape] | None = None
 

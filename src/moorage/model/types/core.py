@@ -4,7 +4,7 @@ Kubernetes: k8s.io/api/core/v1.
 """
 
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import Condition, LocalObjectReference, ObjectMeta, ObjectReference, TypeMeta
+from moorage.model.types.meta import ApiObject, Condition, LocalObjectReference, ObjectReference
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, View
 
 
@@ -25,21 +25,18 @@ class NamespaceStatus(View, frozen=True, gc=False):
     conditions: tuple[NamespaceCondition, ...] = ABSENT_LIST
 
 
-class Namespace(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Namespace(ApiObject, frozen=True, gc=False):
     spec: NamespaceSpec = NamespaceSpec()
     status: NamespaceStatus = NamespaceStatus()
 
 
-class ConfigMap(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class ConfigMap(ApiObject, frozen=True, gc=False):
     immutable: bool | None = None
     data: dict[str, str] = ABSENT_MAP
     binaryData: dict[str, named.Bytes] = ABSENT_MAP
 
 
-class Secret(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Secret(ApiObject, frozen=True, gc=False):
     immutable: bool | None = None
     data: dict[str, named.Bytes] = ABSENT_MAP
     stringData: dict[str, str] = ABSENT_MAP
@@ -108,14 +105,12 @@ class ServiceStatus(View, frozen=True, gc=False):
     conditions: tuple[Condition, ...] = ABSENT_LIST
 
 
-class Service(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Service(ApiObject, frozen=True, gc=False):
     spec: ServiceSpec = ServiceSpec()
     status: ServiceStatus = ServiceStatus()
 
 
-class ServiceAccount(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class ServiceAccount(ApiObject, frozen=True, gc=False):
     secrets: tuple[ObjectReference, ...] = ABSENT_LIST
     imagePullSecrets: tuple[LocalObjectReference, ...] = ABSENT_LIST
     automountServiceAccountToken: bool | None = None

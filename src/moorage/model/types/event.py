@@ -4,7 +4,7 @@ Kubernetes: k8s.io/api/core/v1 and k8s.io/api/coordination/v1.
 """
 
 from moorage.model.schema.named_types import CoordinatedLeaseStrategy, MicroTime, Time
-from moorage.model.types.meta import ObjectMeta, ObjectReference, TypeMeta
+from moorage.model.types.meta import ApiObject, ObjectReference
 from moorage.model.types.view import CoordinationView, Int32, View
 
 
@@ -18,8 +18,7 @@ class EventSeries(View, frozen=True, gc=False):
     lastObservedTime: MicroTime | None = None
 
 
-class Event(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Event(ApiObject, frozen=True, gc=False):
     involvedObject: ObjectReference = ObjectReference()
     reason: str = ""
     message: str = ""
@@ -46,6 +45,5 @@ class LeaseSpec(CoordinationView, frozen=True, gc=False):
     preferredHolder: str | None = None
 
 
-class Lease(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Lease(ApiObject, frozen=True, gc=False):
     spec: LeaseSpec = LeaseSpec()

@@ -51,6 +51,10 @@ class ObjectMeta(MetaView, frozen=True, gc=False):
     managedFields: tuple[ManagedFieldsEntry, ...] = ABSENT_LIST
 
 
+class ApiObject(TypeMeta, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+
+
 class LocalObjectReference(View, frozen=True, gc=False):
     name: str = ""
 
@@ -72,14 +76,11 @@ class TypedLocalObjectReference(View, frozen=True, gc=False):
     name: str = ""
 
 
-class TypedObjectReference(View, frozen=True, gc=False):
-    apiGroup: str | None = None
-    kind: str = ""
-    name: str = ""
+class TypedObjectReference(TypedLocalObjectReference, frozen=True, gc=False):
     namespace: str | None = None
 
 
-class SecretReference(View, frozen=True, gc=False):
+class SecretReference(LocalObjectReference, frozen=True, gc=False):
     name: str = ""
     namespace: str = ""
 

@@ -4,7 +4,7 @@ Kubernetes: k8s.io/api/core/v1.
 """
 
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import ObjectMeta, TypeMeta
+from moorage.model.types.meta import ApiObject
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 
@@ -140,7 +140,6 @@ class NodeStatus(View, frozen=True, gc=False):
     declaredFeatures: tuple[str, ...] = ABSENT_LIST
 
 
-class Node(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Node(ApiObject, frozen=True, gc=False):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()

@@ -5,7 +5,7 @@ Kubernetes: k8s.io/api/core/v1.
 
 from moorage.model.schema import named_types as named
 from moorage.model.types.container import Container, EphemeralContainer, PodSecurityContext, ResourceRequirements
-from moorage.model.types.meta import LabelSelector, LocalObjectReference, ObjectMeta, TypeMeta
+from moorage.model.types.meta import ApiObject, LabelSelector, LocalObjectReference, ObjectMeta
 from moorage.model.types.node import NodeSelector, NodeSelectorTerm
 from moorage.model.types.pod_status import PodStatus
 from moorage.model.types.storage import Volume
@@ -155,8 +155,7 @@ class PodSpec(View, frozen=True, gc=False):
     schedulingGroup: PodSchedulingGroup | None = None
 
 
-class Pod(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Pod(ApiObject, frozen=True, gc=False):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 

@@ -4,12 +4,11 @@ Kubernetes: k8s.io/api/scheduling/v1 and k8s.io/api/policy/v1.
 """
 
 from moorage.model.schema.named_types import PreemptionPolicy, Time, UnhealthyPodEvictionPolicyType
-from moorage.model.types.meta import Condition, LabelSelector, ObjectMeta, TypeMeta
+from moorage.model.types.meta import ApiObject, Condition, LabelSelector
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, PolicyView
 
 
-class PriorityClass(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class PriorityClass(ApiObject, frozen=True, gc=False):
     value: Int32 = 0
     globalDefault: bool = False
     description: str = ""
@@ -33,7 +32,6 @@ class PodDisruptionBudgetStatus(PolicyView, frozen=True, gc=False):
     conditions: tuple[Condition, ...] = ABSENT_LIST
 
 
-class PodDisruptionBudget(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class PodDisruptionBudget(ApiObject, frozen=True, gc=False):
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()

@@ -5,7 +5,7 @@ Kubernetes: k8s.io/api/events/v1.
 
 from moorage.model.schema.named_types import MicroTime, Time
 from moorage.model.types.event import EventSource
-from moorage.model.types.meta import ObjectMeta, ObjectReference, TypeMeta
+from moorage.model.types.meta import ApiObject, ObjectReference
 from moorage.model.types.view import EventsView, Int32
 
 
@@ -14,8 +14,7 @@ class EventSeries(EventsView, frozen=True, gc=False):
     lastObservedTime: MicroTime | None = None
 
 
-class Event(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Event(ApiObject, frozen=True, gc=False):
     eventTime: MicroTime | None = None
     series: EventSeries | None = None
     reportingController: str = ""

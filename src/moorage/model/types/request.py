@@ -4,7 +4,7 @@ Kubernetes: k8s.io/api/core/v1, policy/v1, autoscaling/v1, authentication/v1, au
 """
 
 from moorage.model.schema.named_types import UID, DeletionPropagation
-from moorage.model.types.meta import LabelSelectorRequirement, ObjectMeta, ObjectReference, TypeMeta
+from moorage.model.types.meta import ApiObject, LabelSelectorRequirement, ObjectReference, TypeMeta
 from moorage.model.types.view import (
     ABSENT_LIST,
     ABSENT_MAP,
@@ -17,8 +17,7 @@ from moorage.model.types.view import (
 )
 
 
-class Binding(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Binding(ApiObject, frozen=True, gc=False):
     target: ObjectReference = ObjectReference()
 
 
@@ -38,8 +37,7 @@ class DeleteOptions(TypeMeta, frozen=True, gc=False):
     ignoreStoreReadErrorWithClusterBreakingPotential: bool | None = None
 
 
-class Eviction(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Eviction(ApiObject, frozen=True, gc=False):
     deleteOptions: DeleteOptions | None = None
 
 
@@ -52,8 +50,7 @@ class ScaleStatus(AutoscalingView, frozen=True, gc=False):
     selector: str = ""
 
 
-class Scale(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Scale(ApiObject, frozen=True, gc=False):
     spec: ScaleSpec = ScaleSpec()
     status: ScaleStatus = ScaleStatus()
 
@@ -69,8 +66,7 @@ class SelfSubjectReviewStatus(AuthenticationView, frozen=True, gc=False):
     userInfo: UserInfo = UserInfo()
 
 
-class SelfSubjectReview(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class SelfSubjectReview(ApiObject, frozen=True, gc=False):
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
 
 
@@ -119,8 +115,7 @@ class SubjectAccessReviewStatus(AuthorizationView, frozen=True, gc=False):
     evaluationError: str = ""
 
 
-class SelfSubjectAccessReview(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class SelfSubjectAccessReview(ApiObject, frozen=True, gc=False):
     spec: SelfSubjectAccessReviewSpec = SelfSubjectAccessReviewSpec()
     status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
@@ -148,7 +143,6 @@ class SubjectRulesReviewStatus(AuthorizationView, frozen=True, gc=False):
     evaluationError: str = ""
 
 
-class SelfSubjectRulesReview(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class SelfSubjectRulesReview(ApiObject, frozen=True, gc=False):
     spec: SelfSubjectRulesReviewSpec = SelfSubjectRulesReviewSpec()
     status: SubjectRulesReviewStatus = SubjectRulesReviewStatus()

@@ -7,12 +7,12 @@ from moorage.model.quantity import Quantity
 from moorage.model.schema import named_types as named
 from moorage.model.types import volume_sources as sources
 from moorage.model.types.meta import (
+    ApiObject,
     LabelSelector,
     ObjectMeta,
     ObjectReference,
     TypedLocalObjectReference,
     TypedObjectReference,
-    TypeMeta,
 )
 from moorage.model.types.node import NodeSelector
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, StorageView, View
@@ -114,8 +114,7 @@ class PersistentVolumeStatus(View, frozen=True, gc=False):
     lastPhaseTransitionTime: named.Time | None = None
 
 
-class PersistentVolume(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class PersistentVolume(ApiObject, frozen=True, gc=False):
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: PersistentVolumeStatus = PersistentVolumeStatus()
 
@@ -145,8 +144,7 @@ class PersistentVolumeClaimStatus(View, frozen=True, gc=False):
     modifyVolumeStatus: ModifyVolumeStatus | None = None
 
 
-class PersistentVolumeClaim(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class PersistentVolumeClaim(ApiObject, frozen=True, gc=False):
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
 
@@ -160,8 +158,7 @@ class TopologySelectorTerm(View, frozen=True, gc=False):
     matchLabelExpressions: tuple[TopologySelectorLabelRequirement, ...] = ABSENT_LIST
 
 
-class StorageClass(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class StorageClass(ApiObject, frozen=True, gc=False):
     provisioner: str = ""
     parameters: dict[str, str] = ABSENT_MAP
     reclaimPolicy: named.PersistentVolumeReclaimPolicy | None = None
@@ -186,8 +183,7 @@ class CSINodeSpec(StorageView, frozen=True, gc=False):
     drivers: tuple[CSINodeDriver, ...] = ABSENT_LIST
 
 
-class CSINode(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class CSINode(ApiObject, frozen=True, gc=False):
     spec: CSINodeSpec = CSINodeSpec()
 
 
@@ -210,13 +206,11 @@ class CSIDriverSpec(StorageView, frozen=True, gc=False):
     preventPodSchedulingIfMissing: bool | None = None
 
 
-class CSIDriver(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class CSIDriver(ApiObject, frozen=True, gc=False):
     spec: CSIDriverSpec = CSIDriverSpec()
 
 
-class CSIStorageCapacity(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class CSIStorageCapacity(ApiObject, frozen=True, gc=False):
     nodeTopology: LabelSelector | None = None
     storageClassName: str = ""
     capacity: Quantity | None = None
@@ -247,7 +241,6 @@ class VolumeAttachmentStatus(StorageView, frozen=True, gc=False):
     detachError: VolumeError | None = None
 
 
-class VolumeAttachment(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class VolumeAttachment(ApiObject, frozen=True, gc=False):
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
     status: VolumeAttachmentStatus = VolumeAttachmentStatus()

@@ -45,60 +45,40 @@ class View(Struct, frozen=True, gc=False):
 
 
 class MetaView(View, frozen=True):
-    """A type of k8s.io/apimachinery/pkg/apis/meta/v1."""
-
     package = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
 
 class AppsView(View, frozen=True):
-    """A type of k8s.io/api/apps/v1."""
-
     package = "io.k8s.api.apps.v1"
 
 
 class AuthenticationView(View, frozen=True):
-    """A type of k8s.io/api/authentication/v1."""
-
     package = "io.k8s.api.authentication.v1"
 
 
 class AuthorizationView(View, frozen=True):
-    """A type of k8s.io/api/authorization/v1."""
-
     package = "io.k8s.api.authorization.v1"
 
 
 class AutoscalingView(View, frozen=True):
-    """A type of k8s.io/api/autoscaling/v1."""
-
     package = "io.k8s.api.autoscaling.v1"
 
 
 class BatchView(View, frozen=True):
-    """A type of k8s.io/api/batch/v1."""
-
     package = "io.k8s.api.batch.v1"
 
 
 class CoordinationView(View, frozen=True):
-    """A type of k8s.io/api/coordination/v1."""
-
     package = "io.k8s.api.coordination.v1"
 
 
 class EventsView(View, frozen=True):
-    """A type of k8s.io/api/events/v1."""
-
     package = "io.k8s.api.events.v1"
 
 
 class PolicyView(View, frozen=True):
-    """A type of k8s.io/api/policy/v1."""
-
     package = "io.k8s.api.policy.v1"
 
 
 class StorageView(View, frozen=True):
-    """A type of k8s.io/api/storage/v1."""
-
     package = "io.k8s.api.storage.v1"

@@ -268,80 +268,36 @@ class ProjectedVolumeSource(View, frozen=True, gc=False):
     defaultMode: Int32 | None = None
 
 
-class GlusterfsPersistentVolumeSource(View, frozen=True, gc=False):
-    endpoints: str = ""
-    path: str = ""
-    readOnly: bool = False
+class GlusterfsPersistentVolumeSource(GlusterfsVolumeSource, frozen=True, gc=False):
     endpointsNamespace: str | None = None
 
 
-class RBDPersistentVolumeSource(View, frozen=True, gc=False):
-    monitors: tuple[str, ...] = ABSENT_LIST
-    image: str = ""
-    fsType: str = ""
-    pool: str = ""
-    user: str = ""
-    keyring: str = ""
-    secretRef: SecretReference | None = None
-    readOnly: bool = False
-
-
-class ISCSIPersistentVolumeSource(View, frozen=True, gc=False):
-    targetPortal: str = ""
-    iqn: str = ""
-    lun: Int32 = 0
-    iscsiInterface: str = ""
-    fsType: str = ""
-    readOnly: bool = False
-    portals: tuple[str, ...] = ABSENT_LIST
-    chapAuthDiscovery: bool = False
-    chapAuthSession: bool = False
-    secretRef: SecretReference | None = None
-    initiatorName: str | None = None
-
-
-class CinderPersistentVolumeSource(View, frozen=True, gc=False):
-    volumeID: str = ""
-    fsType: str = ""
-    readOnly: bool = False
+class RBDPersistentVolumeSource(RBDVolumeSource, frozen=True, gc=False):
     secretRef: SecretReference | None = None
 
 
-class CephFSPersistentVolumeSource(View, frozen=True, gc=False):
-    monitors: tuple[str, ...] = ABSENT_LIST
-    path: str = ""
-    user: str = ""
-    secretFile: str = ""
+class ISCSIPersistentVolumeSource(ISCSIVolumeSource, frozen=True, gc=False):
     secretRef: SecretReference | None = None
-    readOnly: bool = False
 
 
-class FlexPersistentVolumeSource(View, frozen=True, gc=False):
-    driver: str = ""
-    fsType: str = ""
+class CinderPersistentVolumeSource(CinderVolumeSource, frozen=True, gc=False):
     secretRef: SecretReference | None = None
-    readOnly: bool = False
-    options: dict[str, str] = ABSENT_MAP
 
 
-class AzureFilePersistentVolumeSource(View, frozen=True, gc=False):
-    secretName: str = ""
-    shareName: str = ""
-    readOnly: bool = False
+class CephFSPersistentVolumeSource(CephFSVolumeSource, frozen=True, gc=False):
+    secretRef: SecretReference | None = None
+
+
+class FlexPersistentVolumeSource(FlexVolumeSource, frozen=True, gc=False):
+    secretRef: SecretReference | None = None
+
+
+class AzureFilePersistentVolumeSource(AzureFileVolumeSource, frozen=True, gc=False):
     secretNamespace: str | None = None
 
 
-class ScaleIOPersistentVolumeSource(View, frozen=True, gc=False):
-    gateway: str = ""
-    system: str = ""
+class ScaleIOPersistentVolumeSource(ScaleIOVolumeSource, frozen=True, gc=False):
     secretRef: SecretReference | None = None
-    sslEnabled: bool = False
-    protectionDomain: str = ""
-    storagePool: str = ""
-    storageMode: str = ""
-    volumeName: str = ""
-    fsType: str = ""
-    readOnly: bool = False
 
 
 class LocalVolumeSource(View, frozen=True, gc=False):

@@ -6,7 +6,7 @@ Kubernetes: k8s.io/api/apps/v1 and k8s.io/api/batch/v1.
 from typing import Any
 
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import LabelSelector, ObjectMeta, ObjectReference, TypeMeta
+from moorage.model.types.meta import ApiObject, LabelSelector, ObjectMeta, ObjectReference
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage import PersistentVolumeClaim
 from moorage.model.types.view import ABSENT_LIST, AppsView, BatchView, Int32, Int64
@@ -89,8 +89,7 @@ class JobStatus(BatchView, frozen=True, gc=False):
     ready: Int32 | None = None
 
 
-class Job(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Job(ApiObject, frozen=True, gc=False):
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
 
@@ -117,8 +116,7 @@ class CronJobStatus(BatchView, frozen=True, gc=False):
     lastSuccessfulTime: named.Time | None = None
 
 
-class CronJob(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class CronJob(ApiObject, frozen=True, gc=False):
     spec: CronJobSpec = CronJobSpec()
     status: CronJobStatus = CronJobStatus()
 
@@ -165,8 +163,7 @@ class DeploymentStatus(AppsView, frozen=True, gc=False):
     collisionCount: Int32 | None = None
 
 
-class Deployment(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class Deployment(ApiObject, frozen=True, gc=False):
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()
 
@@ -196,8 +193,7 @@ class ReplicaSetStatus(AppsView, frozen=True, gc=False):
     conditions: tuple[ReplicaSetCondition, ...] = ABSENT_LIST
 
 
-class ReplicaSet(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class ReplicaSet(ApiObject, frozen=True, gc=False):
     spec: ReplicaSetSpec = ReplicaSetSpec()
     status: ReplicaSetStatus = ReplicaSetStatus()
 
@@ -256,8 +252,7 @@ class StatefulSetStatus(AppsView, frozen=True, gc=False):
     availableReplicas: Int32 = 0
 
 
-class StatefulSet(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class StatefulSet(ApiObject, frozen=True, gc=False):
     spec: StatefulSetSpec = StatefulSetSpec()
     status: StatefulSetStatus = StatefulSetStatus()
 
@@ -301,13 +296,11 @@ class DaemonSetStatus(AppsView, frozen=True, gc=False):
     conditions: tuple[DaemonSetCondition, ...] = ABSENT_LIST
 
 
-class DaemonSet(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class DaemonSet(ApiObject, frozen=True, gc=False):
     spec: DaemonSetSpec = DaemonSetSpec()
     status: DaemonSetStatus = DaemonSetStatus()
 
 
-class ControllerRevision(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class ControllerRevision(ApiObject, frozen=True, gc=False):
     data: Any = None
     revision: Int64 = 0
