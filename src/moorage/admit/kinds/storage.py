@@ -28,7 +28,6 @@ from moorage.admit.scheduling.label_selectors import validate_label_name, valida
 from moorage.admit.subresources import statuses
 from moorage.model.field_error import (
     AsJSON,
-    FieldError,
     FieldErrors,
     duplicate,
     forbidden,
@@ -102,9 +101,7 @@ def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentV
         yield forbidden("spec", f"{SPEC_CHANGED}\n{difference(old.spec, munged)}")
 
 
-def _validate_attributes_class_kept(
-    new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim
-) -> list[FieldError]:
+def _validate_attributes_class_kept(new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim) -> FieldErrors:
     name = new.spec.volumeAttributesClassName
     if name == old.spec.volumeAttributesClassName or old.status.currentVolumeAttributesClassName is None or name:
         return []

@@ -88,9 +88,7 @@ def _internal_field(selector: views.ObjectFieldSelector) -> tuple[str, str]:
     return renamed, "" if renamed else f"field label not supported: {field_path}"
 
 
-def validate_field_selector(
-    selector: views.ObjectFieldSelector, path: str, fields: tuple[str, ...]
-) -> list[FieldError]:
+def validate_field_selector(selector: views.ObjectFieldSelector, path: str, fields: tuple[str, ...]) -> FieldErrors:
     if not selector.apiVersion:
         return [required(f"{path}.apiVersion")]
     if not selector.fieldPath:

@@ -60,15 +60,11 @@ def validate_git_repo(source: sources.GitRepoVolumeSource, path: str, _: Validat
     yield from validate_descending_path(source.directory, f"{path}.directory")
 
 
-def validate_gce_disk(
-    source: sources.GCEPersistentDiskVolumeSource, path: str, _: ValidationOptions
-) -> list[FieldError]:
+def validate_gce_disk(source: sources.GCEPersistentDiskVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     return _require(source, path, "pdName") + _validate_partition(source.partition, f"{path}.partition")
 
 
-def validate_aws_disk(
-    source: sources.AWSElasticBlockStoreVolumeSource, path: str, _: ValidationOptions
-) -> list[FieldError]:
+def validate_aws_disk(source: sources.AWSElasticBlockStoreVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     return _require(source, path, "volumeID") + _validate_partition(source.partition, f"{path}.partition")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.match.operators import BY_NAME, LABEL_SELECTOR, Arity, use_of
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 
@@ -44,9 +44,7 @@ def validate_label_selector(
     return errors
 
 
-def _validate_requirement(
-    requirement: LabelSelectorRequirement, path: str, options: ValidationOptions
-) -> list[FieldError]:
+def _validate_requirement(requirement: LabelSelectorRequirement, path: str, options: ValidationOptions) -> FieldErrors:
     errors: list[FieldError] = []
     if use_of(requirement.operator, LABEL_SELECTOR) is None:
         errors.append(invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR))
