@@ -162,11 +162,14 @@ def pod_line(pod: PlannedPod) -> PodLine:
 def node_lines(cluster: Cluster) -> list[NodeLine]:
     table = cluster.nodes
     lines = []
+    usages: dict[str, list[Usage]] = {}
     for slot, node in table:
         resources = {}
         for name in dict.fromkeys((CPU, MEMORY, PODS, *node.status.allocatable)):
-            allocatable = int(table.allocatable(name)[slot])
-            resources[name] = Usage(allocatable - int(table.free(name)[slot]), allocatable)
+            if name not in usages:
+                allocatable, free = table.allocatable(name), table.free(name)
+                usages[name] = list(map(Usage, (allocatable - free).tolist(), allocatable.tolist()))
+            resources[name] = usages[name][slot]
         taints = tuple(f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in node.spec.taints)
         lines.append(NodeLine(node.metadata.name, not node.spec.unschedulable, taints, resources))
     return lines

@@ -35,7 +35,7 @@ from moorage.plan.simulation.controllers import POD_GARBAGE, TAINT_EVICTION
 from moorage.plan.simulation.drain import DRAIN, complaints, cordon, drain
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load, load_services
 from moorage.plan.simulation.scheduling import SCHEDULER
-from moorage.plan.simulation.simulation import Simulation
+from moorage.plan.simulation.simulation import FINISHED, Simulation
 from moorage.schedule.config.default_profile import program_cache
 
 _USER = "user"
@@ -82,7 +82,7 @@ class WhatIf:
         self._first_preempted = len(simulation.scheduling.preempted)
         self._new_templates: set[Key] = set()
         self._removed: set[str] = set()
-        self._before = {pod.uid for pod in simulation.pods()}
+        self._before = {pod.uid for pod in simulation.world.all(POD) if pod.view.status.phase not in FINISHED}
 
     def play(
         self,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amounts, amounts, pod_requests
 from moorage.columns.shape import HostPort, host_ports
 from moorage.match.node_selector import compile_required_node_affinity
+from moorage.match.program_cache import ProgramCache
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
@@ -22,7 +23,6 @@ from moorage.telemetry.logs import get_logger
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from moorage.match.cel import ProgramCache
     from moorage.model.types.node import Taint
 
 _OS_LABEL, _OS = "kubernetes.io/os", "linux"
@@ -90,20 +90,7 @@ class Admission:
     def __init__(self, gates: GateSet) -> None:
         self.gates = gates
         self.evaluation_errors = 0
-        self._programs: ProgramCache | None = None
-
-    @property
-    def programs(self) -> ProgramCache:
-        """The bounded cache of expressions, created on first use because CEL is large."""
-        if self._programs is None:
-            from moorage.match.cel import ProgramCache
-
-            self._programs = ProgramCache()
-        return self._programs
-
-    def cached(self, what: str) -> int:
-        """Return `hits`, `misses` or `evictions` of the cache."""
-        return getattr(self._programs, what) if self._programs is not None else 0
+        self.programs = ProgramCache()
 
     def refuse(self, pod: Pod, node: Node, load: Load) -> Refusal | None:
         """Return the first reason why the pod cannot run on the node beside the others, or None."""
@@ -119,8 +106,7 @@ class Admission:
         taints = [taint for taint in node.spec.taints if taint.effect in _NO_EXECUTE]
         if not taints or _is_static(pod):
             return None
-        programs = self.programs if any(toleration.expression for toleration in pod.spec.tolerations) else None
-        tolerations = compile_tolerations(pod.spec.tolerations, self.gates, programs, self._evaluation_failed)
+        tolerations = compile_tolerations(pod.spec.tolerations, self.gates, self.programs, self._evaluation_failed)
         untolerated = tolerations.untolerated(taints, _NO_EXECUTE)
         if not untolerated:
             return None

@@ -40,7 +40,7 @@ def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admiss
     counter("kubelet_admission_rejections_total", said, partial(_rejections, state), ("reason",))
     for what in ("hits", "misses", "evictions"):
         said = f"The cache of compiled toleration expressions: {what}."
-        counter(f"kubelet_cel_cache_{what}_total", said, partial(admission.cached, what))
+        counter(f"kubelet_cel_cache_{what}_total", said, partial(getattr, admission.programs, what))
     said = "Evaluations of toleration expressions that failed."
     counter("kubelet_cel_evaluation_errors_total", said, lambda: admission.evaluation_errors)
 

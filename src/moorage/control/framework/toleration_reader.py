@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from moorage.match.operators import TOLERATION, comparison_of
+from moorage.match.program_cache import ProgramCache
 from moorage.match.toleration_log import TolerationLog
 from moorage.match.tolerations import TolerationSet
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
@@ -21,12 +22,7 @@ class TolerationReader:
 
     def __init__(self, gates: GateSet, metrics: Metrics, component: str, metric: str, spoken: str) -> None:
         self.gates = gates
-        self.programs = None
-        if gates.enabled(TAINT_TOLERATION_CEL):
-            # CEL is large: import it only if the gate is on.
-            from moorage.match.cel import ProgramCache
-
-            self.programs = ProgramCache()
+        self.programs = ProgramCache() if gates.enabled(TAINT_TOLERATION_CEL) else None
         self.evaluation_errors = 0
         self._log = TolerationLog(component, _REMEMBERED)
         for what in ("hits", "misses", "evictions"):

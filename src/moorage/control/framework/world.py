@@ -10,6 +10,8 @@ from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.pod import Pod
 
 _POD = KINDS["v1", "Pod"]
+#: An ordered set.
+_Keys = dict[str, None]
 
 
 class World:
@@ -17,12 +19,12 @@ class World:
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, Object]] = {}
-        self._by_owner: dict[tuple[Kind, str], dict[str, Object]] = {}
-        self._by_namespace: dict[tuple[Kind, str], dict[str, Object]] = {}
-        self._orphans: dict[tuple[Kind, str], dict[str, Object]] = {}
-        self._orphans_by_label: dict[tuple[Kind, str, str, str], dict[str, Object]] = {}
-        self._by_selector: dict[tuple[Kind, str, str, str], dict[str, Object]] = {}
-        self._pods_by_node: dict[str, dict[str, Object]] = {}
+        self._by_owner: dict[tuple[Kind, str], _Keys] = {}
+        self._by_namespace: dict[tuple[Kind, str], _Keys] = {}
+        self._orphans: dict[tuple[Kind, str], _Keys] = {}
+        self._orphans_by_label: dict[tuple[Kind, str, str, str], _Keys] = {}
+        self._by_selector: dict[tuple[Kind, str, str, str], _Keys] = {}
+        self._pods_by_node: dict[str, _Keys] = {}
 
     def get(self, kind: Kind, key: str) -> Object | None:
         """Return an object by `namespace/name`, or by name for cluster-scoped kinds."""
@@ -41,41 +43,50 @@ class World:
 
     def owned(self, kind: Kind, uid: str) -> list[Object]:
         """Return the objects of a kind whose controller has this UID."""
-        return list(self._by_owner.get((kind, uid), {}).values())
+        return self._found(kind, self._by_owner.get((kind, uid)))
 
     def orphans(self, kind: Kind, namespace: str) -> list[Object]:
         """Return the objects of a kind in a namespace that have no controller."""
-        return list(self._orphans.get((kind, namespace), {}).values())
+        return self._found(kind, self._orphans.get((kind, namespace)))
 
     def orphans_for(self, kind: Kind, namespace: str, selector: LabelSelector | None) -> list[Object]:
         """Return the orphans that a selector may match, by its most selective label."""
         telling = telling_label(selector)
         if telling == ("", ""):
             return self.orphans(kind, namespace)
-        return list(self._orphans_by_label.get((kind, namespace, *telling), {}).values())
+        return self._found(kind, self._orphans_by_label.get((kind, namespace, *telling)))
 
     def selecting(self, kind: Kind, namespace: str, labels: Mapping[str, str]) -> list[Object]:
         """Return the workloads of a kind in a namespace whose selector may match these labels."""
         index = self._by_selector
-        found = list(index.get((kind, namespace, "", ""), {}).values())
-        for key, value in labels.items():
-            entries = index.get((kind, namespace, key, value))
-            if entries is not None:
-                found += entries.values()
+        found = self._found(kind, index.get((kind, namespace, "", "")))
+        for label in labels.items():
+            found += self._found(kind, index.get((kind, namespace, *label)))
         return found
 
     def in_namespace(self, kind: Kind, namespace: str) -> list[Object]:
-        return list(self._by_namespace.get((kind, namespace), {}).values())
+        return self._found(kind, self._by_namespace.get((kind, namespace)))
 
     def has_any(self, kind: Kind, namespace: str) -> bool:
         return (kind, namespace) in self._by_namespace
 
     def pods_on(self, node: str) -> list[Object]:
-        return list(self._pods_by_node.get(node, {}).values())
+        return self._found(_POD, self._pods_by_node.get(node))
+
+    def _found(self, kind: Kind, keys: _Keys | None) -> list[Object]:
+        if not keys:
+            return []
+        objects = self._objects[kind]
+        return [objects[key] for key in keys]
 
     def apply(self, kind: Kind, delta: Delta) -> None:
         old, new = delta
-        if old is not None and not (new is not None and kind is _POD and _stays_in_place(old.view, new.view)):
+        if new is not None and old is not None and kind is _POD and _stays_in_place(old.view, new.view):
+            self._objects[kind][new.key] = new
+            if not old.view.spec.nodeName and new.view.spec.nodeName:
+                self._pods_by_node.setdefault(new.view.spec.nodeName, {})[new.key] = None
+            return
+        if old is not None:
             self._remove(kind, old)
         if new is not None:
             self._add(kind, new)
@@ -83,11 +94,7 @@ class World:
     def _add(self, kind: Kind, found: Object) -> None:
         self._objects.setdefault(kind, {})[found.key] = found
         for index, value in self._indices(kind, found):
-            entries = index.get(value)
-            if entries is None:
-                index[value] = {found.key: found}
-            else:
-                entries[found.key] = found
+            index.setdefault(value, {})[found.key] = None
 
     def _remove(self, kind: Kind, found: Object) -> None:
         self._objects.get(kind, {}).pop(found.key, None)
@@ -98,10 +105,10 @@ class World:
                 if not entries:
                     del index[value]
 
-    def _indices(self, kind: Kind, found: Object) -> list[tuple[dict[Any, dict[str, Object]], Any]]:
+    def _indices(self, kind: Kind, found: Object) -> list[tuple[dict[Any, _Keys], Any]]:
         view, namespace = found.view, found.namespace
         owner = controller_of(view.metadata)
-        indices: list[tuple[dict[Any, dict[str, Object]], Any]] = []
+        indices: list[tuple[dict[Any, _Keys], Any]] = []
         if owner is not None:
             indices.append((self._by_owner, (kind, owner.uid)))
         elif kind.namespaced:

@@ -10,7 +10,7 @@ cost_estimate, compiler (with attributes, calls, logic, loops), program, cache; 
 
 from moorage.match.cel.environment import Environment, taint_environment
 from moorage.match.cel.parse.syntax import Issue
-from moorage.match.cel.program import Program, ProgramCache, compile_expression, render_issues
+from moorage.match.cel.program import Program, compile_expression, render_issues
 from moorage.match.cel.values import CelError
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Environment",
     "Issue",
     "Program",
-    "ProgramCache",
     "compile_expression",
     "render_issues",
     "taint_environment",

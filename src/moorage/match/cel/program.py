@@ -8,14 +8,12 @@ Differs: evaluation is also limited in time and in the size of results, and Pyth
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.check.checker import check
 from moorage.match.cel.check.cost_estimate import estimate_cost
 from moorage.match.cel.check.validators import validate_literals
-from moorage.match.cel.environment import TAINT_ENVIRONMENT, Environment
+from moorage.match.cel.environment import Environment
 from moorage.match.cel.evaluate.compiler import Compiler
 from moorage.match.cel.evaluate.steps import COST, COST_LIMIT, FIRST_SLOT, Run, State
 from moorage.match.cel.functions import Interval
@@ -156,41 +154,3 @@ def _tree_depth(root: Node) -> int:
         deepest = max(deepest, depth)
         waiting.extend((child, depth + 1) for child in children(node))
     return deepest
-
-
-DEFAULT_CAPACITY = 1024
-
-
-class ProgramCache:
-    """Programs by text, for one environment. `hits`, `misses` and `evictions` count what happened so far."""
-
-    def __init__(self, capacity: int = DEFAULT_CAPACITY, environment: Environment = TAINT_ENVIRONMENT) -> None:
-        if capacity < 1:
-            raise ValueError("a cache holds at least one program")
-        self.capacity = capacity
-        self.environment = environment
-        self.hits = 0
-        self.misses = 0
-        self.evictions = 0
-        self._programs: OrderedDict[str, Program | list[Issue]] = OrderedDict()
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._programs)
-
-    def get(self, source: str) -> Program | list[Issue]:
-        with self._lock:
-            found = self._programs.get(source)
-            if found is not None:
-                self._programs.move_to_end(source)
-                self.hits += 1
-                return found
-            self.misses += 1
-        made = compile_expression(source, self.environment)
-        with self._lock:
-            self._programs[source] = made
-            self._programs.move_to_end(source)
-            if len(self._programs) > self.capacity:
-                self._programs.popitem(last=False)
-                self.evictions += 1
-        return made

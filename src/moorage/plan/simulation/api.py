@@ -99,6 +99,7 @@ class _SimulatedObject(Object):
     """
 
     __slots__ = ("_document", "_edits", "_template")
+    view = Object.__dict__["_view"]  # it is always there: read without a call
 
     def __init__(
         self,

@@ -46,17 +46,19 @@ class SimulatedKubelets:
         api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        now = self._api.clock.now
         if kind is POD:
-            if new is None:
-                if old is not None:
-                    self._pods.pop(old.key, None)
-                    self.state.pod_gone(old.key)
-            elif new.view.spec.nodeName and not (
-                self._api.actor == KUBELET and old is not None and self.state.wrote(new.key, old.view, new.view)
-            ):
-                self._pods[new.key] = new.view if self._ends else _endless(new.view)
-        elif kind is NODE:
+            if new is not None:
+                pod: Pod = new.view
+                if pod.spec.nodeName and not (
+                    self._api.actor == KUBELET and old is not None and self.state.wrote(new.key, old.view, pod)
+                ):
+                    self._pods[new.key] = pod if self._ends else _endless(pod)
+            elif old is not None:
+                self._pods.pop(old.key, None)
+                self.state.pod_gone(old.key)
+            return
+        now = self._api.clock.now
+        if kind is NODE:
             if new is not None and self._is_alive(new.view, old):
                 self.down.discard(new.name)
                 self.state.node_changed(new.view, now)

@@ -14,6 +14,7 @@ import msgspec
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Report
+from moorage.control.framework.pods_of import find_owner
 from moorage.control.framework.world import controller_of
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
@@ -32,6 +33,7 @@ HORIZON = 48 * 3600.0
 MAX_ROUNDS = 100_000
 MAX_REFUSED = 200
 FINISHED = ("Succeeded", "Failed")
+_REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
 _INFINITY = float("inf")
 #: Kind, namespace and name.
 OwnerName = tuple[str, str, str]
@@ -154,18 +156,14 @@ class Simulation:
             return None
         if reference.uid in self.shown_owners:
             return self.shown_owners[reference.uid]
-        owner = _kind(reference.apiVersion, reference.kind)
-        above = self.world.get(owner, f"{found.namespace}/{reference.name}") if owner is not None else None
-        if above is not None and above.uid == reference.uid and reference.kind == "ReplicaSet":
-            deployment = controller_of(above.view.metadata)
+        namespace = found.namespace
+        if reference.kind == "ReplicaSet" and reference.apiVersion == _REPLICA_SET.api_version:
+            above = find_owner(_REPLICA_SET, reference, namespace, self.world)
+            deployment = controller_of(above.view.metadata) if above is not None else None
             if deployment is not None and deployment.kind == "Deployment":
                 reference = deployment
-        return reference.kind, found.namespace, reference.name
+        return reference.kind, namespace, reference.name
 
     def workload_of(self, found: Object) -> OwnerName:
         """Return the workload that an object belongs to, or which it is."""
         return self.owner_of(found) or (found.kind.name, found.namespace, found.name)
-
-
-def _kind(api_version: str, name: str) -> Kind | None:
-    return KINDS.get((api_version, name))

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.match.program_cache import ProgramCache
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.schedule.config import plugin_args
 from moorage.schedule.config.configuration_views import Point
@@ -47,7 +48,7 @@ class Shared(msgspec.Struct, frozen=True):
     """
 
     gates: GateSet
-    programs: Any = None
+    programs: ProgramCache | None = None
     selectors: DefaultSelectors | None = None
 
 
@@ -227,10 +228,6 @@ def make_profile(
     )
 
 
-def program_cache(gates: GateSet) -> Any:
-    """Return a cache of compiled expressions; None where the gate is off, because CEL takes long to import."""
-    if not gates.enabled(TAINT_TOLERATION_CEL):
-        return None
-    from moorage.match.cel import ProgramCache
-
-    return ProgramCache()
+def program_cache(gates: GateSet) -> ProgramCache | None:
+    """Return a cache of compiled expressions; None where the gate is off."""
+    return ProgramCache() if gates.enabled(TAINT_TOLERATION_CEL) else None

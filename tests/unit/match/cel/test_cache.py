@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from moorage.match.cel import Program, ProgramCache
+from moorage.match.cel import Program
+from moorage.match.program_cache import ProgramCache
 
 
 def test_a_text_is_compiled_once() -> None:
