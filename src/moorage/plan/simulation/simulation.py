@@ -14,7 +14,7 @@ import msgspec
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Report
-from moorage.control.framework.pods_of import find_owner
+from moorage.control.framework.workloads import find_owner
 from moorage.control.framework.world import controller_of
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
