@@ -10,7 +10,7 @@ from cel_expr_python import cel as cel_cpp
 from bench.measure import race, time_call
 from bench.result import Result, timed
 from moorage.match.cel import compile_expression, taint_environment
-from moorage.match.program_cache import ProgramCache
+from moorage.match.tolerations import ProgramCache
 from moorage.model.types.node import Taint
 
 if TYPE_CHECKING:

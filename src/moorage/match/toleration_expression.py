@@ -25,7 +25,7 @@ class Program(Protocol):
 
 
 class Programs(Protocol):
-    """Where compiled expressions are kept: `moorage.match.program_cache.ProgramCache`."""
+    """Where compiled expressions are kept: `moorage.match.tolerations.ProgramCache`."""
 
     def get(self, source: str) -> Program | Sequence[Issue]: ...
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amounts, amounts, pod_requests
 from moorage.columns.shape import HostPort, host_ports
 from moorage.match.node_selector import compile_required_node_affinity
-from moorage.match.program_cache import ProgramCache
-from moorage.match.tolerations import compile_tolerations
+from moorage.match.tolerations import ProgramCache, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod

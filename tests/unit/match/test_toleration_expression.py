@@ -1,9 +1,8 @@
 from collections.abc import Callable, Sequence
 
 from moorage.match.cel import CelError, Issue
-from moorage.match.program_cache import ProgramCache
 from moorage.match.toleration_expression import NOT_TRUE, Program
-from moorage.match.tolerations import compile_toleration, compile_tolerations
+from moorage.match.tolerations import ProgramCache, compile_toleration, compile_tolerations
 from moorage.model.gates import gates_from
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration

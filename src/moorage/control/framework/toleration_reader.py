@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.program_cache import ProgramCache
 from moorage.match.toleration_log import TolerationLog
-from moorage.match.tolerations import TolerationSet
+from moorage.match.tolerations import ProgramCache, TolerationSet
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.model.types.node import Taint
 from moorage.telemetry.metrics import Metrics

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.match.program_cache import ProgramCache
+from moorage.match.tolerations import ProgramCache
 from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.schedule.config import plugin_args
 from moorage.schedule.config.configuration_views import Point

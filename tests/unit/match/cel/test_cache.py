@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from moorage.match.cel import Program
-from moorage.match.program_cache import ProgramCache
+from moorage.match.tolerations import ProgramCache
 
 
 def test_a_text_is_compiled_once() -> None:
