@@ -28,7 +28,7 @@ DEFAULT_CAPACITY = 1024
 
 
 class ProgramCache:
-    """Compiled expressions by text; CEL, which is large, is imported by the first. `hits`, `misses` and `evictions` count what happened so far."""
+    """Compiled expressions by text, with counters. CEL, which is large, is imported by the first expression."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         if capacity < 1:
