@@ -8,15 +8,13 @@ Differs: RE2 also knows `\C`, which is refused here as Go refuses it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import re2
 
 from moorage.match.cel.values import CelError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SMALL = 200  # characters of a pattern
 # RE2's words → Go's.

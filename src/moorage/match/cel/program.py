@@ -8,7 +8,8 @@ Differs: evaluation is also limited in time and in the size of results, and Pyth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from moorage.match.cel.check.checker import check
 from moorage.match.cel.check.cost_estimate import estimate_cost
@@ -18,15 +19,9 @@ from moorage.match.cel.evaluate.compiler import Compiler
 from moorage.match.cel.evaluate.steps import COST, COST_LIMIT, FIRST_SLOT, Run, State
 from moorage.match.cel.functions import Interval
 from moorage.match.cel.parse.parser import parse
-from moorage.match.cel.parse.syntax import NO_POSITION, Issue, Node, Source, children
-from moorage.match.cel.stack import make_room
-from moorage.match.cel.types import ANY, BOOL, DYN
+from moorage.match.cel.parse.syntax import NO_POSITION, Issue, Source, make_room, tree_depth
+from moorage.match.cel.types import ANY, BOOL, DYN, Type
 from moorage.match.cel.values import CelError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from moorage.match.cel.types import Type
 
 MAX_LENGTH = 10 * 1024
 TOO_LONG = f"may not be more than {MAX_LENGTH} bytes"
@@ -120,7 +115,7 @@ def _compile(source: Source, environment: Environment, checked: bool) -> Program
     root = parse(source)
     if isinstance(root, list):
         return root
-    make_room(_tree_depth(root))
+    make_room(tree_depth(root))
     estimate = Interval(0, 0)
     if checked:
         problems = check(root, environment)
@@ -143,14 +138,3 @@ def render_issues(source: str, issues: list[Issue]) -> str:
     if len(issues) == 1 and issues[0].line == 0:
         return issues[0].message
     return f"compilation failed: {Source(source).render(issues)}"
-
-
-def _tree_depth(root: Node) -> int:
-    """Return how many nodes lie on the longest path through a tree."""
-    deepest = 0
-    waiting = [(root, 1)]
-    while waiting:
-        node, depth = waiting.pop()
-        deepest = max(deepest, depth)
-        waiting.extend((child, depth + 1) for child in children(node))
-    return deepest

@@ -23,15 +23,12 @@ Kubernetes: cel-go common/types. Differs: no protobuf messages, no unknowns.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from moorage.match.cel import types
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from moorage.match.cel.types import Type
+from moorage.match.cel.types import Type
 
 INT_MIN = -(2**63)
 INT_MAX = 2**63 - 1

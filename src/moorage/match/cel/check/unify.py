@@ -7,12 +7,9 @@ Differs: no wrapper types.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from moorage.match.cel.types import DYN, Type, TypeKind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Bindings = dict[str, Type]
 

@@ -6,7 +6,7 @@ validators of apiserver/pkg/cel/environment/base.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from moorage.match.cel.libraries.text.string_format import VERBS, Clause, FormatError, interpolate, refusal
 from moorage.match.cel.parse import syntax
@@ -14,9 +14,6 @@ from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.standard.calendar import parse_duration, parse_timestamp
 from moorage.match.cel.types import Type
 from moorage.match.cel.values import CelError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def validate_literals(root: syntax.Node) -> list[tuple[int, str]]:

@@ -8,16 +8,14 @@ Kubernetes: cel-go interpreter/attributes.go.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from moorage.match.cel.evaluate.steps import COST_LIMIT, UNSET, EvaluationStep, Run, State, charge, charge_in_turn, kept
 from moorage.match.cel.standard.aggregates import show_key
 from moorage.match.cel.standard.conversions import format_double
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, OptionalValue, UInt, type_of_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _MISSING: Any = object()
 _KEY_TYPES = (str, int, UInt, bool, float)

@@ -12,20 +12,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moorage.match.cel.evaluate.attributes import FieldStep
 from moorage.match.cel.evaluate.steps import COST_LIMIT, EvaluationStep, Run, State, charge, charge_in_turn, kept
-from moorage.match.cel.functions import STRING_FACTOR
+from moorage.match.cel.functions import STRING_FACTOR, Overload
 from moorage.match.cel.standard.operators import NEGATE_DURATION
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue, OptionalValue, require_modest_nesting, type_of_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from moorage.match.cel.functions import Overload
 
 _ANYTHING = frozenset((TypeKind.TYPE_PARAM, TypeKind.DYN, TypeKind.ANY))
 _NUMBERS = frozenset((TypeKind.INT, TypeKind.UINT, TypeKind.DOUBLE))

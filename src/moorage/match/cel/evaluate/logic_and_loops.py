@@ -8,7 +8,8 @@ Kubernetes: cel-go interpreter/interpretable.go (evalAnd, evalOr, evalSetMembers
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from moorage.match.cel.evaluate.steps import COST_LIMIT, UNSET, Run, State, charge, check_clock, kept
 from moorage.match.cel.standard.aggregates import show_key
@@ -22,9 +23,6 @@ from moorage.match.cel.values import (
     equal,
     require_result_size,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def build_logical(left: Run, right: Run, decisive: bool) -> Run:

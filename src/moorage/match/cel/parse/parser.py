@@ -22,7 +22,6 @@ from moorage.match.cel.parse.tokens import (
     unescape_bytes,
     unescape_string,
 )
-from moorage.match.cel.stack import make_room, nesting
 from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 MAX_DEPTH = 250
@@ -32,14 +31,6 @@ _MAX_DIGITS = 20
 _RELATIONS = {"<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in"}
 # Function and how tightly it binds.
 _ARITHMETIC = {"+": ("_+_", 1), "-": ("_-_", 1), "*": ("_*_", 2), "/": ("_/_", 2), "%": ("_%_", 2)}
-# What goes on after an expression that is part of something.
-_AFTER_THEN = frozenset((":",))
-_AFTER_INDEX = frozenset(("]",))
-_AFTER_ARGUMENT = frozenset((",", ")"))
-_AFTER_NESTED = frozenset((")",))
-_AFTER_ELEMENT = frozenset((",", "]"))
-_AFTER_KEY = frozenset((":", ",", "}"))
-_AFTER_ENTRY = frozenset((",", "}"))
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
@@ -49,7 +40,7 @@ class _DepthError(Exception):
 
 def parse(source: syntax.Source) -> syntax.Node | list[syntax.Issue]:
     """Return the tree of an expression, or what is wrong with it."""
-    make_room(nesting(source.text))
+    syntax.make_room(syntax.nesting(source.text))
     try:
         return _Parser(source).parse_all()
     except TooManyErrors as error:
@@ -93,7 +84,7 @@ class _Parser(TokenStream):
 
     def ternary(self, condition: syntax.Node) -> syntax.Node:
         at = self.advance().position
-        self.awaited.append(_AFTER_THEN)
+        self.awaited.append(":")
         then = self.logical("||")
         self.awaited.pop()
         try:
@@ -103,8 +94,8 @@ class _Parser(TokenStream):
             return condition
         return self.call(at, "_?_:_", None, [condition, then, self.expr()], nested=1)
 
-    def nested(self, awaited: frozenset[str]) -> syntax.Node:
-        """Return an expression within something that goes on with one of these tokens."""
+    def nested(self, awaited: str) -> syntax.Node:
+        """Return an expression within something that goes on with one of these tokens, each a character."""
         self.awaited.append(awaited)
         node = self.expr()
         self.awaited.pop()
@@ -199,7 +190,7 @@ class _Parser(TokenStream):
     def index_of(self, operand: syntax.Node) -> syntax.Node:
         at = self.advance().position
         optional = self.accept("?")
-        index = self.nested(_AFTER_INDEX)
+        index = self.nested("]")
         self.expect("]")
         return self.call(at, "_[?_]" if optional else "_[_]", None, [operand, index], nested=1)
 
@@ -228,9 +219,9 @@ class _Parser(TokenStream):
         """Arguments of a call up to and including the closing parenthesis."""
         args: list[syntax.Node] = []
         if not self.accept(")"):
-            args.append(self.nested(_AFTER_ARGUMENT))
+            args.append(self.nested(",)"))
             while self.accept(","):
-                args.append(self.nested(_AFTER_ARGUMENT))
+                args.append(self.nested(",)"))
             self.expect(")")
         return args
 
@@ -247,7 +238,7 @@ class _Parser(TokenStream):
         if kind in _CONSTANTS:
             return syntax.Literal(token.position, _CONSTANTS[kind])
         if kind == "(":
-            node = self.nested(_AFTER_NESTED)
+            node = self.nested(")")
             self.expect(")")
             return node
         if kind == "[":
@@ -329,7 +320,7 @@ class _Parser(TokenStream):
             if field.kind == "quoted":
                 self.issue(field.position, "unsupported syntax: '`'")
             colon = self.expect(":")
-            fields.append(syntax.Field(colon.position, field.text, self.nested(_AFTER_ENTRY), optional))
+            fields.append(syntax.Field(colon.position, field.text, self.nested(",}"), optional))
         node = syntax.StructLiteral(at, name, fields)
         node.depth = max((field.value.depth for field in fields), default=0)
         return node
@@ -349,7 +340,7 @@ class _Parser(TokenStream):
         for _ in self.items("]"):
             if self.accept("?"):
                 optional.append(len(elements))
-            elements.append(self.nested(_AFTER_ELEMENT))
+            elements.append(self.nested(",]"))
         node = syntax.ListLiteral(at, elements, frozenset(optional))
         node.depth = max((element.depth for element in elements), default=0)
         return node
@@ -358,9 +349,9 @@ class _Parser(TokenStream):
         entries: list[syntax.Entry] = []
         for _ in self.items("}"):
             optional = self.accept("?")
-            key = self.nested(_AFTER_KEY)
+            key = self.nested(":,}")
             colon = self.expect(":")
-            entries.append(syntax.Entry(colon.position, key, self.nested(_AFTER_ENTRY), optional))
+            entries.append(syntax.Entry(colon.position, key, self.nested(",}"), optional))
         node = syntax.MapLiteral(at, entries)
         node.depth = max((max(entry.key.depth, entry.value.depth) for entry in entries), default=0)
         return node

@@ -7,6 +7,8 @@ token, whichever cel-go reports errors at. Kubernetes: cel-go common/ast and com
 
 from __future__ import annotations
 
+import re
+import sys
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -220,3 +222,42 @@ def _copied(part: Any) -> Any:
     if isinstance(part, list):
         return [_copied(one) for one in part]
     return type(part)(*map(_copied, part)) if isinstance(part, Entry | Field) else part
+
+
+# Room on Python's stack: the recursion limit is raised for expressions that need it, and never lowered again, since a
+# program may be run at any time. Frames that one level takes; levels that fit without ado; the most there can be.
+_FRAMES_PER_LEVEL = 8
+_SHALLOW = 40
+_DEEPEST = 1500
+_BRACKETS = re.compile(r"[()\[\]{}]")
+
+
+def make_room(levels: int) -> None:
+    """Make so many levels of an expression fit on the stack."""
+    if levels > _SHALLOW:
+        wanted = 1000 + min(levels, _DEEPEST) * _FRAMES_PER_LEVEL
+        if sys.getrecursionlimit() < wanted:
+            sys.setrecursionlimit(wanted)
+
+
+def nesting(source: str) -> int:
+    """Return how deeply a parser will nest, at most: brackets (those in strings count too) and ternaries."""
+    depth = deepest = 0
+    for bracket in _BRACKETS.findall(source):
+        if bracket in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        else:
+            depth -= 1
+    return deepest + source.count("?")
+
+
+def tree_depth(root: Node) -> int:
+    """Return how many nodes lie on the longest path through a tree."""
+    deepest = 0
+    waiting = [(root, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        waiting.extend((child, depth + 1) for child in children(node))
+    return deepest

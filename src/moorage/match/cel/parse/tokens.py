@@ -10,12 +10,9 @@ are the same, the words are fewer.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from moorage.match.cel.parse.syntax import Literal, Node
-
-if TYPE_CHECKING:
-    from moorage.match.cel.parse.syntax import Issue, Source
+from moorage.match.cel.parse.syntax import Issue, Literal, Node, Source
 
 _ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"
 _STRING = (
@@ -129,7 +126,7 @@ class TokenStream:
         self.token = self.tokens[0]
         self.issues: list[Issue] = []
         # Tokens that enclosing rules are waiting for, outermost first.
-        self.awaited: list[frozenset[str]] = []
+        self.awaited: list[str] = []
         self.recovering = False
         for error in errors:
             self.note(error.position, f"token recognition error at: '{_escape(error.text)}'")

@@ -5,15 +5,11 @@ Kubernetes: cel-go common/stdlib and cel/library.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from moorage.match.cel.functions import Function
 from moorage.match.cel.standard.aggregates import AGGREGATES
 from moorage.match.cel.standard.calendar import TIME_FUNCTIONS
 from moorage.match.cel.standard.conversions import CONVERSIONS
 from moorage.match.cel.standard.operators import OPERATORS
-
-if TYPE_CHECKING:
-    from moorage.match.cel.functions import Function
 
 STANDARD_FUNCTIONS: tuple[Function, ...] = (
     *OPERATORS,

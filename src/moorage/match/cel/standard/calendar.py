@@ -8,6 +8,7 @@ Differs: the proleptic calendar is computed with integers, so no year is out of 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +20,6 @@ from moorage.model.go import durations
 from moorage.model.go.times import TIME_PATTERN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from zoneinfo import ZoneInfo
 
 _NANOS = 1_000_000_000

@@ -9,16 +9,14 @@ Differs: results are capped in size, and a precision beyond 255 prints the digit
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from moorage.match.cel.standard.calendar import format_timestamp
 from moorage.match.cel.standard.conversions import format_double, format_seconds
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError, CelMap, Duration, Timestamp, UInt, require_result_size, type_of_value
 from moorage.model.go.quoting import go_quote
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _DEFAULT_PRECISION = 6
 _LARGEST_NUMBER = 1_000_000  # larger widths and precisions are refused by Go's formatter
