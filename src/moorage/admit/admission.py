@@ -1,9 +1,7 @@
 """The way into the cluster, in one call: a document is decoded, defaulted, mutated, validated.
 
-In: the new raw object, the old one if this is an update, the API server's gates. Out: `Admitted` with the object as
-it would be stored, or `Rejected` with all the reasons and the `Status` made of them; warnings in either case. Nothing
-that was handed in is changed. Kubernetes: what happens between the URL handler and etcd. Differs: objects of kinds
-Moorage does not know are admitted as they are.
+Nothing that was handed in is changed. Kubernetes: what happens between the URL handler and etcd. Differs: objects of
+kinds Moorage does not know are admitted as they are.
 """
 
 from collections.abc import Callable, Sequence
@@ -170,7 +168,6 @@ def _complete(
     request: Request | None,
     own: Callable[[Raw], object] | None,
 ) -> None:
-    """Change the object in all the ways the API server does, in its order."""
     if request is not None:
         complete_metadata(raw, old, request, namespaced=kind.namespaced)
     row.default(raw)

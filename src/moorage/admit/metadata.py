@@ -98,7 +98,6 @@ def validate_object_meta(
 
 
 def validate_object_meta_update(new: ObjectMeta, old: ObjectMeta, path: str) -> list[FieldError]:
-    """What must not change, and what of the new metadata is checked again."""
     errors: list[FieldError] = []
     if old.deletionTimestamp is not None:
         added = sorted(set(new.finalizers) - set(old.finalizers))

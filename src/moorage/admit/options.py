@@ -69,5 +69,4 @@ def options_for_create(gates: GateSet, *, resource_is_pod: bool = False) -> Vali
 
 @lru_cache(maxsize=64)
 def with_privileged(options: ValidationOptions) -> ValidationOptions:
-    """Return the same options on a server that admits privileged containers."""
     return msgspec.structs.replace(options, allow_privileged=True)

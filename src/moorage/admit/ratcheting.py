@@ -1,8 +1,7 @@
 """Updates: what an object already had, it may keep.
 
-In: the gates and the typed view of the object before the update. Out: `ValidationOptions`. A feature whose gate is off
-is allowed if the old object uses it, and a mistake that validation learned to see later is allowed if the old object
-has it. Kubernetes: pkg/api/pod/util.go and ValidationOptionsForPersistentVolume.
+A feature whose gate is off is allowed if the old object uses it, and a mistake that validation learned to see later is
+allowed if the old object has it. Kubernetes: pkg/api/pod/util.go and ValidationOptionsForPersistentVolume.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,5 @@
 """Raw documents: a copy to write defaults into, and reading optional parts of it.
 
-In: a decoded document. Out: a copy that shares nothing mutable with it; parts as lists and dicts, empty where absent.
 The document is truth in Moorage, so what admission adds is written here and not into a typed view.
 """
 

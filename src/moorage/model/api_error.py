@@ -1,8 +1,7 @@
 """What an API server answers when it says no: a `Status`, as an exception that both sides of the wire share.
 
-In: what went wrong, in Kubernetes' terms. Out: an `ApiError`, whose `status` is the document a client gets. The texts
-are part of the contract: kubectl prints them, controllers look at `reason`.
-Kubernetes: apimachinery, api/errors.
+The texts are part of the contract: kubectl prints them, controllers look at `reason`. Kubernetes: apimachinery,
+api/errors.
 """
 
 from typing import Any
@@ -38,7 +37,6 @@ class ApiError(Exception):
 
 
 def failure(code: int, reason: str, message: str, details: Raw | None = None) -> ApiError:
-    """Any refusal; the functions below name the usual ones."""
     status: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
     if reason:
         status["reason"] = reason
@@ -90,7 +88,6 @@ def bad_request(why: str) -> ApiError:
 
 
 def invalid(kind: Kind, name: str, message: str, causes: list[Raw]) -> ApiError:
-    """Return a refusal with causes; most are made by `moorage.admit`."""
     shown = f"{kind.name}.{kind.group}" if kind.group else kind.name
     details: Raw = {"name": name, "group": kind.group, "kind": kind.name, "causes": causes}
     return failure(422, "Invalid", f'{shown} "{name}" is invalid: {message}', details)
@@ -120,7 +117,6 @@ def unsupported_media_type(sent: str, accepted: str) -> ApiError:
 
 
 def expired(why: str) -> ApiError:
-    """410: the history that was asked for is gone. Clients list anew."""
     return failure(410, "Expired", why)
 
 

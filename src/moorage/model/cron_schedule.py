@@ -1,9 +1,8 @@
 """Cron schedules: is it one, and if not, why not; and when is its next time?
 
-In: the text of a schedule, a time. Out: what github.com/robfig/cron says about it, or a `Schedule`. Kubernetes:
-cron.ParseStandard: five fields (minute, hour, day of month, month, day of week) or a descriptor such as `@daily` or
-`@every 1h30m`, with an optional time zone before it. A local time that a day does not have is left out that day, and
-one that it has twice comes twice, as there.
+Kubernetes: cron.ParseStandard: five fields (minute, hour, day of month, month, day of week) or a descriptor such as
+`@daily` or `@every 1h30m`, with an optional time zone before it. A local time that a day does not have is left out that
+day, and one that it has twice comes twice, as there.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""A complaint about one field, in the API server's words.
-
-In: a field path, a value, a reason. Out: `FieldError`, whose `str()` is what `field.Error.Error()` prints in
-Kubernetes (apimachinery, util/validation/field).
-"""
+"""An error about one field, as `field.Error` prints it. Kubernetes: apimachinery, util/validation/field."""
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
@@ -110,11 +106,11 @@ def one_of(value: str | None, supported: Sequence[str], path: str) -> list[Field
     return [] if value is None or value in supported else [not_supported(path, AsJSON(value), supported)]
 
 
-def required_one_of(value: str | None, supported: Sequence[str], path: str) -> list[FieldError]:
+def required_one_of(value: str | None, supported: Sequence[str], path: str, missing: str = "") -> list[FieldError]:
     """Check that a member of an enumeration is there and known."""
     if value in supported:
         return []
-    return [not_supported(path, AsJSON(value), supported)] if value else [required(path)]
+    return [not_supported(path, AsJSON(value), supported)] if value else [required(path, missing)]
 
 
 def too_long(path: str, limit: int, unit: str = "bytes") -> FieldError:

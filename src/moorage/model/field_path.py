@@ -34,5 +34,4 @@ def parse_field_path(path: str) -> tuple[str, ...]:
 
 
 def child_path(path: str, name: str) -> str:
-    """Return the path of a field; the root is the empty path."""
     return f"{path}.{name}" if path else name

@@ -1,7 +1,7 @@
 """Feature gates: which features of KEP-5471, KEP-5721, KEP-5500 and KEP-3633 a component may use.
 
-In: `--feature-gates=A=true,B=false`, for all components and for each. Out: a `GateSet` per component, read by the
-`compile_*` and `admit` functions and nowhere deeper. Kubernetes: component-base/featuregate, pkg/features.
+A component's `GateSet` is read by the `compile_*` and `admit` functions and nowhere deeper. Kubernetes:
+component-base/featuregate, pkg/features.
 
 Differs: an unknown gate's error lists the known ones, and `MatchLabelKeysInPodAffinity`, locked on since 1.33, can
 still be turned off, because what happens when it is turned off and on again is part of what its document describes.
@@ -139,7 +139,6 @@ class GateSet(msgspec.Struct, frozen=True):
 
 
 def default_gates() -> GateSet:
-    """Every gate at its default."""
     return gates_from({})
 
 

@@ -90,7 +90,6 @@ class Kind:
 
     @property
     def openapi_package(self) -> str:
-        """The package of the kind's OpenAPI definition, such as `io.k8s.api.apps.v1`."""
         return f"io.k8s.api.{self.group.removesuffix('.k8s.io') or 'core'}.{self.version}"
 
     @property

@@ -1,7 +1,6 @@
 """The syntax of names: label keys and values, DNS labels and subdomains, ports, environment variables.
 
-In: a string. Out: the list of complaints about it, empty if there are none, in the words of Kubernetes
-(apimachinery, util/validation and api/validate/content). Lengths are in bytes, as there.
+Lengths are in bytes. Kubernetes: apimachinery, util/validation and api/validate/content.
 """
 
 import re

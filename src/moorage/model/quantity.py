@@ -229,7 +229,6 @@ class Quantity:
         return Quantity(mine + theirs, lowest, notation, big=True)
 
     def _plus_small(self, exponent: int, addend: int, notation: Format) -> "Quantity | None":
-        """Return the sum in int64s, or None where it does not fit."""
         if addend == 0:
             return Quantity(self.mantissa, self.exponent, notation)
         if self.mantissa == 0:

@@ -38,7 +38,16 @@ from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
 from moorage.admit.subresources import statuses
-from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, not_supported, required
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    FieldErrors,
+    forbidden,
+    invalid,
+    not_supported,
+    one_of,
+    required,
+)
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import dns1123_label_errors
 from moorage.model.types import workload as views
@@ -271,10 +280,9 @@ def _validate_policies(spec: views.StatefulSetSpec) -> FieldErrors:
     yield from _validate_stateful_set_strategy(spec, "spec.updateStrategy")
     retention = spec.persistentVolumeClaimRetentionPolicy
     if retention is not None:
-        for name, policy in (("whenDeleted", retention.whenDeleted), ("whenScaled", retention.whenScaled)):
-            if policy not in _RETENTION:
-                path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
-                yield not_supported(path, AsJSON(policy), _RETENTION)
+        for name in ("whenDeleted", "whenScaled"):
+            path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
+            yield from one_of(getattr(retention, name), _RETENTION, path)
 
 
 def _validate_stateful_set_strategy(spec: views.StatefulSetSpec, path: str) -> FieldErrors:

@@ -66,7 +66,6 @@ def validate_secret(secret: Secret, options: ValidationOptions) -> FieldErrors:
 
 
 def _validate_contents(secret: Secret) -> list[FieldError]:
-    """What the type of a secret promises of its keys."""
     data, kind = secret.data, secret.type
     if kind == "kubernetes.io/service-account-token" and not secret.metadata.annotations.get(ACCOUNT_ANNOTATION):
         return [required(f"metadata.annotations[{ACCOUNT_ANNOTATION}]")]

@@ -1,6 +1,6 @@
 """Events of both groups, and Leases: what components write by themselves, many times a second.
 
-In: views. Out: field errors; those about an Event of events.k8s.io at the core group's paths, upstream's real ones.
+Errors about an Event of events.k8s.io are at the core group's paths, upstream's real ones.
 Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/events.go), ValidateLease.
 """
 
@@ -39,7 +39,6 @@ def validate_event_update(new: Event, old: Event, options: ValidationOptions) ->
 
 
 def as_reported(event: Event) -> ReportedEvent:
-    """Return the view of a core Event in the names of events.k8s.io."""
     return ReportedEvent(
         metadata=event.metadata,
         eventTime=event.eventTime,

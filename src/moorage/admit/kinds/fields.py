@@ -74,7 +74,6 @@ def compile_selector(selector: LabelSelector | None) -> Selector | None:
 
 
 def validate_required_selector(selector: LabelSelector | None, path: str, kind: str) -> list[FieldError]:
-    """A selector must be there and must select something less than everything."""
     if selector is None:
         return [required(path)]
     errors = validate_label_selector(selector, path, STRICT)

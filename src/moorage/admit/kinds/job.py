@@ -235,7 +235,6 @@ def _template_changed(new: PodTemplateSpec | PodSpec, path: str) -> FieldError:
 
 
 def _with_scheduling_of(new: PodTemplateSpec, old: PodTemplateSpec) -> PodTemplateSpec:
-    """Return the old template with what decides about nodes taken from the new one."""
     before, after = old.spec.affinity or Affinity(), new.spec.affinity
     affinity = msgspec.structs.replace(before, nodeAffinity=after.nodeAffinity if after is not None else None)
     spec = msgspec.structs.replace(

@@ -1,7 +1,6 @@
 """A job's policies about failed, succeeded and replaced pods.
 
-In: a `JobSpec` and the policy's path. Out: field errors. Kubernetes: validatePodFailurePolicy, validateSuccessPolicy,
-validatePodReplacementPolicy (pkg/apis/batch/validation).
+Kubernetes: validatePodFailurePolicy, validateSuccessPolicy, validatePodReplacementPolicy (pkg/apis/batch/validation).
 """
 
 from itertools import pairwise
@@ -18,9 +17,9 @@ from moorage.model.field_error import (
     FieldErrors,
     duplicate,
     invalid,
-    not_supported,
     one_of,
     required,
+    required_one_of,
     too_long,
     too_many,
 )
@@ -47,8 +46,9 @@ def _invalid_without_value(path: str, detail: str) -> FieldError:
     return FieldError(ErrorKind.INVALID, path, None, detail)
 
 
-def _go_list(values: tuple[str, ...]) -> str:
-    return "[" + " ".join(go_quote(value) for value in values) + "]"
+def _validate_choice(value: str, supported: tuple[str, ...], path: str) -> list[FieldError]:
+    names = " ".join(go_quote(name) for name in supported)
+    return required_one_of(value, supported, path, f"valid values: [{names}]")
 
 
 def validate_failure_policy(spec: JobSpec, path: str) -> FieldErrors:
@@ -62,14 +62,9 @@ def validate_failure_policy(spec: JobSpec, path: str) -> FieldErrors:
 
 
 def _validate_rule(rule: PodFailurePolicyRule, path: str, spec: JobSpec, containers: frozenset[str]) -> FieldErrors:
-    if not rule.action:
-        yield required(f"{path}.action", f"valid values: {_go_list(_ACTIONS)}")
-    elif rule.action == "FailIndex":
-        if spec.backoffLimitPerIndex is None:
-            detail = "requires the backoffLimitPerIndex to be set"
-            yield invalid(f"{path}.action", AsJSON(rule.action), detail)
-    elif rule.action not in _ACTIONS:
-        yield not_supported(f"{path}.action", AsJSON(rule.action), _ACTIONS)
+    yield from _validate_choice(rule.action, _ACTIONS, f"{path}.action")
+    if rule.action == "FailIndex" and spec.backoffLimitPerIndex is None:
+        yield invalid(f"{path}.action", AsJSON(rule.action), "requires the backoffLimitPerIndex to be set")
     if rule.onExitCodes is not None:
         yield from _validate_exit_codes(rule.onExitCodes, f"{path}.onExitCodes", containers)
     if rule.onPodConditions:
@@ -84,10 +79,7 @@ def _validate_rule(rule: PodFailurePolicyRule, path: str, spec: JobSpec, contain
 def _validate_exit_codes(
     codes: PodFailurePolicyOnExitCodesRequirement, path: str, containers: frozenset[str]
 ) -> FieldErrors:
-    if not codes.operator:
-        yield required(f"{path}.operator", f"valid values: {_go_list(_OPERATORS)}")
-    elif codes.operator not in _OPERATORS:
-        yield not_supported(f"{path}.operator", AsJSON(codes.operator), _OPERATORS)
+    yield from _validate_choice(codes.operator, _OPERATORS, f"{path}.operator")
     if codes.containerName is not None and codes.containerName not in containers:
         detail = "must be one of the container or initContainer names in the pod template"
         yield invalid(f"{path}.containerName", codes.containerName, detail)
@@ -112,10 +104,7 @@ def _validate_conditions(patterns: tuple[PodFailurePolicyOnPodConditionsPattern,
         yield too_many(path, len(patterns), _MAX_CONDITIONS)
     for index, pattern in enumerate(patterns):
         yield from validate_label_name(pattern.type, f"{path}[{index}].type")
-        if not pattern.status:
-            yield required(f"{path}[{index}].status", f"valid values: {_go_list(_STATUSES)}")
-        elif pattern.status not in _STATUSES:
-            yield not_supported(f"{path}[{index}].status", AsJSON(pattern.status), _STATUSES)
+        yield from _validate_choice(pattern.status, _STATUSES, f"{path}[{index}].status")
 
 
 def validate_replacement_policy(spec: JobSpec, path: str) -> list[FieldError]:

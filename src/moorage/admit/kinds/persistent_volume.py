@@ -71,18 +71,7 @@ def _validate_iscsi(source: sources.ISCSIPersistentVolumeSource, volume_name: st
         yield required(f"{path}.targetPortal")
     if source.initiatorName is not None and backends.is_iscsi_name_too_long(volume_name, source.targetPortal):
         yield invalid(f"{path}.targetportal", source.targetPortal, backends.ISCSI_NAME_TOO_LONG)
-    wrong = backends.NOT_AN_ISCSI_NAME
-    if source.iqn:
-        yield from backends.validate_iscsi_name(source.iqn, f"{path}.iqn", wrong_prefix=wrong)
-    else:
-        yield required(f"{path}.iqn")
-    yield from backends.validate_lun(source.lun, f"{path}.lun")
-    if (source.chapAuthDiscovery or source.chapAuthSession) and source.secretRef is None:
-        yield required(f"{path}.secretRef")
-    if source.secretRef is not None and not source.secretRef.name:
-        yield required(f"{path}.secretRef.name")
-    if source.initiatorName is not None:
-        yield from backends.validate_iscsi_name(source.initiatorName, f"{path}.initiatorname", wrong_prefix=wrong)
+    yield from backends.validate_iscsi_names(source, path, backends.NOT_AN_ISCSI_NAME, names_secret=True)
 
 
 def _validate_cinder(

@@ -45,12 +45,10 @@ Rows: TypeAlias = dict[type[View], KindRow]
 
 
 def template_options(gates: GateSet, old: Any) -> ValidationOptions:
-    """Return the options of a kind with a pod template."""
     return options_for_template_update(gates, None if old is None else old.spec.template)
 
 
 def selector_options(gates: GateSet, old: Any) -> ValidationOptions:
-    """Return the options of a kind whose selector is checked with its pod template."""
     if old is None:
         return options_for_create(gates)
     return options_for_selector_update(gates, old.spec.template, old.spec.selector)
@@ -64,7 +62,6 @@ def workload(
     prepare: Prepare = strategies.prepare_workload,
     options: Options = template_options,
 ) -> KindRow:
-    """Return the row of a kind with a pod template."""
     status = ungated(validate_status)
     return KindRow(validate, validate_update, default, prepare, options, status, has_generation=True)
 

@@ -1,8 +1,7 @@
 """Views as Go prints the API server's own structs, which have no JSON names: all fields, by their Go names.
 
-In: views of templates and what is in them. Out: `GoStruct`s for `AsJSON`. Most structs are as in the API but for the
-spelling of names; the tables below have the rest. Types of apimachinery keep their JSON names and leave out what is
-empty. Kubernetes: pkg/apis/core/types.go, and its conversion from v1.
+Most structs are as in the API but for the spelling of names; the tables below have the rest. Types of apimachinery keep
+their JSON names and leave out what is empty. Kubernetes: pkg/apis/core/types.go, and its conversion from v1.
 """
 
 from collections.abc import Callable
@@ -94,7 +93,6 @@ _EMPTY: tuple[Any, ...] = (None, "", 0, (), {})
 
 
 def _moved(fields: tuple[str, ...], *moves: tuple[str, str]) -> tuple[str, ...]:
-    """Return the fields with some of them moved behind another."""
     order = list(fields)
     for name, after in moves:
         order.remove(name)

@@ -1,8 +1,7 @@
 """What the API server accepts and yet warns about, as far as scheduling and resources go.
 
-In: the view of a pod or of a template with its path. Out: sentences, each with a path. Kubernetes:
-pkg/api/pod/warnings.go and pkg/api/node/util.go. Differs: warnings about volumes, ports and environment variables are
-left out; `moorage.lint` says more about scheduling.
+Kubernetes: pkg/api/pod/warnings.go and pkg/api/node/util.go. Differs: warnings about volumes, ports and environment
+variables are left out; `moorage.lint` says more about scheduling.
 """
 
 from collections.abc import Iterator

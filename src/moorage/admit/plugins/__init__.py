@@ -1,6 +1,5 @@
 """Admission plugins: what clusters add to pods beyond the API's own defaults.
 
-In: a raw object, the old one on update. Out: the object, changed in place, or `Forbidden`, or any other ApiError.
 Kubernetes: plugin/pkg/admission, of which Moorage has those that matter to scheduling, and for a server those without
 which objects would be nowhere.
 """

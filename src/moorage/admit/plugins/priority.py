@@ -1,9 +1,7 @@
 """Priority: a pod's PriorityClass → its integer priority and its preemption policy.
 
-In: a raw pod and the PriorityClasses there are. Out: the pod with `priority`, `preemptionPolicy` and, where a global
-default applies, `priorityClassName`; or `Forbidden`. A PriorityClass itself is refused if it would be the second
-global default; one that every cluster has cannot be deleted. Kubernetes: plugin/pkg/admission/priority, and the
-deletion of pkg/registry/scheduling/priorityclass.
+A PriorityClass itself is refused if it would be the second global default; one that every cluster has cannot be
+deleted. Kubernetes: plugin/pkg/admission/priority, and the deletion of pkg/registry/scheduling/priorityclass.
 """
 
 from collections.abc import Callable, Iterable

@@ -33,7 +33,6 @@ from moorage.model.field_error import (
     forbidden,
     invalid,
     not_found,
-    not_supported,
     one_of,
     required,
     required_one_of,
@@ -56,13 +55,11 @@ _NOT_FOR_INIT = "must not be set to 'RestartContainer' for non-sidecar initConta
 
 
 def validate_restart_policy(policy: str | None, rules: tuple[ContainerRestartRule, ...], path: str) -> FieldErrors:
-    """Check `path`, the container's own, for `restartPolicy` and `restartPolicyRules`."""
     if policy is None and not rules:
         return
     if policy is None:
         yield required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
-    elif policy not in _POLICIES:
-        yield not_supported(f"{path}.restartPolicy", AsJSON(policy), _POLICIES)
+    yield from one_of(policy, _POLICIES, f"{path}.restartPolicy")
     if len(rules) > _RULES_LIMIT:
         yield too_many(f"{path}.restartPolicyRules", len(rules), _RULES_LIMIT)
     for index, rule in enumerate(rules):
@@ -223,7 +220,6 @@ def validate_images_for_pod(containers: Sequence[AnyContainer], path: str, first
 
 
 def _validate_any_container(container: AnyContainer, path: str, context: PodContext) -> FieldErrors:
-    """What holds for containers of all three kinds."""
     if not container.name:
         yield required(f"{path}.name")
     elif label_errors(container.name):

@@ -151,7 +151,6 @@ def _validate_one_action(
     path: str,
     actions: Mapping[str, Callable[[Any, str], FieldErrors]],
 ) -> FieldErrors:
-    """Check the first action that is given; there must be exactly one."""
     given = [name for name in actions if getattr(handler, name) is not None]
     if not given:
         yield required(path, "must specify a handler type")

@@ -117,7 +117,6 @@ _TOKEN_WITHOUT_ACCOUNT = "must not be specified when serviceAccountName is not s
 
 
 def validate_pod(pod: Pod, options: ValidationOptions) -> FieldErrors:
-    """What the API server says when this pod is created."""
     yield from validate_pod_metadata_and_spec(pod, options)
     if pod.spec.ephemeralContainers:
         yield forbidden("spec.ephemeralContainers", "cannot be set on create")
@@ -127,7 +126,6 @@ def validate_pod(pod: Pod, options: ValidationOptions) -> FieldErrors:
 
 
 def validate_pod_metadata_and_spec(pod: Pod, options: ValidationOptions) -> FieldErrors:
-    """What holds for a pod whenever it is written."""
     metadata, spec = pod.metadata, pod.spec
     yield from validate_object_meta(metadata, "metadata")
     if metadata.annotations:

@@ -19,9 +19,9 @@ from moorage.model.field_error import (
     duplicate,
     forbidden,
     invalid,
-    not_supported,
     one_of,
     required,
+    required_one_of,
     too_long,
 )
 from moorage.model.go.quoting import go_quote
@@ -42,10 +42,7 @@ _UNCONFINED = "unconfined"
 
 
 def validate_seccomp_profile(profile: SeccompProfile, path: str) -> FieldErrors:
-    if not profile.type:
-        yield required(f"{path}.type", "type is required when seccompProfile is set")
-    elif profile.type not in _TYPES:
-        yield not_supported(f"{path}.type", AsJSON(profile.type), _TYPES)
+    yield from required_one_of(profile.type, _TYPES, f"{path}.type", "type is required when seccompProfile is set")
     localhost_path = f"{path}.localhostProfile"
     if profile.type == "Localhost":
         if profile.localhostProfile is None:
@@ -62,10 +59,8 @@ def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> FieldError
     localhost_path = f"{path}.localhostProfile"
     if profile.type == "Localhost":
         return _validate_apparmor_localhost(localhost, localhost_path)
-    if not profile.type:
-        return [required(f"{path}.type", "type is required when appArmorProfile is set")]
     if profile.type not in _TYPES:
-        return [not_supported(f"{path}.type", AsJSON(profile.type), _TYPES)]
+        return required_one_of(profile.type, _TYPES, f"{path}.type", "type is required when appArmorProfile is set")
     if localhost is not None:
         return [invalid(localhost_path, AsJSON(localhost), "can only be set when AppArmor type is Localhost")]
     return []
@@ -127,12 +122,14 @@ def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path:
     pod = spec.securityContext
     if pod is not None and pod.seccompProfile is not None and SECCOMP_POD_ANNOTATION in annotations:
         at = f"{path}.securityContext.seccompProfile"
-        yield from _compare_seccomp(annotations[SECCOMP_POD_ANNOTATION], pod.seccompProfile, at)
+        yield from _compare(annotations[SECCOMP_POD_ANNOTATION], pod.seccompProfile, at, "seccomp", _SECCOMP_DEFAULTS)
     for container, at in containers_with_paths(spec, path):
         key = f"{SECCOMP_CONTAINER_PREFIX}{container.name}"
         own = container.securityContext.seccompProfile if container.securityContext is not None else None
         if own is not None and key in annotations:
-            yield from _compare_seccomp(annotations[key], own, f"{at}.securityContext.seccompProfile")
+            yield from _compare(
+                annotations[key], own, f"{at}.securityContext.seccompProfile", "seccomp", _SECCOMP_DEFAULTS
+            )
     if spec.os is not None and spec.os.name == "windows":
         return
     pod_profile = pod.appArmorProfile if pod is not None else None
@@ -145,15 +142,9 @@ def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path:
             context.appArmorProfile if context is not None and context.appArmorProfile is not None else pod_profile
         )
         if profile is not None:
-            yield from _compare_apparmor(annotations[key], profile, f"{at}.securityContext.appArmorProfile")
-
-
-def _compare_seccomp(annotation: str, profile: SeccompProfile, path: str) -> list[FieldError]:
-    return _compare(annotation, profile, path, "seccomp", _SECCOMP_DEFAULTS)
-
-
-def _compare_apparmor(annotation: str, profile: AppArmorProfile, path: str) -> list[FieldError]:
-    return _compare(annotation, profile, path, "apparmor", (_APPARMOR_DEFAULT,))
+            yield from _compare(
+                annotations[key], profile, f"{at}.securityContext.appArmorProfile", "apparmor", (_APPARMOR_DEFAULT,)
+            )
 
 
 def _compare(
@@ -227,7 +218,6 @@ def _validate_id(number: int | None, path: str) -> list[FieldError]:
 
 
 def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
-    """Check `path`, the spec's own, plus `.securityContext`."""
     context = spec.securityContext if spec.securityContext is not None else _NOTHING_SET
     if context == _NOTHING_SET and not spec.hostPID:
         return

@@ -190,7 +190,6 @@ def validate_pod_spec(
 def _validate_what_runs(
     spec: views.PodSpec, metadata: ObjectMeta | None, path: str, options: ValidationOptions
 ) -> list[FieldError]:
-    """Volumes, claims, containers and the resources of all containers together."""
     volumes, errors = validate_volumes(spec.volumes, f"{path}.volumes", metadata, options)
     claims = claim_names(spec.resourceClaims)
     if spec.resourceClaims:

@@ -1,9 +1,8 @@
 """Updating a pod: almost nothing of its spec may change, and this says what did.
 
-In: the new and the old pod as views, and options that know what the old one had. Out: field errors in upstream's
-order. Images, a smaller activeDeadlineSeconds, more tolerations, fewer scheduling gates; while it is gated, also a
-tighter node selector and node affinity. Kubernetes: ValidatePodUpdate. Differs: the difference printed after the last
-error's first line is a diff of the two specs as manifests have them.
+Images, a smaller activeDeadlineSeconds, more tolerations, fewer scheduling gates; while it is gated, also a tighter
+node selector and node affinity. Kubernetes: ValidatePodUpdate. Differs: the difference printed after the last error's
+first line is a diff of the two specs as manifests have them.
 """
 
 from collections.abc import Mapping, Sequence

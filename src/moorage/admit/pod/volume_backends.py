@@ -79,21 +79,30 @@ def validate_nfs(source: sources.NFSVolumeSource, path: str, _: ValidationOption
 
 
 def validate_iscsi(source: sources.ISCSIVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
-    yield from _require(source, path, "targetPortal", "iqn")
+    yield from _require(source, path, "targetPortal")
+    yield from validate_iscsi_names(source, path, _NOT_AN_ISCSI_PREFIX)
+
+
+def validate_iscsi_names(
+    source: sources.ISCSIVolumeSource, path: str, wrong_prefix: str, *, names_secret: bool = False
+) -> FieldErrors:
+    yield from _require(source, path, "iqn")
     if source.iqn:
-        yield from validate_iscsi_name(source.iqn, f"{path}.iqn")
+        yield from _validate_iscsi_name(source.iqn, f"{path}.iqn", wrong_prefix)
     yield from validate_lun(source.lun, f"{path}.lun")
     if (source.chapAuthDiscovery or source.chapAuthSession) and source.secretRef is None:
         yield required(f"{path}.secretRef")
+    if names_secret:
+        yield from _require_secret_name(source, path)
     if source.initiatorName is not None:
-        yield from validate_iscsi_name(source.initiatorName, f"{path}.initiatorname")
+        yield from _validate_iscsi_name(source.initiatorName, f"{path}.initiatorname", wrong_prefix)
 
 
 def is_iscsi_name_too_long(volume_name: str, portal: str) -> bool:
     return byte_length(f"{volume_name}:{portal}") > _ISCSI_NAME_LIMIT
 
 
-def validate_iscsi_name(name: str, path: str, *, wrong_prefix: str = _NOT_AN_ISCSI_PREFIX) -> list[FieldError]:
+def _validate_iscsi_name(name: str, path: str, wrong_prefix: str) -> list[FieldError]:
     if not name.startswith(_ISCSI_PREFIXES):
         return [invalid(path, name, wrong_prefix)]
     if name.startswith("iqn"):

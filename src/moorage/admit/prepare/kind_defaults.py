@@ -89,7 +89,6 @@ def _default_affinity(spec: Raw) -> None:
 
 
 def externally_accessible(spec: Raw) -> bool:
-    """True if the service can be reached from outside the cluster."""
     kind = spec.get("type")
     return kind in ("LoadBalancer", "NodePort") or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 

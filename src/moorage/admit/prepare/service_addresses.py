@@ -1,9 +1,7 @@
 """What a server gives a Service: its address inside the cluster, and the ports it has on every node.
 
-In: a raw Service with its defaults, the old one on update, and who gives out addresses and ports. Out: the same
-Service, completed in place. Kubernetes: pkg/registry/core/service/storage (alloc.go, storage.go), which does this
-before the strategy validates. Differs: one family, IPv4; nothing is routed here, so addresses are names more than
-places.
+Kubernetes: pkg/registry/core/service/storage (alloc.go, storage.go), which does this before the strategy validates.
+Differs: one family, IPv4; nothing is routed here, so addresses are names more than places.
 """
 
 from collections.abc import Callable, Collection

@@ -1,7 +1,6 @@
 """Node selectors with operators: node affinity of pods and of volumes.
 
-In: a `NodeSelector` or `NodeAffinity`, its path, the options. Out: field errors. Kubernetes: ValidateNodeSelector and
-ValidatePreferredSchedulingTerms. Differs: the operators of KEP-5721.
+Kubernetes: ValidateNodeSelector and ValidatePreferredSchedulingTerms. Differs: the operators of KEP-5721.
 """
 
 from collections.abc import Iterable

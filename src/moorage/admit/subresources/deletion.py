@@ -1,9 +1,8 @@
 """Deleting: at once, after a grace period, or when the last finalizer is gone.
 
-In: a raw object as it is stored, DeleteOptions, the time. Out: a `Deletion`: the object as it is to be stored or
-answered with, and whether it goes now; or ApiError. What was handed in is not changed. Kubernetes: rest.BeforeDelete
-and validation, podStrategy.CheckGracefulDelete, the generic registry's Delete with its finalizers, the namespace's own.
-Differs: where upstream stores an object once more only to remove it in the same request, it is removed right away.
+What was handed in is not changed. Kubernetes: rest.BeforeDelete and validation, podStrategy.CheckGracefulDelete, the
+generic registry's Delete with its finalizers, the namespace's own. Differs: where upstream stores an object once more
+only to remove it in the same request, it is removed right away.
 """
 
 from dataclasses import replace

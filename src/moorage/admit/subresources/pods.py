@@ -158,7 +158,6 @@ def decide_eviction(pod: Pod, budgets: Iterable[tuple[Raw, PodDisruptionBudget]]
 
 
 def marked_for_eviction(pod: Raw, now: str) -> Raw:
-    """Return the pod with the condition that says why it ends."""
     status = pod.get("status") or {}
     conditions = with_condition(status.get("conditions"), _BEING_EVICTED, now)
     return {**pod, "status": {**status, "conditions": conditions}}

@@ -1,8 +1,6 @@
 """Scale: how many replicas, in one form for Deployments, ReplicaSets and StatefulSets.
 
-In: a raw workload as it is stored, or a Scale that was sent to it. Out: the workload's Scale, or the workload with
-other replicas, which is then updated like any other; or ApiError. Kubernetes: ScaleREST of pkg/registry/apps/*/storage
-and ValidateScale.
+Kubernetes: ScaleREST of pkg/registry/apps/*/storage and ValidateScale.
 """
 
 from dataclasses import replace

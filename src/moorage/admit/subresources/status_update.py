@@ -1,7 +1,6 @@
 """The status subresource: a report changes the status, and nothing that was asked for.
 
-In: the new raw object, the old one as it is stored, the gates, the time. Out: `Admitted` or `Rejected`, as from
-`admission.admit`; the admitted object shares its parts with the two that were handed in, none of which is changed.
+The admitted object shares its parts with the two that were handed in, none of which is changed.
 Kubernetes: the status strategies of pkg/registry. What of the metadata a report may change differs by kind, and is as
 there.
 """

@@ -25,7 +25,6 @@ def base64_complaint(text: str) -> str | None:
 
 
 def decode_base64(text: str) -> bytes:
-    """Return the bytes of a text that matches the pattern."""
     return a2b_base64(text)
 
 

@@ -1,6 +1,5 @@
 """Go's fixed-width integers where Kubernetes' results depend on how they overflow.
 
-In: Python integers. Out: what int32 and int64 arithmetic would hold, and whether it still is the true result.
 Kubernetes: k8s.io/apimachinery/pkg/api/resource/math.go.
 """
 
@@ -17,12 +16,10 @@ _INT64_DIGITS = 19
 
 
 def wrap32(number: int) -> int:
-    """Return the value an int32 would hold."""
     return (number + 2**31) % 2**32 - 2**31
 
 
 def wrap64(number: int) -> int:
-    """Return the value an int64 would hold."""
     return (number + 2**63) % 2**64 - 2**63
 
 
@@ -55,7 +52,6 @@ def scale_down(base: int, scale: int) -> tuple[int, bool]:
 
 
 def pow10_float(exponent: int) -> float:
-    """Go's math.Pow10."""
     if 0 <= exponent <= 308:
         return _POW10_HIGH[exponent // 32] * _POW10_LOW[exponent % 32]
     if -323 <= exponent < 0:

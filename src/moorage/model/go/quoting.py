@@ -1,7 +1,4 @@
-"""Go's ways of writing values, which Kubernetes' error texts are made of: `%q` and `json.Marshal`.
-
-In: Python values. Out: the characters Go would print.
-"""
+"""Go's ways of writing values, which Kubernetes' error texts are made of: `%q` and `json.Marshal`."""
 
 from typing import Any
 

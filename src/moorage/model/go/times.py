@@ -1,9 +1,8 @@
 """Times as the API writes them: RFC 3339, and Go's words about what is not.
 
-In: text. Out: why it is no time, or None. `TIME_PATTERN` matches exactly the texts that are times, so that views can
-be checked without calling this; `MICRO_TIME_PATTERN` those with six digits after the point, which some fields demand.
-Kubernetes: metav1.Time, which asks time.Parse(time.RFC3339), and metav1.MicroTime. As there, an hour may have one digit
-and seconds any fraction.
+`TIME_PATTERN` matches exactly the texts that are times, so that views can be checked without calling this;
+`MICRO_TIME_PATTERN` those with six digits after the point, which some fields demand. Kubernetes: metav1.Time, which
+asks time.Parse(time.RFC3339), and metav1.MicroTime. As there, an hour may have one digit and seconds any fraction.
 """
 
 import re
@@ -42,12 +41,10 @@ _NUMBERS = (
 
 
 def time_text(seconds: float) -> str:
-    """Format seconds since 1970 as metav1.Time."""
     return f"{_whole_seconds(int(seconds))}Z"
 
 
 def micro_time_text(microseconds: int) -> str:
-    """Format microseconds since 1970 as metav1.MicroTime."""
     seconds, rest = divmod(microseconds, 1_000_000)
     return f"{_whole_seconds(seconds)}.{rest:06d}Z"
 

@@ -1,10 +1,8 @@
 """Raw document → typed view, or all the reasons why not, in the words of the API server's decoder.
 
-In: a raw document and the view type of its kind. Out: the view, or ConversionError with one problem for each field of
-the wrong type. A null means absence, as for Go; an absent element of a list or map is its type's zero. Kubernetes:
-sigs.k8s.io/json, which names the Go struct, the fields above it without indices, and the Go type. It reports one
-problem only: the first with a type that decodes itself (quantities, times, ports), or else the first of all; it is the
-first here, too.
+A null means absence, as for Go; an absent element of a list or map is its type's zero. Kubernetes: sigs.k8s.io/json,
+which names the Go struct, the fields above it without indices, and the Go type. It reports one problem only: the first
+with a type that decodes itself (quantities, times, ports), or else the first of all; it is the first here, too.
 """
 
 from typing import Any, NamedTuple, TypeVar

@@ -63,7 +63,6 @@ def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
 
 
 def _differ(new: Any, old: Any) -> bool:
-    """True if any two of them are not the same object."""
     return any(one is not other for one, other in zip(new, old, strict=True))
 
 
@@ -77,12 +76,10 @@ class UnknownField(NamedTuple):
     nearest: str | None
 
     def __str__(self) -> str:
-        """The API server's text for it."""
         return f"unknown field {go_quote(self.path)}"
 
 
 def unknown_fields(raw: Any, view: type[View]) -> list[UnknownField]:
-    """Return every field of the raw document that its kind does not have."""
     found: list[UnknownField] = []
     _walk(raw, struct_shape(view), "", found)
     return found

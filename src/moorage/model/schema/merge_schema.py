@@ -160,7 +160,6 @@ class StructType:
 
     @cached_property
     def fields(self) -> dict[str, "Field"]:
-        """Return the fields, in the order of the view."""
         shape = shapes.struct_shape(self.view)
         owners = [owner.__name__ for owner in self.view.__mro__]
         return {name: _field(owners, name, shape.field(name)) for name in self.view.__struct_fields__}
@@ -212,7 +211,6 @@ _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 def schema_of(kind: Kind) -> StructType:
-    """Return the merge schema of a kind."""
     return struct_type(kind.view)
 
 

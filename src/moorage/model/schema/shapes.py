@@ -1,6 +1,5 @@
 """The shape of a typed view, compiled once per type: which fields it has, and what each may hold.
 
-In: view types. Out: trees of shapes with Go's names for types, as the API server's decoding errors show them.
 Kubernetes: Go's reflection over the same structs.
 """
 
@@ -114,7 +113,6 @@ class StructShape:
         self._nested: dict[str, Shape] | None = None
 
     def field(self, name: str) -> Shape:
-        """Return the shape of a known field."""
         found = self.fields.get(name)
         if found is None:
             found = self.fields[name] = shape_of(self._types[name])
@@ -137,7 +135,6 @@ def _has_structs(shape: Shape) -> bool:
 
 @cache
 def struct_shape(view: type[View]) -> StructShape:
-    """Return the shape of a view type."""
     return StructShape(view)
 
 

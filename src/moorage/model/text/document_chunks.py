@@ -1,9 +1,7 @@
 """A byte stream cut into pieces of one document each (or, rarely, a few), without ever holding more than one.
 
-In: a binary stream. Out: the bytes of each piece with the line it starts at, or a DecodeError for a piece that is too
-large or has an unusable separator, after which the cutting goes on at the next `---`. YAML is cut at lines that start
-with `---`, which YAML reserves for that everywhere, even inside block scalars; JSON is also cut where a `}` ends a
-line and the next line starts with `{`, which cannot happen inside a value. Kubernetes:
+YAML is cut at lines that start with `---`, which YAML reserves for that everywhere, even inside block scalars; JSON is
+also cut where a `}` ends a line and the next line starts with `{`, which cannot happen inside a value. Kubernetes:
 apimachinery/pkg/util/yaml/decoder.go. Differs: directives before a `---` stay with their document.
 """
 

@@ -1,9 +1,8 @@
 """A stream of YAML or JSON → API objects as raw documents, one at a time.
 
-In: a binary stream and its name. Out: `Document`s and `DecodeError`s in the order of the stream; an error never stops
-what follows it. Empty documents are passed over; `List` objects, as kubectl prints them, are taken apart into their
-items. Kubernetes: kubectl's resource builder over apimachinery/pkg/util/yaml. Differs: every document knows its lines;
-size, nesting and aliases are bounded.
+Empty documents are passed over; `List` objects, as kubectl prints them, are taken apart into their items. Kubernetes:
+kubectl's resource builder over apimachinery/pkg/util/yaml. Differs: every document knows its lines; size, nesting and
+aliases are bounded.
 """
 
 import io
@@ -36,7 +35,6 @@ class DuplicateField(NamedTuple):
     location: Location
 
     def __str__(self) -> str:
-        """The API server's text for it."""
         return f'duplicate field "{self.path}"'
 
 
@@ -64,7 +62,6 @@ class Document:
 
     @property
     def line(self) -> int:
-        """The line the object starts in."""
         return self.location("").line
 
     def start(self) -> Callable[[], Location]:

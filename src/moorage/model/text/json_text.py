@@ -1,8 +1,7 @@
 """JSON text → raw values, one after another, with their duplicate keys.
 
-In: text that starts with `{`. Out: the values in it and the offset at which each starts. Kubernetes: sigs.k8s.io/json,
-which is Go's decoder made strict. As there, a lone surrogate becomes the replacement character; unlike there, a
-number with a fraction of zero is the integer it equals, as kubectl makes it.
+Kubernetes: sigs.k8s.io/json, which is Go's decoder made strict. As there, a lone surrogate becomes the replacement
+character; unlike there, a number with a fraction of zero is the integer it equals, as kubectl makes it.
 """
 
 import json
@@ -41,7 +40,6 @@ class JsonDuplicate(NamedTuple):
 
 
 def json_type(value: Any) -> str:
-    """Return the type of a JSON value as Go's decoder names it."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):

@@ -1,7 +1,6 @@
 """What an unquoted YAML scalar means: `yes` is true, `010` is eight, `1e3` is a thousand, a date is text.
 
-In: the scalar's text. Out: the JSON value Kubernetes makes of it (numbers as Go's JSON encoder would print them, so an
-integral float is an integer). Kubernetes: sigs.k8s.io/yaml over go-yaml v2, which follows YAML 1.1 with exceptions.
+Kubernetes: sigs.k8s.io/yaml over go-yaml v2, which follows YAML 1.1 with exceptions.
 """
 
 import math

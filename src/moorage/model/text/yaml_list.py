@@ -1,9 +1,7 @@
 """A large `List` in YAML, cut into its items before it is parsed: its nodes all at once would take gigabytes.
 
-In: the text of one document. Out: the text without the items, and the text of each item, every line and column where
-it was; or None if the text is not laid out as kubectl prints lists. In block style an item starts at a dash in the
-column of the first dash, and nothing inside an item stands that far left. Differs from a parse of the whole in one
-way: an alias cannot refer to an anchor in another item.
+In block style an item starts at a dash in the column of the first dash, and nothing inside an item stands that far
+left. Differs from a parse of the whole in one way: an alias cannot refer to an anchor in another item.
 """
 
 import re

@@ -1,9 +1,7 @@
 """One YAML document: text → raw value, with the node tree kept so that lines can be looked up later.
 
-In: the bytes of one document, already cut out of its stream. Out: plain dicts, lists and scalars as Kubernetes' YAML to
-JSON conversion would make them, the duplicate keys, and the nodes. libyaml composes the nodes; what becomes of tags,
-merge keys, mapping keys and plain scalars is decided here. Kubernetes: sigs.k8s.io/yaml over go-yaml v2.
-Differs: nesting and aliases are bounded before anything is built.
+libyaml composes the nodes; tags, merge keys, mapping keys and plain scalars are resolved here. Kubernetes:
+sigs.k8s.io/yaml over go-yaml v2. Differs: nesting and aliases are bounded before anything is built.
 """
 
 import binascii
@@ -173,7 +171,6 @@ class YamlConstructor:
         result.update(merged)
 
     def key_text(self, node: Node) -> str:
-        """Return a mapping key as the string JSON needs."""
         if not isinstance(node, ScalarNode):
             raise self._error(node, "a mapping key must be a scalar")
         text = str(node.value)
