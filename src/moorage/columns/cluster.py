@@ -91,8 +91,8 @@ class Cluster:
         self._shapes_made += 1
         shape = Shape(self._shapes_made - 1, pod, self._classes.code(pod.metadata), node_name, claims)
         shape.uses = (
-            (self.nodes.free_array(PODS), -1),
-            *((self.nodes.free_array(resource), -value) for resource, value in shape.requests.items()),
+            (self.nodes.free_arrays[PODS], -1),
+            *((self.nodes.free_arrays[resource], -value) for resource, value in shape.requests.items()),
             (self.non_zero_cpu_array, shape.non_zero_cpu),
             (self.non_zero_memory_array, shape.non_zero_memory),
         )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from moorage.columns.interning import TaintSets
 from moorage.columns.label_column import LabelColumn
 from moorage.columns.resources import amounts
-from moorage.columns.slots import SlotArray, Slots
+from moorage.columns.slots import NamedArrays, Slots
 from moorage.model.types.node import Node
 
 _LOT_BITS = 20
@@ -75,8 +75,8 @@ class NodeTable:
         self._tie = self.slots.array(np.int64)
         self.taint_sets = TaintSets()
         self._labels: dict[str, LabelColumn] = {}
-        self._allocatable: dict[str, SlotArray] = {}
-        self._free: dict[str, SlotArray] = {}
+        self.allocatable_arrays = NamedArrays(self.slots)
+        self.free_arrays = NamedArrays(self.slots)
         self.images: dict[str, dict[int, int]] = {}
 
     # -- columns ------------------------------------------------------------------------------------------------
@@ -113,24 +113,11 @@ class NodeTable:
         return column
 
     def allocatable(self, resource: str) -> NDArray[np.int64]:
-        return self.allocatable_array(resource).values
+        return self.allocatable_arrays[resource].values
 
     def free(self, resource: str) -> NDArray[np.int64]:
         """Return allocatable less the requests of the pods on the node; may be negative."""
-        return self.free_array(resource).values
-
-    def allocatable_array(self, resource: str) -> SlotArray:
-        """Return the growing array itself, to be kept; its `values` are replaced when it grows."""
-        return self._resource(self._allocatable, resource)
-
-    def free_array(self, resource: str) -> SlotArray:
-        return self._resource(self._free, resource)
-
-    def _resource(self, arrays: dict[str, SlotArray], resource: str) -> SlotArray:
-        array = arrays.get(resource)
-        if array is None:
-            array = arrays[resource] = self.slots.array(np.int64)
-        return array
+        return self.free_arrays[resource].values
 
     # -- events -------------------------------------------------------------------------------------------------
 
@@ -178,13 +165,13 @@ class NodeTable:
 
     def _write_allocatable(self, slot: int, node: Node) -> None:
         new = amounts(node.status.allocatable)
-        for resource in new.keys() | self._allocatable.keys():
-            array = self._resource(self._allocatable, resource)
+        for resource in new.keys() | self.allocatable_arrays.keys():
+            array = self.allocatable_arrays[resource]
             value = new.get(resource, 0)
             difference = value - int(array.values[slot])
             if difference:
                 array.values[slot] = value
-                self._resource(self._free, resource).values[slot] += difference
+                self.free_arrays[resource].values[slot] += difference
 
     def _write_images(self, slot: int, old: Node | None, new: Node) -> None:
         if old is not None:

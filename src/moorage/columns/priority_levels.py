@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from moorage.columns.cluster import Cluster
 from moorage.columns.resources import PODS
 from moorage.columns.shape import Shape
-from moorage.columns.slots import SlotArray
+from moorage.columns.slots import NamedArrays, SlotArray
 
-Level = dict[str, SlotArray]
 _FEW = 64
 _SHARE = 16  # if more than one slot in this many changed, adding up all is quicker
 
@@ -23,7 +22,7 @@ class PriorityLevels:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._levels: dict[int, Level] = {}
+        self._levels: dict[int, NamedArrays] = {}
         self._largest: dict[int, dict[str, int]] = {}
         self._position = -1
 
@@ -85,17 +84,13 @@ class PriorityLevels:
 
     def _load(self, shape: Shape) -> Iterator[tuple[SlotArray, int]]:
         """Yield what one pod of the shape adds to which arrays."""
-        level = self._levels.setdefault(shape.priority, {})
+        level = self._levels.get(shape.priority)
+        if level is None:
+            level = self._levels[shape.priority] = NamedArrays(self._cluster.nodes.slots)
         largest = self._largest.setdefault(shape.priority, {PODS: 1})
-        yield self._array(level, PODS), 1
+        yield level[PODS], 1
         for resource, amount in shape.requests.items():
             if resource != PODS:
                 if amount > largest.get(resource, 0):
                     largest[resource] = amount
-                yield self._array(level, resource), amount
-
-    def _array(self, level: Level, resource: str) -> SlotArray:
-        array = level.get(resource)
-        if array is None:
-            array = level[resource] = self._cluster.nodes.slots.array(np.int64)
-        return array
+                yield level[resource], amount

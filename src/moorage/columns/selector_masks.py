@@ -6,7 +6,7 @@ Kubernetes: component-helpers/scheduling/corev1/nodeaffinity, per node.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,18 +37,6 @@ Mask = NDArray[np.bool_]
 # the opposite one.
 _LISTED = {IN: True, EQUALS: True, DOUBLE_EQUALS: True, NOT_IN: False, NOT_EQUALS: False}
 _ABSENT = {EXISTS: False, DOES_NOT_EXIST: True}
-
-
-class NodePredicate(Protocol):
-    """A predicate over nodes."""
-
-    def mask(self) -> Mask:
-        """Return the answer for every slot; slots without a node may have any value."""
-        ...
-
-    def at(self, slot: int) -> bool:
-        """Return the answer for one slot."""
-        ...
 
 
 class LabelPredicate:
@@ -114,7 +102,7 @@ class _Combined:
 
     __slots__ = ("_of_none", "_parts", "_slots")
 
-    def __init__(self, parts: Sequence[NodePredicate], nodes: NodeTable, of_none: bool) -> None:
+    def __init__(self, parts: "Sequence[NodePredicate]", nodes: NodeTable, of_none: bool) -> None:
         self._parts = tuple(parts)
         self._slots = nodes.slots
         self._of_none = of_none
@@ -132,6 +120,10 @@ class _Combined:
         if self._of_none:
             return all(part.at(slot) for part in self._parts)
         return any(part.at(slot) for part in self._parts)
+
+
+#: A predicate over nodes: `mask()` answers for every slot (slots without a node may have any value), `at` for one.
+NodePredicate: TypeAlias = LabelPredicate | NamePredicate | _Combined
 
 
 def all_of(parts: Sequence[NodePredicate], nodes: NodeTable) -> NodePredicate:

@@ -26,6 +26,18 @@ class SlotArray:
         self.values[: len(old)] = old
 
 
+class NamedArrays(dict[str, SlotArray]):
+    """Arrays of integers by name, each made on first use."""
+
+    def __init__(self, slots: "Slots", fill: int = 0) -> None:
+        self._slots = slots
+        self._fill = fill
+
+    def __missing__(self, name: str) -> SlotArray:
+        array = self[name] = self._slots.array(np.int64, self._fill)
+        return array
+
+
 class Slots:
     """The slots in use, and the arrays that must have room for them."""
 

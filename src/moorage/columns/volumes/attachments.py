@@ -7,7 +7,7 @@ volumes of all pods of a node anew for each pod.
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.slots import SlotArray, Slots
+from moorage.columns.slots import NamedArrays, Slots
 from moorage.match.volumes.csi_migration import MIGRATED_PLUGINS, Attachable
 from moorage.model.types.storage import CSINode
 
@@ -19,10 +19,9 @@ class Attachments:
     """Volumes by slot; a migrated plugin's volume counts where its driver has taken over."""
 
     def __init__(self, slots: Slots) -> None:
-        self._slots = slots
-        self._limits: dict[str, SlotArray] = {}
-        self._counts: dict[str, SlotArray] = {}
-        self._moved: dict[str, SlotArray] = {}
+        self._limits = NamedArrays(slots, NO_LIMIT)
+        self._counts = NamedArrays(slots)
+        self._moved = NamedArrays(slots)
         self._used: dict[VolumeId, dict[int, dict[Attachable, int]]] = {}
         self._on: dict[int, dict[Attachable, int]] = {}
         self._held: dict[VolumeId, dict[int, int]] = {}  # by VolumeAttachments
@@ -31,21 +30,15 @@ class Attachments:
 
     def limits(self, driver: str) -> NDArray[np.int64]:
         """Return the most volumes of a driver that each slot takes; `NO_LIMIT` where the CSINode says none."""
-        return self._array(self._limits, driver, NO_LIMIT).values
+        return self._limits[driver].values
 
     def counts(self, driver: str) -> NDArray[np.int64]:
         """Return the volumes of a driver that each slot has."""
-        return self._array(self._counts, driver, 0).values
+        return self._counts[driver].values
 
     def moved(self, plugin: str) -> NDArray[np.int64]:
         """Return 1 for each slot on which a driver took over from an in-tree plugin."""
-        return self._array(self._moved, plugin, 0).values
-
-    def _array(self, arrays: dict[str, SlotArray], name: str, fill: int) -> SlotArray:
-        array = arrays.get(name)
-        if array is None:
-            array = arrays[name] = self._slots.array(np.int64, fill)
-        return array
+        return self._moved[plugin].values
 
     def matters(self, volume: Attachable, new: int) -> bool:
         """Return whether it decides where a pod with so many volumes fits that this one is attached."""

@@ -128,10 +128,6 @@ class CelMap:
             slots[_slot(key)] = (key, value)
         self._slots = slots
 
-    @staticmethod
-    def of_strings(entries: dict[str, Any]) -> CelMap:
-        return CelMap(entries.items())
-
     def __len__(self) -> int:
         return len(self._slots)
 

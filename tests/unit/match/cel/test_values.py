@@ -97,7 +97,7 @@ def test_keys_of_maps(key: Any, want: str | None) -> None:
 
 
 def test_maps_keep_the_order_of_insertion() -> None:
-    entries = CelMap.of_strings({"b": 1})
+    entries = CelMap({"b": 1}.items())
     entries.insert_in_place("a", 2)
     assert entries.items() == [("b", 1), ("a", 2)]
 

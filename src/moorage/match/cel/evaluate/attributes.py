@@ -12,9 +12,18 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from moorage.match.cel.evaluate.steps import COST_LIMIT, UNSET, EvaluationStep, Run, State, charge, charge_in_turn, kept
-from moorage.match.cel.standard.aggregates import show_key
-from moorage.match.cel.standard.conversions import format_double
+from moorage.match.cel.evaluate.steps import (
+    COST_LIMIT,
+    UNSET,
+    EvaluationStep,
+    Run,
+    State,
+    charge,
+    charge_in_turn,
+    charged,
+    kept,
+)
+from moorage.match.cel.standard.conversions import show_value
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, OptionalValue, UInt, type_of_value
 
 _MISSING: Any = object()
@@ -44,7 +53,7 @@ class AttributeStep(EvaluationStep):
         self.qualifiers = qualifiers
         self.resolve = resolve or _resolver(base, qualifiers)
         test_only = bool(qualifiers) and qualifiers[-1].test_only
-        super().__init__(_tested(self.resolve) if test_only else _charged(self.resolve))
+        super().__init__(_tested(self.resolve) if test_only else charged(self.resolve, 1))
 
     def select(self, qualifier: Qualifier) -> AttributeStep:
         """Return the chain with one more selection."""
@@ -86,22 +95,6 @@ def _choice(condition: Run, then: Run, otherwise: Run) -> Run:
         raise CelError("no such overload")
 
     return choose
-
-
-def _charged(resolve: Run) -> Run:
-    def run(state: State) -> Any:
-        try:
-            value = resolve(state)
-        except CelError as error:
-            kept(error)
-            charge(state, 1)
-            raise
-        state[0] += 1
-        if state[0] > COST_LIMIT:
-            charge(state, 0)
-        return value
-
-    return run
 
 
 def _tested(resolve: Run) -> Run:
@@ -172,11 +165,6 @@ def _checked_key(key: Any) -> Any:
     if type(key) in _KEY_TYPES:
         return key
     raise CelError(f"invalid qualifier type: {type_of_value(key).name}")
-
-
-def show_value(value: Any) -> str:
-    """Return a key or index as Go's %v prints it."""
-    return format_double(value) if isinstance(value, float) else show_key(value)
 
 
 def _index(key: Any) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from moorage.match.cel.environment import Environment
+from moorage.match.cel.evaluate import logic_and_loops as logic
 from moorage.match.cel.evaluate.attributes import (
     AttributeStep,
     ConditionalStep,
@@ -21,17 +22,7 @@ from moorage.match.cel.evaluate.attributes import (
     variable,
 )
 from moorage.match.cel.evaluate.calls import binary, build_call, variadic
-from moorage.match.cel.evaluate.logic_and_loops import (
-    append_in_place,
-    build_binding,
-    build_in_constants,
-    build_logical,
-    build_loop,
-    build_not_strictly_false,
-    build_or_else,
-    insert_in_place,
-)
-from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, EvaluationStep, Run, State, charge, kept
+from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, EvaluationStep, Run, State, charged
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.types import TypeKind
@@ -155,13 +146,13 @@ class Compiler:
         target, function = self.resolve_name(node)
         args = [self.compile(arg) for arg in ([] if target is None else [target]) + node.args]
         if function in ("_&&_", "_||_"):
-            return EvaluationStep(build_logical(args[0].run, args[1].run, decisive=function == "_||_"))
+            return EvaluationStep(logic.build_logical(args[0].run, args[1].run, decisive=function == "_||_"))
         if function == "_?_:_":
             return ConditionalStep(args[0].run, as_attribute(args[1]), as_attribute(args[2]))
         if function == "@not_strictly_false":
-            return EvaluationStep(build_not_strictly_false(args[0].run))
+            return EvaluationStep(logic.build_not_strictly_false(args[0].run))
         if function in ("or", "orValue") and len(args) == 2:
-            return EvaluationStep(build_or_else(args[0].run, args[1].run, unwrap=function == "orValue"))
+            return EvaluationStep(logic.build_or_else(args[0].run, args[1].run, unwrap=function == "orValue"))
         in_place = self.accumulation(node, args)
         if in_place is not None:
             return EvaluationStep(in_place)
@@ -204,7 +195,7 @@ class Compiler:
         if not constants:
             return ConstantStep(False)
         if all(type(constant) in _PRIMITIVES for constant in constants):
-            return EvaluationStep(build_in_constants(args[0].run, constants))
+            return EvaluationStep(logic.build_in_constants(args[0].run, constants))
         return None
 
     def accumulation(self, node: syntax.Call, args: list[EvaluationStep]) -> Run | None:
@@ -214,9 +205,9 @@ class Compiler:
             return None
         if node.function == "_+_" and isinstance(node.args[1], syntax.ListLiteral):
             # A constant list would otherwise be the very object that grows.
-            return binary(append_in_place, None, args[0].run, args[1].run)
+            return binary(logic.append_in_place, None, args[0].run, args[1].run)
         if node.function == "cel.@mapInsert":
-            return variadic(insert_in_place, None, [arg.run for arg in args])
+            return variadic(logic.insert_in_place, None, [arg.run for arg in args])
         return None
 
     def index(self, node: syntax.Call) -> EvaluationStep:
@@ -248,7 +239,7 @@ class Compiler:
                 values.append(value)
             return values
 
-        return EvaluationStep(_charged(run, 10))
+        return EvaluationStep(charged(run, 10))
 
     def map_literal(self, node: syntax.MapLiteral) -> EvaluationStep:
         steps = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
@@ -270,8 +261,8 @@ class Compiler:
                 entries.append((key, value))
             return entries
 
-        charged = _charged(run, 30)
-        return EvaluationStep(lambda state: CelMap(charged(state)))
+        build = charged(run, 30)
+        return EvaluationStep(lambda state: CelMap(build(state)))
 
     # -- macros
 
@@ -282,7 +273,7 @@ class Compiler:
             self.scopes.append({node.accumulator: lazy_variable(accumulator, init.run)})
             result = self.compile(node.result)
             self.scopes.pop()
-            return EvaluationStep(build_binding(accumulator, result.run))
+            return EvaluationStep(logic.build_binding(accumulator, result.run))
         range_ = self.compile(node.range)
         init = self.compile(node.init)
         self.scopes.append({node.accumulator: variable(accumulator)})
@@ -301,7 +292,7 @@ class Compiler:
         value = init.value
         make_init = list if value == [] else CelMap if isinstance(value, CelMap) else lambda: value
         return EvaluationStep(
-            build_loop(range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run)
+            logic.build_loop(range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run)
         )
 
 
@@ -309,19 +300,3 @@ def _optional(value: Any, what: str) -> OptionalValue:
     if isinstance(value, OptionalValue):
         return value
     raise CelError(f"cannot initialize optional {what} from non-optional value {value}")
-
-
-def _charged(run: Run, cost: int) -> Run:
-    """Charge for a literal after its parts, also if one of them fails."""
-
-    def charged(state: State) -> Any:
-        try:
-            value = run(state)
-        except CelError as error:
-            kept(error)
-            charge(state, cost)
-            raise
-        charge(state, cost)
-        return value
-
-    return charged

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from moorage.match.cel.evaluate.steps import COST_LIMIT, UNSET, Run, State, charge, check_clock, kept
-from moorage.match.cel.standard.aggregates import show_key
+from moorage.match.cel.standard.conversions import show_value
 from moorage.match.cel.values import (
     CelError,
     CelMap,
@@ -198,7 +198,7 @@ def insert_in_place(entries: CelMap, *values: Any) -> CelMap:
     added = [(values[0], values[1])] if len(values) == 2 else _entries_of(values[0])
     for key, value in added:
         if key in entries:
-            raise CelError(f"insert failed: key {show_key(key)} already exists")
+            raise CelError(f"insert failed: key {show_value(key)} already exists")
         entries.insert_in_place(key, value)
     return entries
 

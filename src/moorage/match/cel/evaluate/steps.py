@@ -66,6 +66,24 @@ def charge_in_turn(state: State, *costs: int) -> None:
         charge(state, cost)
 
 
+def charged(run: Run, cost: int) -> Run:
+    """Charge for a step after its parts, also if one of them fails."""
+
+    def evaluate(state: State) -> Any:
+        try:
+            value = run(state)
+        except CelError as error:
+            kept(error)
+            charge(state, cost)
+            raise
+        state[0] += cost
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        return value
+
+    return evaluate
+
+
 def kept(error: CelError) -> CelError:
     """Return an error that evaluation goes on with for a while, as cel-go does; cancellation is not one."""
     if isinstance(error, CelCancelled):

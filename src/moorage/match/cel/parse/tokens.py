@@ -61,17 +61,10 @@ class Token(NamedTuple):
     position: int
 
 
-class LexicalError(NamedTuple):
-    """A stretch of text that is no token."""
-
-    position: int
-    text: str
-
-
-def tokenize(text: str) -> tuple[list[Token], list[LexicalError]]:
-    """Return all tokens, ending with one of kind `eof`, and all errors."""
+def tokenize(text: str) -> tuple[list[Token], list[tuple[int, str]]]:
+    """Return all tokens, ending with one of kind `eof`, and where which stretches of text are no tokens."""
     tokens: list[Token] = []
-    errors: list[LexicalError] = []
+    errors: list[tuple[int, str]] = []
     position = 0
     end = len(text)
     match_token = _TOKEN.match
@@ -80,7 +73,7 @@ def tokenize(text: str) -> tuple[list[Token], list[LexicalError]]:
         if match is None:
             unfinished = _UNFINISHED.match(text, position)
             stop = min((unfinished.end() if unfinished else position) + 1, end)
-            errors.append(LexicalError(position, text[position:stop]))
+            errors.append((position, text[position:stop]))
             position = stop
             continue
         kind = match.lastgroup
@@ -128,8 +121,8 @@ class TokenStream:
         # Tokens that enclosing rules are waiting for, outermost first.
         self.awaited: list[str] = []
         self.recovering = False
-        for error in errors:
-            self.note(error.position, f"token recognition error at: '{_escape(error.text)}'")
+        for position, text in errors:
+            self.note(position, f"token recognition error at: '{_escape(text)}'")
 
     def note(self, position: int, message: str) -> None:
         """Note a syntax error; too many of them end it all."""

@@ -42,13 +42,6 @@ def _in_list_cost(args: Sequence[Any]) -> int:
     return actual_size(args[1])
 
 
-def show_key(key: Any) -> str:
-    """Return a key as Go's %v prints it."""
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return str(int(key)) if isinstance(key, int) else str(key)
-
-
 def _is_zero(value: Any) -> bool:
     if isinstance(value, Timestamp):
         return value.nanos == _ZERO_TIME

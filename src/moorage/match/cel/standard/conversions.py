@@ -14,7 +14,7 @@ from typing import Any
 from moorage.match.cel.functions import STRING_FACTOR, Argument, CallEstimate, Function, Interval, argument_cost, row
 from moorage.match.cel.standard.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
 from moorage.match.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type
-from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, UInt, type_of_value
+from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, Timestamp, UInt, type_of_value
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
@@ -108,6 +108,15 @@ def format_double(value: float) -> str:
     return sign + _positional(digits, exponent)
 
 
+def show_value(value: Any) -> str:
+    """Return a map's key or a list's index as Go's %v prints it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return format_double(value)
+    return str(int(value)) if isinstance(value, int) else str(value)
+
+
 def _positional(digits: str, exponent: int) -> str:
     if exponent < 0:
         return f"0.{'0' * (-exponent - 1)}{digits}"
@@ -164,6 +173,17 @@ def _text_estimate(raw: Argument) -> CallEstimate:
     return CallEstimate(size.by_factor(STRING_FACTOR), Interval(size.min // 4, size.max))
 
 
+#: What string() makes of a value, by its Python type.
+TO_STRING: dict[type, Callable[[Any], str]] = {
+    str: str,
+    bool: show_value,
+    bytes: _string_from_bytes,
+    float: format_double,
+    Duration: lambda value: f"{format_seconds(value)}s",
+    int: str,
+    Timestamp: format_timestamp,
+    UInt: show_value,
+}
 _READS = argument_cost(STRING_FACTOR)
 CONVERSIONS: tuple[Function, ...] = (
     row("type(T) -> type(T)", "type", type_of_value),
@@ -186,13 +206,13 @@ CONVERSIONS: tuple[Function, ...] = (
     row("int(timestamp) -> int", "timestamp_to_int64", lambda timestamp: timestamp.nanos // 1_000_000_000),
     row("int(uint) -> int", "uint64_to_int64", _int_from_uint),
     row("string(string) -> string", "string_to_string", _identity),
-    row("string(bool) -> string", "bool_to_string", lambda value: "true" if value else "false"),
+    row("string(bool) -> string", "bool_to_string", show_value),
     row("string(bytes) -> string", "bytes_to_string", _string_from_bytes, _text_estimate, _READS),
     row("string(double) -> string", "double_to_string", format_double),
-    row("string(duration) -> string", "duration_to_string", lambda value: f"{format_seconds(value)}s"),
+    row("string(duration) -> string", "duration_to_string", TO_STRING[Duration]),
     row("string(int) -> string", "int64_to_string", str),
     row("string(timestamp) -> string", "timestamp_to_string", format_timestamp),
-    row("string(uint) -> string", "uint64_to_string", lambda value: str(int(value))),
+    row("string(uint) -> string", "uint64_to_string", show_value),
     row("timestamp(timestamp) -> timestamp", "timestamp_to_timestamp", _identity),
     row("timestamp(int) -> timestamp", "int64_to_timestamp", make_timestamp),
     row("timestamp(string) -> timestamp", "string_to_timestamp", _from_string(parse_timestamp, TIMESTAMP)),

@@ -30,7 +30,7 @@ class _Want:
         nodes = cluster.nodes
         self.amounts = amounts
         self.scores = ScoresByState(
-            array for name, _ in amounts for array in (nodes.allocatable_array(name), nodes.free_array(name))
+            array for name, _ in amounts for array in (nodes.allocatable_arrays[name], nodes.free_arrays[name])
         )
 
 

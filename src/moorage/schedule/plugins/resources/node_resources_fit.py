@@ -41,12 +41,12 @@ class _Want:
         nodes = cluster.nodes
         self.needs = needs  # (resource, amount)
         self.scored = scored  # (resource, amount, weight)
-        self.room = tuple((nodes.free_array(name), amount) for name, amount in ((PODS, 1), *needs))
+        self.room = tuple((nodes.free_arrays[name], amount) for name, amount in ((PODS, 1), *needs))
         others = {CPU: cluster.non_zero_cpu_array, MEMORY: cluster.non_zero_memory_array}
         self.scores = ScoresByState(
             array
             for name, _, _ in scored
-            for array in (nodes.allocatable_array(name), others.get(name) or nodes.free_array(name))
+            for array in (nodes.allocatable_arrays[name], others.get(name) or nodes.free_arrays[name])
         )
 
 

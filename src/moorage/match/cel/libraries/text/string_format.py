@@ -12,8 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from moorage.match.cel.standard.calendar import format_timestamp
-from moorage.match.cel.standard.conversions import format_double, format_seconds
+from moorage.match.cel.standard.conversions import TO_STRING
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError, CelMap, Duration, Timestamp, UInt, require_result_size, type_of_value
 from moorage.model.go.quoting import go_quote
@@ -153,21 +152,10 @@ def _converted(value: Any) -> str:
     """Return what string() makes of a scalar, and the name of a type."""
     if isinstance(value, Type):
         return value.name
-    if type(value) is bool:
-        return "true" if value else "false"
-    if type(value) is float:
-        return format_double(value)
-    if type(value) is Duration:
-        return f"{format_seconds(value)}s"
-    if type(value) is Timestamp:
-        return format_timestamp(value)
-    if type(value) is bytes:
-        try:
-            return value.decode("utf-8")
-        except UnicodeDecodeError:
-            reason = go_quote("invalid UTF-8 in bytes, cannot convert to string")
-            raise FormatError(f"could not convert argument {reason} to string") from None
-    return str(value)
+    try:
+        return TO_STRING[type(value)](value)
+    except CelError as error:
+        raise FormatError(f"could not convert argument {go_quote(str(error))} to string") from None
 
 
 def _list(items: list[Any]) -> str:
