@@ -81,7 +81,7 @@ def missing_rows(kind: Kind) -> list[str]:
         "subresource handlers (serve/resources/subresources.py)": all(
             sub.name == "status" or sub.name in SUBRESOURCES for sub in kind.subresources
         ),
-        "table (serve/tables/render.py)": (kind.api_version, kind.name) in TABLES,
+        "table (serve/tables/)": (kind.api_version, kind.name) in TABLES,
         "field numbers (serve/protobuf/field_numbers.py)": not unpublished_numbers(kind.view),
         "merge schema": "metadata" in struct_type(kind.view).fields,
         "OpenAPI name": definition_name(kind.view) == f"{kind.openapi_package}.{kind.name}",

@@ -68,7 +68,6 @@ class ApiServer:
         self._expiry = asyncio.create_task(EventExpiry(api.store, time.monotonic).run())
 
     def kubeconfig(self) -> str:
-        """The text of the administrator's kubeconfig."""
         credentials = self._credentials
         authority = credentials.authority.issued.certificate
         return render_kubeconfig(
@@ -104,7 +103,6 @@ class KubeconfigPlace:
             raise CannotStart(f"cannot write {self.path}: {error.strerror}") from None
 
     def clear(self) -> None:
-        """Remove the temporary directory, if there is one."""
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 

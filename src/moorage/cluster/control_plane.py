@@ -16,7 +16,7 @@ import msgspec
 
 from moorage.client.events.event_sender import EventSender
 from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
-from moorage.client.protocol import Client, PatchType
+from moorage.client.protocol import Client, PatchType, Raw
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart, KubeconfigPlace, start_api_server
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
@@ -152,8 +152,6 @@ class ControlPlane:
             await self._server.stop()
         self._kubeconfig.clear()
 
-
-Raw = dict[str, Any]
 
 #: Kinds that others refer to come first; the rest in the order of the files.
 _FIRST = tuple(kind.name for kind in KINDS.values() if kind.loads_first)

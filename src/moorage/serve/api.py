@@ -69,7 +69,6 @@ class Api:
         self.templates = PodTemplates(self._admit_pod, self.plugins, lambda: self.directory.generation)
 
     async def start(self) -> None:
-        """Load the objects that admission looks up."""
         await self.directory.load(self.store)
 
     @property
@@ -146,7 +145,6 @@ def check_types(raw: Raw, kind: Kind) -> None:
 
 
 def admitted(result: Admitted | Rejected) -> Admitted:
-    """Return what was admitted; raise ApiError for a rejection."""
     if isinstance(result, Admitted):
         return result
     raise ApiError(result.status)
@@ -157,7 +155,6 @@ _random = Random(secrets.randbits(256))
 
 
 def _random_uid() -> str:
-    """A random UUID, version 4."""
     digits = f"{_random.getrandbits(128):032x}"
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.api_error import bad_request, unsupported_media_type
+from moorage.model.api_error import Raw, bad_request, unsupported_media_type
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
 from moorage.model.schema.known_fields import kept_part, unknown_fields
@@ -18,8 +18,6 @@ from moorage.model.text.json_text import json_duplicates
 from moorage.serve.options import IGNORE, STRICT
 from moorage.serve.patch.patch_error import MAX_LEVELS, PatchError, check_depth
 
-Raw = dict[str, Any]
-
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _decode_json = msgspec.json.Decoder().decode
@@ -27,7 +25,6 @@ MAX_WARNINGS = 100
 
 
 def media_type(header: str) -> str:
-    """The type in a Content-Type header, without its parameters."""
     return header.partition(";")[0].strip().lower()
 
 
@@ -48,7 +45,6 @@ def decode_body(body: bytes, content_type: str, kind: Kind) -> tuple[Raw, list[s
 
 
 def decode_object_json(body: bytes) -> Raw:
-    """A JSON object. Raises ApiError 400."""
     return _object(decode_json(body))
 
 
@@ -59,7 +55,6 @@ def _object(value: Any) -> Raw:
 
 
 def decode_json(body: bytes) -> Any:
-    """Any JSON value. Raises ApiError 400."""
     try:
         value = _decode_json(body)
         if body.count(b"{") + body.count(b"[") > MAX_LEVELS:
@@ -73,7 +68,6 @@ def decode_json(body: bytes) -> Any:
 
 
 def decode_object(body: bytes, content_type: str, kind: Kind, validation: str) -> tuple[Raw, list[str]]:
-    """A document of the kind, and warnings about its fields."""
     raw, duplicates = decode_body(body, content_type, kind)
     check_kind(raw, kind)
     warnings = check_fields(raw, kind, validation, duplicates)
@@ -154,7 +148,6 @@ def _decode_yaml(body: bytes) -> tuple[Any, list[str]]:
 
 
 def read_yaml(body: bytes) -> Value:
-    """The only document of a text. Raises ApiError 400."""
     try:
         found = [value for value in read_values(body, "body") if value.raw is not None]
     except DecodeError as error:

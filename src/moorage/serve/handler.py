@@ -10,7 +10,7 @@ from typing import Any
 from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
 from moorage.model.kinds import DELETE_OPTIONS, Kind
-from moorage.serve.api import Api, WriteResult
+from moorage.serve.api import Api, Raw, WriteResult
 from moorage.serve.decoding import JSON, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
@@ -28,7 +28,6 @@ from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
 
-Raw = dict[str, Any]
 Answer = Response | Stream
 
 _METRIC_VERBS = {
@@ -176,18 +175,9 @@ class Handler:
     async def _patch(self, target: Target, request: Request) -> Answer:
         kind = target.kind
         renderer = self._renderer(kind, request)
-        patch_type, patch, duplicates = read_patch(request.body, request.headers.get("content-type", ""))
-        options = write_options(query_of(request), _manager(request), "PatchOptions", applies=patch_type == APPLY)
-        outcome = await patch_object(
-            self._api,
-            target.ref,
-            patch_type,
-            patch,
-            options,
-            target.subresource,
-            duplicates,
-        )
-        return _written(outcome, renderer)
+        patch = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(query_of(request), _manager(request), "PatchOptions", applies=patch.patch_type == APPLY)
+        return _written(await patch_object(self._api, target.ref, patch, options, target.subresource), renderer)
 
     async def _delete(self, target: Target, request: Request) -> Answer:
         kind = target.kind
@@ -220,7 +210,6 @@ class Handler:
 
 
 def _asked(target: Target, request: Request) -> Asked:
-    """The request as metrics show it."""
     kind = target.kind
     verb = _METRIC_VERBS[target.verb]
     if target.verb == "list" and "watch" in request.query and request.query.get("watch") not in ("0", "false"):

@@ -32,7 +32,7 @@ from moorage.serve.verbs import pods
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete, finalize
-from moorage.serve.verbs.patching import patch_object
+from moorage.serve.verbs.patching import Patch, patch_object
 from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.scaling import patch_scale, put_scale
 from moorage.serve.verbs.watching import watch
@@ -52,9 +52,7 @@ class LoopbackClient:
         self._closed = False
 
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
-        self._check_open()
-        check_name(kind, name, namespace)
-        return _object(kind, await _kept(get(self._api, Ref(kind, _namespace(kind, namespace), name))))
+        return _object(kind, await _kept(get(self._api, self._ref(kind, name, namespace))))
 
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self._check_open()
@@ -83,20 +81,14 @@ class LoopbackClient:
         return _object(kind, outcome.stored)
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
-        self._check_open()
-        name, namespace = metadata_text(document, "name"), metadata_text(document, "namespace")
-        check_name(kind, name, namespace)
+        ref = self._ref(kind, metadata_text(document, "name"), metadata_text(document, "namespace"))
         _check_subresource(kind, subresource, "update")
         if subresource == "scale":
-            return _plain(
-                kind, name, await _kept(put_scale(self._api, Ref(kind, namespace, name), document, self._options))
-            )
+            return _plain(ref, await _kept(put_scale(self._api, ref, document, self._options)))
         raw = _own_copy(kind, document)
         if subresource == "finalize":
-            return _plain(kind, name, await _kept(finalize(self._api, name, raw)))
-        namespace = _namespace(kind, namespace)
-        outcome = await _kept(replace(self._api, Ref(kind, namespace, name), raw, self._options, subresource))
-        return _object(kind, outcome.stored)
+            return _plain(ref, await _kept(finalize(self._api, ref.name, raw)))
+        return _object(kind, (await _kept(replace(self._api, ref, raw, self._options, subresource))).stored)
 
     async def patch(
         self,
@@ -108,33 +100,22 @@ class LoopbackClient:
         subresource: str = "",
         patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
-        self._check_open()
-        check_name(kind, name, namespace)
+        ref = self._ref(kind, name, namespace)
         _check_subresource(kind, subresource, "patch")
-        namespace = _namespace(kind, namespace)
         if patch_type is PatchType.APPLY and not isinstance(patch, dict):
             raise bad_request("the object provided is unrecognized: it is not an object")
         options = self._apply_options if patch_type is PatchType.APPLY else self._options
+        sent = Patch(patch_type.value, patch)
         if subresource == "scale":
-            return _plain(
-                kind,
-                name,
-                await _kept(patch_scale(self._api, Ref(kind, namespace, name), patch_type.value, patch, options)),
-            )
-        outcome = await _kept(
-            patch_object(self._api, Ref(kind, namespace, name), patch_type.value, patch, options, subresource)
-        )
-        return _object(kind, outcome.stored)
+            return _plain(ref, await _kept(patch_scale(self._api, ref, sent, options)))
+        return _object(kind, (await _kept(patch_object(self._api, ref, sent, options, subresource))).stored)
 
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
-        self._check_open()
-        check_name(kind, name, namespace)
-        options = delete_options({}, render_delete_options(**demands) or None)
-        await _kept(delete(self._api, Ref(kind, _namespace(kind, namespace), name), options))
+        ref = self._ref(kind, name, namespace)
+        await _kept(delete(self._api, ref, delete_options({}, render_delete_options(**demands) or None)))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        self._check_open()
-        check_name(POD, name, namespace)
+        self._ref(POD, name, namespace)
         if not node:
             await _kept(pods.bind(self._api, namespace, name, render_binding(namespace, name, uid, node)))
             return
@@ -142,13 +123,16 @@ class LoopbackClient:
         await _kept(pods.bind_to(self._api, namespace, name, binding))
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
-        self._check_open()
-        check_name(POD, name, namespace)
+        self._ref(POD, name, namespace)
         await _kept(pods.evict(self._api, namespace, name, render_eviction(namespace, name, uid)))
 
     async def close(self) -> None:
-        """Refuse further calls; the server goes on."""
         self._closed = True
+
+    def _ref(self, kind: Kind, name: str, namespace: str) -> Ref:
+        self._check_open()
+        check_name(kind, name, namespace)
+        return Ref(kind, _namespace(kind, namespace), name)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -185,8 +169,8 @@ def _object(kind: Kind, stored: Stored) -> Object:
     return StoredObject(kind, stored, stored.revision)
 
 
-def _plain(kind: Kind, name: str, raw: Raw) -> Object:
+def _plain(ref: Ref, raw: Raw) -> Object:
     """The object of a subresource, which is not of the kind itself."""
     namespace = metadata_text(raw, "namespace")
     revision = metadata_text(raw, "resourceVersion")
-    return Object(kind, f"{namespace}/{name}" if namespace else name, int(revision or 0), raw=raw)
+    return Object(ref.kind, f"{namespace}/{ref.name}" if namespace else ref.name, int(revision or 0), raw=raw)

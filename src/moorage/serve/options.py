@@ -5,18 +5,16 @@ Kubernetes: metav1's ListOptions, CreateOptions, PatchOptions and DeleteOptions 
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from moorage.admit.subresources.deletion import read_delete_options
-from moorage.model.api_error import ApiError, bad_request, failure
+from moorage.model.api_error import ApiError, Raw, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.http.messages import Request
 
-Raw = dict[str, Any]
 Query = Mapping[str, str]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.client.protocol import Object, WatchEvent
+from moorage.client.protocol import Object, Raw, WatchEvent
 from moorage.model.api_error import not_acceptable
 from moorage.model.kinds import Kind
 from moorage.serve.http.messages import Response
@@ -26,8 +26,6 @@ from moorage.serve.tables.render import (
 )
 from moorage.serve.verbs.reading import Page
 from moorage.store.protocol import Stored
-
-Raw = dict[str, Any]
 
 
 class As(Enum):
@@ -120,7 +118,6 @@ class Renderer:
         return _encode(render_partial_metadata_list(objects, metadata, self._meta))
 
     def event(self, event: WatchEvent) -> bytes:
-        """One line of a watch."""
         found = event.object
         if isinstance(found, StoredObject):
             body = self.object(found.stored._replace(revision=found.revision))
@@ -152,7 +149,6 @@ class Renderer:
 
 
 def error_event(status: Raw) -> bytes:
-    """The last line of a watch that ends with an error."""
     return b'{"type":"ERROR","object":%b}\n' % _encode(status)
 
 
@@ -161,7 +157,6 @@ def json_response(document: Any, status: int = 200, headers: tuple[tuple[str, st
 
 
 def as_yaml(response: Response) -> Response:
-    """The same answer in YAML."""
     import yaml
 
     text = yaml.dump(msgspec.json.decode(response.body), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))

@@ -16,7 +16,7 @@ from moorage.admit.messages.warnings import name_warnings
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.request import MAX_GENERATED_BASE_LENGTH, Request
 from moorage.admit.subresources.pods import bind_pod
-from moorage.client.protocol import Template
+from moorage.client.protocol import Raw, Template
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.model.names import dns1123_subdomain_errors
@@ -26,8 +26,6 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.request import Binding
 from moorage.serve.decoding import check_fields, check_kind, decode_object_json, repeated_fields
 from moorage.store.protocol import Stored
-
-Raw = dict[str, Any]
 
 POD = KINDS["v1", "Pod"]
 _encode = msgspec.json.Encoder().encode
@@ -77,7 +75,6 @@ class PodTemplate(Template):
         self._bound_at, self._bound_status = "", view.status
 
     def named(self, name: str, request: Request) -> Admitted:
-        """The pod of this template with that name."""
         now = request.timestamp
         if now != self._owned_at:
             self.owners = [{**entry, "time": now} for entry in self.owners]
@@ -91,7 +88,6 @@ class PodTemplate(Template):
         return Admitted({**self.object, "metadata": metadata}, _replace(self.view, metadata=seen), warnings)
 
     def encode(self, metadata: Raw) -> bytes:
-        """The value to store for the pod with these metadata."""
         return b'{"metadata":' + _encode(metadata) + self.rest
 
     def bind(self, stored: Stored, binding: Binding, now: str) -> tuple[bytes, Pod] | None:

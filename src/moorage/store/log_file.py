@@ -237,7 +237,6 @@ class LogFile:
         self._connection.close()
 
     def _bring_home(self) -> None:
-        """Make the file and its write-ahead log small."""
         if self._much_is_free():
             self._connection.execute("PRAGMA incremental_vacuum").fetchall()
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

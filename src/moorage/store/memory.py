@@ -76,7 +76,6 @@ class StateWatch:
         return [self._part] if self._part is not None else self._state.parts_of(self._prefix)
 
     def _take(self) -> list[Change]:
-        """The next batch; empty if there is nothing new."""
         while True:
             found: list[Change] = []
             upto = self._state.revision
@@ -181,7 +180,6 @@ class MemoryStore:
         self._state.end()
 
     async def _turn(self, key: str) -> None:
-        """Wait until no other write to the key is under way."""
         while (pending := self._pending.get(key)) is not None:
             follower = asyncio.get_running_loop().create_future()
             pending.followers.append(follower)

@@ -142,7 +142,6 @@ def _row(change: Change) -> Row:
 
 
 def _pieces(forgotten: Sequence[Forgotten]) -> list[list[Forgotten]]:
-    """Split into transactions of at most `MAX_FORGOTTEN` rows."""
     pieces: list[list[Forgotten]] = [[]]
     room = MAX_FORGOTTEN
     for part, revision, superseded in forgotten:
@@ -206,7 +205,6 @@ class SqliteStore(MemoryStore):
         return self._accepted + 1
 
     def _accept(self, key: str, change: Change) -> "asyncio.Future[None]":
-        """Send a write to the writer."""
         self._accepted = change.revision
         done = self._loop.create_future()
         self._pending[key] = Pending(done)

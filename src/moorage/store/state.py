@@ -58,7 +58,6 @@ class State:
         return found
 
     def parts_of(self, prefix: str) -> list[Partition]:
-        """The parts that keys with this prefix can be in."""
         end = prefix.find("/", 1) + 1
         if end:
             part = self._partitions.get(prefix[:end])
@@ -143,7 +142,6 @@ class State:
         self.everywhere.wake()
 
     def end(self) -> None:
-        """Refuse further changes, and wake all watches."""
         self.ended = True
         for part in (*self._partitions.values(), self.everywhere):
             part.wake()

@@ -63,7 +63,6 @@ class ApiServerMetrics:
         known[1].observe(seconds)
 
     def long_running(self, asked: Asked) -> Count:
-        """Return the gauge of active long-running requests."""
         return self._long_running.labels(asked.verb, *asked[2:])
 
     def watch_events(self, group: str, version: str, resource: str) -> Count:

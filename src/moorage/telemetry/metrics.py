@@ -201,7 +201,6 @@ class Metrics:
         return [found[name] for name in sorted(found)]
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
-        """Return the exposition and its content type."""
         return render(self.families(), accept)
 
     def _add(self, family: _F) -> _F:
@@ -216,7 +215,6 @@ def _bound_text(bound: float) -> str:
 
 
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Return `count` bounds, each `factor` times the one before."""
     return tuple(start * factor**i for i in range(count))
 
 

@@ -12,7 +12,7 @@ from moorage.serve.api import Api, WriteResult
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
 from moorage.serve.verbs.creating import create
-from moorage.serve.verbs.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, patch_object, read_patch
+from moorage.serve.verbs.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, Patch, patch_object, read_patch
 from moorage.store.memory import MemoryStore
 
 SETTINGS = KINDS["v1", "ConfigMap"]
@@ -26,7 +26,7 @@ def patched(language: str, patch: Any, validation: str) -> WriteResult:
         await bootstrap(api, 443)
         await create(api, SETTINGS, "default", {**DOCUMENT, "metadata": {"name": "one"}}, WriteOptions())
         options = WriteOptions(validation=validation, manager="me")
-        return await patch_object(api, Ref(SETTINGS, "default", "one"), language, patch, options)
+        return await patch_object(api, Ref(SETTINGS, "default", "one"), Patch(language, patch), options)
 
     return asyncio.run(main())
 

@@ -26,7 +26,7 @@ from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Tem
 from moorage.control.framework.world import World
 from moorage.model.api_error import already_exists, not_found, stale
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.meta import ObjectMeta, ObjectReference
@@ -41,7 +41,7 @@ from moorage.serve.resources.objects import key_of
 from moorage.serve.templates import Likeness
 from moorage.serve.verbs.changing import Changed, admit_change, expected_revision
 from moorage.serve.verbs.creating import check_namespace, name_owners_once
-from moorage.serve.verbs.patching import patched
+from moorage.serve.verbs.patching import Patch, patched
 from moorage.store.protocol import Store, Stored
 
 POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
@@ -241,7 +241,7 @@ class SimulatedApi:
             name,
             namespace,
             lambda old, view: admit_change(
-                self.rules, kind, name, new, old, expected, None, subresource, old_view=view
+                self.rules, Ref(kind, namespace, name), new, old, expected, None, subresource, view
             ),
         )
 
@@ -255,12 +255,12 @@ class SimulatedApi:
         patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
         def make(old: Raw, view: Any) -> Changed:
-            new = patched(old, patch_type.value, patch, schema_of(kind))
+            new = patched(old, Patch(patch_type.value, patch), schema_of(kind))
             new = {**new, "metadata": dict(new["metadata"])}
             name_owners_once(new["metadata"], is_patch=True)
             is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
             expected = None if is_same else expected_revision(kind, name, new)
-            return admit_change(self.rules, kind, name, new, old, expected, None, subresource, old_view=view)
+            return admit_change(self.rules, Ref(kind, namespace, name), new, old, expected, None, subresource, view)
 
         return self._change(kind, name, namespace, make)
 

@@ -9,7 +9,7 @@ Kubernetes: structured-merge-diff (merge/update's Apply, typed/merge, typed/remo
 import json
 from typing import Any, NamedTuple
 
-from moorage.model.api_error import ApiError, failure
+from moorage.model.api_error import ApiError, Raw, failure
 from moorage.serve.apply.entries import NEVER_OWNED, UPDATE, Entry, Managed, Writer
 from moorage.serve.apply.field_set import (
     MEMBER,
@@ -26,8 +26,6 @@ from moorage.serve.apply.field_set import (
 )
 from moorage.serve.apply.ownership import compare_documents, fields_of
 from moorage.serve.apply.ownership_schema import UNKNOWN, FieldOwnershipSchema
-
-Raw = dict[str, Any]
 
 
 class ApplyConflict(ApiError):

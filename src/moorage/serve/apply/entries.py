@@ -11,6 +11,7 @@ upstream drops those of versions it does not know.
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from moorage.model.api_error import Raw
 from moorage.model.kinds import Kind
 from moorage.serve.apply.field_set import (
     NOTHING,
@@ -24,8 +25,6 @@ from moorage.serve.apply.field_set import (
     union,
 )
 from moorage.serve.apply.ownership import Comparison
-
-Raw = dict[str, Any]
 
 #: What identifies an object or is kept by the API server.
 UNOWNED_METADATA: Final = frozenset(
@@ -57,7 +56,6 @@ def reset_fields(kind: Kind, subresource: str) -> Fields:
 
 
 def ownable_part(document: Raw, kind: Kind) -> Raw:
-    """The part of a new object that its creator can own."""
     unset = ("apiVersion", "kind", "status") if kind.has_status else ("apiVersion", "kind")
     part = {name: value for name, value in document.items() if name not in unset}
     metadata = document.get("metadata")
@@ -134,7 +132,6 @@ def read_sent(entries: Any) -> Managed:
 
 
 def of_version(managed: Managed, api_version: str) -> Managed:
-    """The entries that speak of the object's version."""
     if all(entry.api_version == api_version for entry in managed.values()):
         return managed
     return {writer: entry for writer, entry in managed.items() if entry.api_version == api_version}
@@ -159,7 +156,6 @@ def _order(writer: Writer, entry: Entry) -> tuple[str, ...]:
 
 
 def write_entry(writer: Writer, entry: Entry) -> Raw:
-    """One entry, whose set is in order."""
     written: Raw = {"manager": writer.manager, "operation": writer.operation, "apiVersion": entry.api_version}
     if entry.time:
         written["time"] = entry.time

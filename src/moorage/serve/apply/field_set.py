@@ -23,7 +23,6 @@ def as_json(value: Any) -> str:
 
 
 def value_element(value: Any) -> str:
-    """An element of a set."""
     return "v:" + _scalar(value)
 
 
@@ -118,7 +117,6 @@ SELF = "."
 
 
 def of_paths(*paths: tuple[str, ...]) -> Fields:
-    """The set of paths given as field names."""
     tree: Fields = {}
     for path in paths:
         tree = union(tree, at_path([f"f:{name}" for name in path]))
@@ -126,7 +124,6 @@ def of_paths(*paths: tuple[str, ...]) -> Fields:
 
 
 def at_path(elements: list[str]) -> Fields:
-    """The set with one path, which has at least one element."""
     tree = MEMBER
     for element in reversed(elements):
         tree = {element: tree}
@@ -139,7 +136,6 @@ def is_member(node: Fields) -> bool:
 
 
 def as_member(children: Fields) -> Fields:
-    """A node that is a member and has these children."""
     return {SELF: MEMBER, **children} if children and SELF not in children else children
 
 
@@ -241,7 +237,6 @@ def _intersection(one: Fields, other: Fields) -> Fields | None:
 
 
 def intersects(one: Fields, other: Fields) -> bool:
-    """Whether some path is in both."""
     return bool(one) and bool(other) and _intersects(one, other)
 
 
@@ -258,7 +253,6 @@ def _intersects(one: Fields, other: Fields) -> bool:
 
 
 def includes(all_of: Fields, some: Fields) -> bool:
-    """Whether every path of `some` is in `all_of`."""
     if not some:
         return True
     if not all_of:
@@ -279,7 +273,6 @@ def _includes(all_of: Fields, some: Fields) -> bool:
 
 
 def leaves(fields: Fields) -> Fields:
-    """The members that have no children."""
     return {element: leaves(node) for element, node in fields.items() if element != SELF}
 
 
@@ -295,7 +288,6 @@ def paths(fields: Fields, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, .
 
 
 def in_order(fields: Fields) -> Fields:
-    """The same set, its elements in the order in which they are stored and shown."""
     if len(fields) < 2:
         return {element: in_order(node) if node else node for element, node in fields.items()}
     names = sorted(fields)

@@ -12,7 +12,7 @@ Differs: what does not fit the schema is the client's fault (400), not the serve
 import json
 from typing import Any, Final
 
-from moorage.model.api_error import bad_request
+from moorage.model.api_error import Raw, bad_request
 from moorage.model.kinds import Kind
 from moorage.serve.apply.applying import Applied, Applier, ApplyConflict, apply
 from moorage.serve.apply.entries import (
@@ -43,8 +43,6 @@ from moorage.serve.apply.ownership import (
 from moorage.serve.apply.ownership_schema import FieldOwnershipSchema, check, ownership_schema, render_problems
 
 __all__ = ["ApplyConflict", "apply_patch", "created_fields", "entry_for", "keep_times", "on_create", "on_update"]
-
-Raw = dict[str, Any]
 
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
@@ -306,7 +304,6 @@ def _still_as_applied(live: Raw, schema: FieldOwnershipSchema) -> Fields:
 
 
 def with_annotation(document: Raw, patch: Raw) -> Raw:
-    """The document with the annotation updated to this patch, if it has the annotation."""
     annotations = _annotations(document)
     if not annotations.get(ANNOTATION):
         return document

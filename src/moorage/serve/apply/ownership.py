@@ -9,10 +9,9 @@ parts are not listed.
 
 from typing import Any, NamedTuple
 
+from moorage.model.api_error import Raw
 from moorage.serve.apply.field_set import MEMBER, NOTHING, SELF, Fields, element_order, recursive_difference, union
 from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
-
-Raw = dict[str, Any]
 
 
 def fields_of(document: Raw, schema: FieldOwnershipSchema) -> Fields:
@@ -104,13 +103,11 @@ def _parts(value: Any, schema: FieldOwnershipSchema) -> Fields:
 
 
 def _members(document: Raw, schema: FieldOwnershipSchema) -> Fields:
-    """The members of a map, all of which are owned, empty or not."""
     element = schema.element
     return {f"f:{name}": written_value(document[name], element) for name in sorted(document)}
 
 
 def _elements(items: list[Any], schema: FieldOwnershipSchema) -> Fields:
-    """The elements of a list that is owned in parts."""
     found: Fields = {}
     for item in items:
         name = schema.item_element(item)
@@ -161,7 +158,6 @@ NO_CHANGE = Comparison(NOTHING, NOTHING, NOTHING)
 
 
 def compare_objects(old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
-    """What has changed between two objects of the API server."""
     if old == new:
         return NO_CHANGE
     return _Walk(as_objects=True).compare(old, new, schema)
@@ -179,80 +175,62 @@ class _Walk:
         self.as_objects = as_objects
 
     def compare(self, old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
-        removed: Fields = {}
-        modified: Fields = {}
-        added: Fields = {}
+        found = Comparison({}, {}, {})
         if self.as_objects and schema.is_struct:
-            self._structs(old, new, schema, removed, modified, added)
+            self._structs(old, new, schema, found)
         else:
-            self._maps(old, new, schema, removed, modified, added)
-        return Comparison(removed, modified, added)
+            self._maps(old, new, schema, found)
+        return found
 
-    def _structs(
-        self, old: Raw, new: Raw, schema: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
-    ) -> None:
+    def _structs(self, old: Raw, new: Raw, schema: FieldOwnershipSchema, found: Comparison) -> None:
         always, never_empty = schema.always_written, schema.never_empty
         for name, value in new.items():
             before = old.get(name)
             if value == before or (not value and (value is None or name in never_empty)):
                 continue
             if before or (before is not None and name not in never_empty):
-                self._both(f"f:{name}", before, value, schema.child(name), removed, modified, added)
+                self._both(f"f:{name}", before, value, schema.child(name), found)
             elif name not in always:
-                added[f"f:{name}"] = self._whole(value, schema.child(name))
+                found.added[f"f:{name}"] = self._whole(value, schema.child(name))
             elif value or name not in schema.empty_by_default:
-                self._both(f"f:{name}", None, value, schema.child(name), removed, modified, added)
+                self._both(f"f:{name}", None, value, schema.child(name), found)
         for name, before in old.items():
             if before is None or (not before and name in never_empty):
                 continue
             value = new.get(name)
             if value is None or (not value and name in never_empty):
                 if name not in always:
-                    removed[f"f:{name}"] = self._whole(before, schema.child(name))
+                    found.removed[f"f:{name}"] = self._whole(before, schema.child(name))
                 elif before or name not in schema.empty_by_default:
-                    self._both(f"f:{name}", before, None, schema.child(name), removed, modified, added)
+                    self._both(f"f:{name}", before, None, schema.child(name), found)
 
-    def _maps(
-        self, old: Raw, new: Raw, schema: FieldOwnershipSchema, removed: Fields, modified: Fields, added: Fields
-    ) -> None:
+    def _maps(self, old: Raw, new: Raw, schema: FieldOwnershipSchema, found: Comparison) -> None:
         for name, value in new.items():
             if name not in old:
-                added[f"f:{name}"] = self._whole(value, schema.child(name))
+                found.added[f"f:{name}"] = self._whole(value, schema.child(name))
             elif old[name] != value:
-                self._both(f"f:{name}", old[name], value, schema.child(name), removed, modified, added)
+                self._both(f"f:{name}", old[name], value, schema.child(name), found)
         for name, before in old.items():
             if name not in new:
-                removed[f"f:{name}"] = self._whole(before, schema.child(name))
+                found.removed[f"f:{name}"] = self._whole(before, schema.child(name))
 
     def _whole(self, value: Any, schema: FieldOwnershipSchema) -> Fields:
         return written_value(value, schema) if self.as_objects else _document_value(value, schema)
 
-    def _both(
-        self,
-        element: str,
-        old: Any,
-        new: Any,
-        schema: FieldOwnershipSchema,
-        removed: Fields,
-        modified: Fields,
-        added: Fields,
-    ) -> None:
-        """Two values that differ."""
+    def _both(self, element: str, old: Any, new: Any, schema: FieldOwnershipSchema, found: Comparison) -> None:
         maps = schema.divides_maps and isinstance(old, dict | None) and isinstance(new, dict | None) and (old or new)
         lists = schema.divides_lists and isinstance(old, list | None) and isinstance(new, list | None) and (old or new)
         if not maps and not lists:
-            modified[element] = MEMBER
+            found.modified[element] = MEMBER
             return
         below = self.compare(old or {}, new or {}, schema) if maps else self._lists(old or [], new or [], schema)
-        for fields, into in zip(below, (removed, modified, added), strict=True):
+        for fields, into in zip(below, found, strict=True):
             if fields:
                 into[element] = fields
 
     def _lists(self, old: list[Any], new: list[Any], schema: FieldOwnershipSchema) -> Comparison:
         before, after = _by_element(old, schema), _by_element(new, schema)
-        removed: Fields = {}
-        modified: Fields = {}
-        added: Fields = {}
+        found = removed, modified, added = Comparison({}, {}, {})
         for element in {**before, **after}:
             mine, theirs = before.get(element, []), after.get(element, [])
             if len(mine) > 1 and len(theirs) > 1:
@@ -271,8 +249,8 @@ class _Walk:
             elif not theirs:
                 removed[element] = self._whole(mine[0], schema.element)
             elif mine[0] != theirs[0]:
-                self._both(element, mine[0], theirs[0], schema.element, removed, modified, added)
-        return Comparison(removed, modified, added)
+                self._both(element, mine[0], theirs[0], schema.element, found)
+        return found
 
 
 def _by_element(items: list[Any], schema: FieldOwnershipSchema) -> dict[str, list[Any]]:

@@ -112,7 +112,6 @@ class FieldOwnershipSchema:
 
     @cached_property
     def fields(self) -> dict[str, "FieldOwnershipSchema"]:
-        """The known fields of a struct."""
         if not isinstance(self.type, StructType):
             return {}
         return {name: schema_of_type(field.type) for name, field in self.type.fields.items()}
@@ -125,7 +124,6 @@ class FieldOwnershipSchema:
         return self if self.is_untyped else UNKNOWN
 
     def child(self, name: str) -> "FieldOwnershipSchema":
-        """The schema of an object's member."""
         return self.fields.get(name, UNKNOWN) if self.is_struct else self.element
 
     @cached_property
@@ -194,7 +192,6 @@ def _schema_of_struct(type_: StructType) -> FieldOwnershipSchema:
 
 
 def schema_of_type(type_: SchemaType) -> FieldOwnershipSchema:
-    """The schema of a type. Structs are shared, because types may contain themselves."""
     if isinstance(type_, StructType):
         return _schema_of_struct(type_)
     return UNKNOWN if isinstance(type_, Untyped) else FieldOwnershipSchema(type_)
@@ -278,7 +275,6 @@ def _scalar_problem(value: Any, type_: Any) -> str:
 
 
 def _go_syntax(value: Any) -> str:
-    """A value as it would be written in a Go program."""
     if isinstance(value, dict):
         members = ", ".join(f"{json.dumps(name)}:{_go_syntax(value[name])}" for name in sorted(value))
         return f"map[string]interface {{}}{{{members}}}"

@@ -111,14 +111,12 @@ class AdmissionLookups:
         self._changed()
 
     def learn(self, kind: Kind, stored: Stored) -> None:
-        """An object was written."""
         known = self._known.get(kind.name)
         if known is not None:
             known[_name(kind, stored)] = _view(kind, stored)
             self._changed()
 
     def forget(self, kind: Kind, stored: Stored) -> None:
-        """An object was deleted."""
         known = self._known.get(kind.name)
         if known is not None:
             known.pop(_name(kind, stored), None)
@@ -128,7 +126,6 @@ class AdmissionLookups:
         self.generation += 1
 
     def _phase_of(self, name: str) -> str | None:
-        """The phase of a namespace, if there is one of that name."""
         found = self._known["Namespace"].get(name)
         return None if found is None else found.status.phase or "Active"
 

@@ -3,15 +3,11 @@
 Kubernetes: kube-apiserver's post-start hooks.
 """
 
-from typing import Any
-
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
+from moorage.serve.api import Api, Raw
 from moorage.serve.options import WriteOptions
 from moorage.serve.verbs.creating import create
-
-Raw = dict[str, Any]
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITY_CLASSES = (

@@ -250,7 +250,6 @@ class Connection(asyncio.Protocol):
             self.task.cancel()
 
     def check(self, now: float) -> None:
-        """Refuse, close or abort if a deadline has passed."""
         if self.is_blocked and now > self._blocked_at + self._limits.unread_seconds:
             unread = self.transport.get_write_buffer_size()
             if self._blocked_bytes - unread < _ENOUGH_PROGRESS:

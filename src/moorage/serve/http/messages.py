@@ -42,7 +42,6 @@ class Query:
                 self._values.setdefault(unquote_plus(name), []).append(unquote_plus(value))
 
     def get(self, name: str, default: str = "") -> str:
-        """The first value."""
         values = self._values.get(name)
         return values[0] if values else default
 
@@ -109,7 +108,6 @@ Handler = Callable[[Request], Awaitable[Response | Stream]]
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """Split the target of a request line into the decoded path and the query."""
     path, _, query = target.partition("?")
     if not path.startswith("/") and "://" in path:  # the form that proxies are sent
         _, _, path = path.partition("://")[2].partition("/")
@@ -128,7 +126,6 @@ WITHOUT_BODY = frozenset({204, 304})
 
 
 def render_refusal(error: ApiError) -> Response:
-    """The answer for an error, with its Status."""
     return Response(error.code, msgspec.json.encode(error.status), "application/json", error.headers)
 
 

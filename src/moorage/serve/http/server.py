@@ -13,9 +13,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from moorage.serve.http.connection import Connection
-from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Handler, Request
-from moorage.serve.http.receiving import Gate
+from moorage.serve.http.receiving import Gate, Limits
 from moorage.telemetry.logs import get_logger
 
 _HANDSHAKE_SECONDS = 10.0
@@ -102,7 +101,6 @@ class Server:
     # ── what connections tell
 
     def welcome(self, connection: Connection) -> int:
-        """Add a connection; return how many there are."""
         self.connections.add(connection)
         return len(self.connections)
 

@@ -6,8 +6,9 @@ of Go comments.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
+from moorage.model.api_error import Raw
 from moorage.model.kinds import EVICTION, KINDS, SCALE, VIRTUAL_KINDS, Kind
 from moorage.model.schema.merge_schema import Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.model.schema.merge_schema import struct_type as schema_of_view
@@ -32,8 +33,6 @@ LIST_META: Final = f"{META}.ListMeta"
 def definition_name(view: type[View]) -> str:
     return f"{_PACKAGES_OF_KINDS.get(view, view.package)}.{view.__name__}"
 
-
-Raw = dict[str, Any]
 
 _LIST_META_FIELDS: Raw = {
     "continue": {"description": "Where the next page of the list starts; opaque to clients.", "type": "string"},
@@ -77,7 +76,6 @@ class Definitions:
         )
 
     def add_type(self, view: type[View]) -> str:
-        """Add a view and the types of its fields; return the reference to it."""
         name = definition_name(view)
         if name not in self.found:
             definition: Raw = {"description": describe_type(view.__name__)}

@@ -8,18 +8,15 @@ protobuf; responses and parameters are described briefly, and parameters are not
 
 import hashlib
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
-from moorage.client.protocol import PatchType
+from moorage.client.protocol import PatchType, Raw
 from moorage.model.kinds import Kind
 from moorage.model.types.request import Binding, DeleteOptions, Eviction, Scale
 from moorage.model.types.view import View
 from moorage.serve.openapi.definitions import Definitions, definition_name, group_version_kind
 from moorage.serve.openapi.protobuf_document import render_protobuf
-
-Raw = dict[str, Any]
 
 _JSON = "application/json"
 _PATCH_TYPES = tuple(patch_type.value for patch_type in PatchType)
@@ -62,7 +59,6 @@ _ON_OBJECT = {
 
 
 def add_paths(paths: dict[str, Raw], definitions: Definitions, kind: Kind) -> None:
-    """Add all paths of a kind to the document."""
     verbs = kind.verbs
     base = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
     scoped = f"{base}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{base}/{kind.plural}"
@@ -174,7 +170,6 @@ def etag_of(document: bytes) -> str:
 
 @lru_cache(maxsize=2)
 def openapi_v2(kinds: tuple[Kind, ...]) -> bytes:
-    """The Swagger document of all kinds."""
     definitions, paths = _contents(kinds, 2)
     return _ENCODER.encode(
         {

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-Raw = dict[str, Any]
+from moorage.model.api_error import Raw
+
 Encode = Callable[[Any], bytes]
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"

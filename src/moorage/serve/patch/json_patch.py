@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.model.api_error import Raw
 from moorage.model.go.quoting import go_quote
 from moorage.serve.patch.patch_error import (
     BAD_REQUEST,
@@ -25,7 +26,6 @@ from moorage.serve.patch.patch_error import (
     too_deep,
 )
 
-Raw = dict[str, Any]
 Container = dict[str, Any] | list[Any]
 
 MAX_OPERATIONS = 10_000
@@ -43,7 +43,6 @@ class _Failed(Exception):
 
 
 def apply_json_patch(document: Raw, patch: Any) -> Raw:
-    """The document after all operations. Raises PatchError."""
     operations = _operations(patch)
     work = _Work(document)
     for operation in operations:

@@ -26,7 +26,6 @@ class PatchError(Exception):
 
 
 def refusal(error: PatchError) -> ApiError:
-    """The answer to the client."""
     if error.code == BAD_REQUEST:
         return bad_request(error.message)
     if error.code == TOO_LARGE:

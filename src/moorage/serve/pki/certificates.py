@@ -59,7 +59,6 @@ class Authority:
         return cls(Issued(signed.public_bytes(serialization.Encoding.PEM), _key_pem(key)), now)
 
     def issue_server(self, names: Iterable[str]) -> Issued:
-        """Issue a certificate for a server that is reached by these host names and addresses."""
         alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
         return self._issue("kube-apiserver", (), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
 

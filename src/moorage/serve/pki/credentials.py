@@ -157,7 +157,6 @@ _NAME = "moorage"
 
 
 def server_url(bind_address: str, port: int) -> str:
-    """The URL at which a client on this machine reaches a server that listens there."""
     host = _ANY_ADDRESS.get(bind_address, bind_address)
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from moorage.model.api_error import Raw
 from moorage.model.kinds import Kind
 from moorage.model.schema.shapes import (
     AnyShape,
@@ -108,8 +109,6 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
     raise WireError("integer overflow")
 
 
-Raw = dict[str, Any]
-
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _DEEPEST = 64
@@ -125,7 +124,6 @@ class _Numbered(NamedTuple):
 
 
 def read_object(body: bytes, kind: Kind) -> Raw:
-    """The document in a body. Raises WireError."""
     if not body.startswith(_MAGIC):
         raise WireError("the body does not begin as Kubernetes' protobuf does")
     api_version = name = ""

@@ -8,15 +8,14 @@ endpoints/discovery. Differs: nothing is added while running, so nothing is stal
 import hashlib
 import platform
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from moorage import __version__
+from moorage.model.api_error import Raw
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS, Kind, Subresource
 from moorage.serve.http.messages import Response
-
-Raw = dict[str, Any]
 
 #: The order in which clients try groups for a short name; other groups come after, by name.
 GROUP_ORDER: Final = (
@@ -131,7 +130,6 @@ def render_resource_list(group: str, version: str) -> Raw | None:
 
 
 def _plain_resource(kind: Kind) -> list[Raw]:
-    """The resource, then its subresources."""
     entry: Raw = {
         "name": kind.plural,
         "singularName": kind.singular,
@@ -163,7 +161,6 @@ def _plain_subresource(kind: Kind, sub: Subresource) -> Raw:
 
 
 def render_aggregated(core: bool, version: str) -> Raw:
-    """Everything below /api, or below /apis, in one document."""
     items = [
         {
             "metadata": {"name": group} if group else {},

@@ -9,11 +9,9 @@ from typing import Any
 
 import msgspec
 
-from moorage.client.protocol import Object, Template
+from moorage.client.protocol import Object, Raw, Template
 from moorage.model.kinds import KINDS, Kind
 from moorage.store.protocol import Stored
-
-Raw = dict[str, Any]
 
 CORE_EVENT = KINDS["v1", "Event"]
 REPORTED_EVENT = KINDS["events.k8s.io/v1", "Event"]
@@ -107,7 +105,6 @@ def render(kind: Kind, stored: Stored) -> bytes:
 
 
 def render_list(kind: Kind, items: list[bytes], metadata: Raw) -> bytes:
-    """A list document around rendered objects."""
     head = _encode({"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata})
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"
 

@@ -61,7 +61,6 @@ def target_of(method: str, path: str) -> Target | None:
 
 
 def _in_namespace(segments: list[str]) -> tuple[str, str, list[str]]:
-    """The namespace, the resource's plural, and what follows."""
     if segments[0] != "namespaces" or len(segments) < 3 or segments[2] in _OF_NAMESPACES:
         return "", segments[0], segments[1:]
     return segments[1], segments[2], segments[3:]

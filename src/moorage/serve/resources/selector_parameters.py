@@ -13,11 +13,10 @@ import msgspec
 from moorage.match.label_selector import Selector
 from moorage.match.requirement import SelectorError
 from moorage.match.selector_text import parse_selector
-from moorage.model.api_error import bad_request
+from moorage.model.api_error import Raw, bad_request
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
 
-Raw = dict[str, Any]
 Reader = Callable[[Raw], str]
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
@@ -243,7 +242,6 @@ EVERYTHING = Selection()
 
 
 def compile_selection(kind: Kind, labels: str, fields: str) -> Selection:
-    """Compile both selectors. Raises ApiError 400."""
     if not labels and not fields:
         return EVERYTHING
     return Selection(

@@ -6,11 +6,10 @@ SelfSubjectAccessReview, SelfSubjectRulesReview.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from moorage.model.api_error import bad_request
 from moorage.model.kinds import BINDING, EVICTION, SCALE, Kind
-from moorage.serve.api import Api
+from moorage.serve.api import Api, Raw
 from moorage.serve.decoding import check_kind, decode_body, decode_object
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.options import query_of, write_options
@@ -24,7 +23,6 @@ from moorage.serve.verbs.pods import bind, evict
 from moorage.serve.verbs.reading import get
 from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
 
-Raw = dict[str, Any]
 Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
 
 _SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
@@ -64,11 +62,11 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
             return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
         return json_response(scale)
     if target.verb == "patch":
-        patch_type, patch, duplicates = read_patch(request.body, request.headers.get("content-type", ""))
-        options = write_options(query_of(request), manager, "PatchOptions", applies=patch_type == APPLY)
-        if patch_type == APPLY:
-            duplicate_warnings(duplicates, options.validation)
-        return json_response(await patch_scale(api, target.ref, patch_type, patch, options))
+        patch = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(query_of(request), manager, "PatchOptions", applies=patch.patch_type == APPLY)
+        if patch.patch_type == APPLY:
+            duplicate_warnings(patch.duplicates, options.validation)
+        return json_response(await patch_scale(api, target.ref, patch, options))
     options = write_options(query_of(request), manager, "UpdateOptions")
     document, warnings = decode_object(request.body, request.headers.get("content-type", ""), SCALE, options.validation)
     return json_response(await put_scale(api, target.ref, document, options), headers=warning_headers(warnings))

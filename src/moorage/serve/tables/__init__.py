@@ -1,5 +1,5 @@
 """Tables for `kubectl get`: the server decides what the columns are, the client only lays them out.
 
-`columns` says what a table is made of, `registry` which kind has which; `render` is what the rest of `serve` calls.
+`columns` says what a table is made of; `render` is what the rest of `serve` calls.
 Kubernetes: pkg/printers/internalversion.
 """

@@ -6,6 +6,7 @@ metav1.TableColumnDefinition, metav1.FormatLabelSelector, labels.FormatLabels, a
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, NamedTuple
 
 from moorage.match.label_selector import compile_label_selector
@@ -19,34 +20,28 @@ UNKNOWN = "<unknown>"
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 
+#: Durations below the first number of seconds are shown in the unit, and the next smaller one if it says something.
+_SCALE = (
+    (2 * _MINUTE, 1, "s", 0, ""),
+    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+    (3 * _HOUR, _MINUTE, "m", 0, ""),
+    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+    (2 * _DAY, _HOUR, "h", 0, ""),
+    (8 * _DAY, _DAY, "d", _HOUR, "h"),
+    (2 * _YEAR, _DAY, "d", 0, ""),
+    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+    (inf, _YEAR, "y", 0, ""),
+)
+
+
 def human_duration(seconds: float) -> str:
     """At most two units, and fewer digits the longer it is. A clock may be two seconds off."""
     whole = int(seconds)
     if whole < 0:
         return "<invalid>" if whole < -1 else "0s"
-    if whole < 2 * _MINUTE:
-        return f"{whole}s"
-    if whole < 10 * _MINUTE:
-        return _two_units(whole, _MINUTE, "m", 1, "s")
-    if whole < 3 * _HOUR:
-        return f"{whole // _MINUTE}m"
-    if whole < 8 * _HOUR:
-        return _two_units(whole, _HOUR, "h", _MINUTE, "m")
-    if whole < 2 * _DAY:
-        return f"{whole // _HOUR}h"
-    if whole < 8 * _DAY:
-        return _two_units(whole, _DAY, "d", _HOUR, "h")
-    if whole < 2 * _YEAR:
-        return f"{whole // _DAY}d"
-    if whole < 8 * _YEAR:
-        return _two_units(whole, _YEAR, "y", _DAY, "d")
-    return f"{whole // _YEAR}y"
-
-
-def _two_units(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
-    rest = seconds % large // small
-    head = f"{seconds // large}{large_name}"
-    return f"{head}{rest}{small_name}" if rest else head
+    _, unit, name, small, small_name = next(row for row in _SCALE if whole < row[0])
+    rest = whole % unit // small if small else 0
+    return f"{whole // unit}{name}{rest}{small_name}" if rest else f"{whole // unit}{name}"
 
 
 def moment(text: Any) -> float | None:
@@ -71,7 +66,6 @@ class Ages:
         self._known: dict[str, str] = {}
 
     def since(self, timestamp: Any) -> str:
-        """The age of a timestamp, or `<unknown>`."""
         if not isinstance(timestamp, str):
             return UNKNOWN
         age = self._known.get(timestamp)
@@ -94,6 +88,10 @@ class Table(NamedTuple):
     columns: tuple[Raw, ...]
     cells: Callable[[Raw, Ages], Cells]
     conditions: Callable[[Raw], list[Raw] | None] | None = None
+
+
+#: By apiVersion and kind.
+Tables = dict[tuple[str, str], Table]
 
 
 class Row:
@@ -135,7 +133,6 @@ def table(*columns: Column) -> Table:
 
 
 def definitions(columns: Iterable[Column]) -> tuple[Raw, ...]:
-    """The TableColumnDefinitions of columns."""
     shown = ("name", "type", "format", "description", "priority")
     return tuple({name: getattr(column, name) for name in shown} for column in columns)
 

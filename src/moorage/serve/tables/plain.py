@@ -1,26 +1,38 @@
-"""The tables of nodes, and of kinds with little to show: namespaces, configuration, services, leases, priorities.
+"""The tables of nodes, of kinds with little to show, and of events.
 
-Kubernetes: printNode, printNamespace and their neighbours.
+Kubernetes: printNode, printNamespace and their neighbours; printEvent, which sees both versions after conversion.
 """
 
+from typing import Any
+
+from moorage.serve.resources.objects import to_core
 from moorage.serve.tables.columns import (
     AGE,
     BOOLEAN,
     INTEGER,
     NAME,
+    NAME_AND_AGE,
     NONE,
     UNKNOWN,
+    Ages,
     Cell,
+    Cells,
     Column,
     Raw,
     Row,
+    Table,
+    Tables,
     condition_status,
+    definitions,
     field,
     labels_cell,
+    name_of,
     part,
     table,
     wide,
 )
+
+TABLES: Tables = {}
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 _ROLE_LABEL = "kubernetes.io/role"
@@ -58,7 +70,7 @@ def _kernel(row: Row) -> str:
     return f"{kernel} ({architecture})" if architecture else kernel
 
 
-NODES = table(
+TABLES["v1", "Node"] = table(
     NAME,
     Column("Status", "Whether the node is ready, and whether new pods may be scheduled on it.", _node_status),
     Column("Roles", "The roles that its labels give the node.", _node_roles),
@@ -74,21 +86,23 @@ NODES = table(
         field("status.nodeInfo.containerRuntimeVersion", UNKNOWN),
     ),
 )
-NAMESPACES = table(NAME, Column("Status", "Whether the namespace is in use or going away.", field("status.phase")), AGE)
+TABLES["v1", "Namespace"] = table(
+    NAME, Column("Status", "Whether the namespace is in use or going away.", field("status.phase")), AGE
+)
 
 
 def _entries(row: Row, name: str) -> int:
     return len(part(row.raw, name))
 
 
-CONFIG_MAPS = table(
+TABLES["v1", "ConfigMap"] = table(
     NAME,
     Column(
         "Data", "How many entries there are.", lambda row: len(part(row.raw, "data")) + len(part(row.raw, "binaryData"))
     ),
     AGE,
 )
-SECRETS = table(
+TABLES["v1", "Secret"] = table(
     NAME,
     Column("Type", "What the secret is for.", field("type", "Opaque")),
     Column("Data", "How many entries there are.", lambda row: _entries(row, "data")),
@@ -113,7 +127,7 @@ def _port(port: Raw) -> str:
     return f"{number}/{port.get('protocol') or 'TCP'}"
 
 
-SERVICES = table(
+TABLES["v1", "Service"] = table(
     NAME,
     Column("Type", "How the service can be reached.", field("spec.type", "ClusterIP")),
     Column(
@@ -128,8 +142,10 @@ SERVICES = table(
     AGE,
     wide("Selector", "The labels of the pods behind it.", lambda row: labels_cell(row.spec.get("selector"))),
 )
-LEASES = table(NAME, Column("Holder", "Who holds the lease.", field("spec.holderIdentity")), AGE)
-PRIORITY_CLASSES = table(
+TABLES["coordination.k8s.io/v1", "Lease"] = table(
+    NAME, Column("Holder", "Who holds the lease.", field("spec.holderIdentity")), AGE
+)
+TABLES["scheduling.k8s.io/v1", "PriorityClass"] = table(
     NAME,
     Column("Value", "The priority that pods of this class get.", field("value", 0), INTEGER),
     Column("Global-Default", "Whether pods without a class get this one.", field("globalDefault", False), BOOLEAN),
@@ -143,7 +159,7 @@ def _budget(name: str) -> Cell:
     return lambda row: str(value(row))
 
 
-POD_DISRUPTION_BUDGETS = table(
+TABLES["policy/v1", "PodDisruptionBudget"] = table(
     NAME,
     Column("Min Available", "How many pods must stay.", _budget("minAvailable")),
     Column("Max Unavailable", "How many pods may be gone.", _budget("maxUnavailable")),
@@ -152,3 +168,55 @@ POD_DISRUPTION_BUDGETS = table(
     ),
     AGE,
 )
+TABLES["v1", "ServiceAccount"] = NAME_AND_AGE
+
+
+def _target(about: Raw) -> str:
+    kind, name = str(about.get("kind", "")).lower(), about.get("name")
+    return f"{kind}/{name}" if name else kind
+
+
+def _source(raw: Raw) -> str:
+    source = part(raw, "source")
+    component = source.get("component") or raw.get("reportingComponent") or ""
+    instance = source.get("host") or raw.get("reportingInstance")
+    return f"{component}, {instance}" if instance else component
+
+
+def _cells(raw: Raw, ages: Ages) -> Cells:
+    about = part(raw, "involvedObject")
+    first = ages.since(raw.get("firstTimestamp") or raw.get("eventTime"))
+    last = ages.since(raw["lastTimestamp"]) if raw.get("lastTimestamp") else first
+    count: Any = raw.get("count") or 1
+    series = raw.get("series")
+    if series is not None:
+        last, count = ages.since(series.get("lastObservedTime")), series.get("count", 0)
+    return [
+        last,
+        raw.get("type") or "",
+        raw.get("reason") or "",
+        _target(about),
+        about.get("fieldPath") or "",
+        _source(raw),
+        (raw.get("message") or "").strip(),
+        first,
+        count,
+        name_of(raw),
+    ]
+
+
+_COLUMNS = (
+    Column("Last Seen", "How long ago this happened last."),
+    Column("Type", "Whether this is as it should be (Normal) or not (Warning)."),
+    Column("Reason", "What happened, in a word for programs."),
+    Column("Object", "What it happened to."),
+    wide("Subobject", "The part of the object that it happened to."),
+    wide("Source", "Who says so."),
+    Column("Message", "What happened, in words for people."),
+    wide("First Seen", "How long ago this happened for the first time."),
+    wide("Count", "How often it has happened."),
+    wide("Name", "The name of the event.")._replace(format="name"),
+)
+
+TABLES["v1", "Event"] = Table(definitions(_COLUMNS), _cells)
+TABLES["events.k8s.io/v1", "Event"] = Table(definitions(_COLUMNS), lambda raw, ages: _cells(to_core(raw), ages))

@@ -14,6 +14,7 @@ from moorage.serve.tables.columns import (
     Column,
     Raw,
     Table,
+    Tables,
     age_of,
     condition_status,
     definitions,
@@ -22,6 +23,8 @@ from moorage.serve.tables.columns import (
     name_of,
     wide,
 )
+
+TABLES: Tables = {}
 
 _TERMINAL = frozenset({"Succeeded", "Failed"})
 _NODE_LOST = "NodeLost"
@@ -170,4 +173,4 @@ def pod_conditions(raw: Raw) -> list[Raw] | None:
     return _FINISHED.get((raw.get("status") or {}).get("phase", ""))
 
 
-PODS = Table(definitions(_COLUMNS), pod_cells, pod_conditions)
+TABLES["v1", "Pod"] = Table(definitions(_COLUMNS), pod_cells, pod_conditions)

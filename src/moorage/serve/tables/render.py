@@ -9,38 +9,10 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from moorage.model.kinds import Kind
-from moorage.serve.tables import events, plain, pods, storage, workloads
-from moorage.serve.tables.columns import NAME_AND_AGE, UNKNOWN, Ages, Cells, Raw, Table
+from moorage.serve.tables import plain, pods, storage, workloads
+from moorage.serve.tables.columns import NAME_AND_AGE, UNKNOWN, Ages, Cells, Raw, Table, Tables
 
-TABLES: dict[tuple[str, str], Table] = {
-    ("v1", "ConfigMap"): plain.CONFIG_MAPS,
-    ("v1", "Event"): events.CORE_EVENTS,
-    ("v1", "Namespace"): plain.NAMESPACES,
-    ("v1", "Node"): plain.NODES,
-    ("v1", "PersistentVolume"): storage.PERSISTENT_VOLUMES,
-    ("v1", "PersistentVolumeClaim"): storage.PERSISTENT_VOLUME_CLAIMS,
-    ("v1", "Pod"): pods.PODS,
-    ("v1", "Secret"): plain.SECRETS,
-    ("v1", "Service"): plain.SERVICES,
-    ("v1", "ServiceAccount"): NAME_AND_AGE,
-    ("apps/v1", "ControllerRevision"): workloads.CONTROLLER_REVISIONS,
-    ("apps/v1", "DaemonSet"): workloads.DAEMON_SETS,
-    ("apps/v1", "Deployment"): workloads.DEPLOYMENTS,
-    ("apps/v1", "ReplicaSet"): workloads.REPLICA_SETS,
-    ("apps/v1", "StatefulSet"): workloads.STATEFUL_SETS,
-    ("autoscaling/v1", "Scale"): workloads.SCALES,
-    ("batch/v1", "CronJob"): workloads.CRON_JOBS,
-    ("batch/v1", "Job"): workloads.JOBS,
-    ("coordination.k8s.io/v1", "Lease"): plain.LEASES,
-    ("events.k8s.io/v1", "Event"): events.EVENTS,
-    ("policy/v1", "PodDisruptionBudget"): plain.POD_DISRUPTION_BUDGETS,
-    ("scheduling.k8s.io/v1", "PriorityClass"): plain.PRIORITY_CLASSES,
-    ("storage.k8s.io/v1", "CSIDriver"): storage.CSI_DRIVERS,
-    ("storage.k8s.io/v1", "CSINode"): storage.CSI_NODES,
-    ("storage.k8s.io/v1", "CSIStorageCapacity"): storage.CSI_STORAGE_CAPACITIES,
-    ("storage.k8s.io/v1", "StorageClass"): storage.STORAGE_CLASSES,
-    ("storage.k8s.io/v1", "VolumeAttachment"): storage.VOLUME_ATTACHMENTS,
-}
+TABLES: Tables = {**plain.TABLES, **pods.TABLES, **storage.TABLES, **workloads.TABLES}
 
 
 def table_of(kind: Kind) -> Table:
@@ -60,7 +32,6 @@ def table_columns(kind: Kind) -> list[Raw]:
 
 
 def table_cells(kind: Kind, raw: Raw, now: float) -> Cells:
-    """The cells of one object, as of `now` in seconds since the epoch."""
     return _cells(table_of(kind), raw, Ages(now))
 
 
@@ -116,7 +87,6 @@ def _conditions(table: Table, raw: Raw) -> list[Raw] | None:
 
 
 def render_partial_metadata(raw: Raw, api_version: str = META_API_VERSION) -> Raw:
-    """The metadata of an object, as a document of its own."""
     return {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": raw.get("metadata") or {}}
 
 

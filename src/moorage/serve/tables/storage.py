@@ -16,12 +16,15 @@ from moorage.serve.tables.columns import (
     Column,
     Raw,
     Row,
+    Tables,
     field,
     name_of,
     part,
     table,
     wide,
 )
+
+TABLES: Tables = {}
 
 _MODES = (("ReadWriteOnce", "RWO"), ("ReadOnlyMany", "ROX"), ("ReadWriteMany", "RWX"), ("ReadWriteOncePod", "RWOP"))
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -63,7 +66,7 @@ _ATTRIBUTES = Column(
 )
 _CLASS = Column("StorageClass", "The storage class it belongs to.", _class)
 
-PERSISTENT_VOLUMES = table(
+TABLES["v1", "PersistentVolume"] = table(
     NAME,
     Column("Capacity", "How large the volume is.", lambda row: _amount(part(row.spec, "capacity"))),
     Column("Access Modes", _ACCESS, lambda row: _access_modes(row.spec.get("accessModes"))),
@@ -90,7 +93,7 @@ def _claim_modes(row: Row) -> str:
     return _access_modes(row.status.get("accessModes")) if row.spec.get("volumeName") else ""
 
 
-PERSISTENT_VOLUME_CLAIMS = table(
+TABLES["v1", "PersistentVolumeClaim"] = table(
     NAME,
     Column("Status", "Whether the claim has a volume.", _phase),
     Column("Volume", "The volume that the claim has.", field("spec.volumeName")),
@@ -109,7 +112,7 @@ def _class_name(row: Row) -> str:
     return f"{name_of(row.raw)} (default)" if is_default else name_of(row.raw)
 
 
-STORAGE_CLASSES = table(
+TABLES["storage.k8s.io/v1", "StorageClass"] = table(
     NAME._replace(cell=_class_name),
     Column("Provisioner", "Who makes the volumes of this class.", field("provisioner")),
     Column("ReclaimPolicy", "What becomes of its volumes when their claim is gone.", field("reclaimPolicy", "Delete")),
@@ -121,7 +124,7 @@ STORAGE_CLASSES = table(
     Column("AllowVolumeExpansion", "Whether its volumes can grow.", field("allowVolumeExpansion", False)),
     AGE,
 )
-VOLUME_ATTACHMENTS = table(
+TABLES["storage.k8s.io/v1", "VolumeAttachment"] = table(
     NAME,
     Column("Attacher", "The driver that attaches the volume.", field("spec.attacher"), format="name"),
     Column("PV", "The volume.", field("spec.source.persistentVolumeName")),
@@ -136,7 +139,7 @@ def _tokens(row: Row) -> str:
     return UNSET if tokens is None else ",".join(token.get("audience", "") for token in tokens)
 
 
-CSI_DRIVERS = table(
+TABLES["storage.k8s.io/v1", "CSIDriver"] = table(
     NAME,
     Column(
         "AttachRequired",
@@ -174,12 +177,12 @@ def _capacity(row: Row) -> str:
     return UNSET if capacity is None else str(parse_quantity(str(capacity)))
 
 
-CSI_STORAGE_CAPACITIES = table(
+TABLES["storage.k8s.io/v1", "CSIStorageCapacity"] = table(
     NAME,
     Column("StorageClassName", "The storage class for which there is room.", field("storageClassName")),
     Column("Capacity", "How much room there is.", _capacity),
 )
-CSI_NODES = table(
+TABLES["storage.k8s.io/v1", "CSINode"] = table(
     NAME,
     Column(
         "Drivers",

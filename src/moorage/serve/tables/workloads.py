@@ -13,6 +13,7 @@ from moorage.serve.tables.columns import (
     Column,
     Raw,
     Row,
+    Tables,
     condition_status,
     field,
     human_duration,
@@ -23,6 +24,8 @@ from moorage.serve.tables.columns import (
     table,
     wide,
 )
+
+TABLES: Tables = {}
 
 
 def _pod_spec(spec: Raw) -> Raw:
@@ -51,7 +54,7 @@ SELECTOR = wide(
 )
 READY = Column("Ready", "How many pods are ready, of how many that are wanted.", _ready)
 
-DEPLOYMENTS = table(
+TABLES["apps/v1", "Deployment"] = table(
     NAME,
     READY,
     Column("Up-to-date", "How many pods are of the newest template.", field("status.updatedReplicas", 0)),
@@ -63,7 +66,7 @@ DEPLOYMENTS = table(
         cell=lambda row: selector_cell(row.spec.get("selector"), nothing="", unreadable="<invalid>"),
     ),
 )
-REPLICA_SETS = table(
+TABLES["apps/v1", "ReplicaSet"] = table(
     NAME,
     Column("Desired", "How many pods are wanted.", lambda row: row.spec.get("replicas", 1), INTEGER),
     Column("Current", "How many pods there are.", field("status.replicas", 0), INTEGER),
@@ -73,14 +76,14 @@ REPLICA_SETS = table(
     IMAGES,
     SELECTOR,
 )
-STATEFUL_SETS = table(NAME, READY, AGE, CONTAINERS, IMAGES)
+TABLES["apps/v1", "StatefulSet"] = table(NAME, READY, AGE, CONTAINERS, IMAGES)
 
 
 def _nodes(name: str, description: str, count: str) -> Column:
     return Column(name, description, field(f"status.{count}", 0), INTEGER)
 
 
-DAEMON_SETS = table(
+TABLES["apps/v1", "DaemonSet"] = table(
     NAME,
     _nodes("Desired", "How many nodes should run a pod of it.", "desiredNumberScheduled"),
     _nodes("Current", "How many of those nodes do.", "currentNumberScheduled"),
@@ -127,7 +130,7 @@ def _job_duration(row: Row) -> str:
     return human_duration((row.ages.now if ended is None else ended) - started)
 
 
-JOBS = table(
+TABLES["batch/v1", "Job"] = table(
     NAME,
     Column("Status", "Whether the job runs, or how it ended.", _job_status),
     Column("Completions", "How many pods have succeeded, of how many that must.", _completions),
@@ -152,7 +155,7 @@ def _last_schedule(row: Row) -> str:
     return NONE if last is None else row.ages.since(last)
 
 
-CRON_JOBS = table(
+TABLES["batch/v1", "CronJob"] = table(
     NAME,
     Column("Schedule", "When jobs are made, in cron's notation.", lambda row: row.spec.get("schedule", "")),
     Column("Timezone", "The time zone in which the schedule is meant.", _zone),
@@ -164,7 +167,7 @@ CRON_JOBS = table(
     IMAGES,
     SELECTOR,
 )
-SCALES = table(
+TABLES["autoscaling/v1", "Scale"] = table(
     NAME._replace(format=""),
     Column("Desired", "How many pods are wanted.", field("spec.replicas", 0), INTEGER),
     Column("Available", "How many pods there are.", field("status.replicas", 0), INTEGER),
@@ -182,7 +185,7 @@ def _controller(row: Row) -> str:
     return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
 
 
-CONTROLLER_REVISIONS = table(
+TABLES["apps/v1", "ControllerRevision"] = table(
     NAME,
     Column("Controller", "Whose revision it is.", _controller),
     Column("Revision", "Its number: the newest has the largest.", field("revision", 0)),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.admission import Admitted
-from moorage.admit.raw import copy_document
+from moorage.admit.raw import Raw, copy_document
 from moorage.admit.subresources.deletion import is_finalized
 from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
 from moorage.model.go.quoting import go_json
@@ -22,8 +22,6 @@ from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
 from moorage.serve.verbs.creating import check_namespace, create, name_owners_once
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
-
-Raw = dict[str, Any]
 
 _TRIES = 100
 
@@ -79,12 +77,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False) -> 
 
 
 async def replace(
-    api: Api,
-    ref: Ref,
-    raw: Raw,
-    options: WriteOptions,
-    subresource: str = "",
-    warnings: Sequence[str] = (),
+    api: Api, ref: Ref, raw: Raw, options: WriteOptions, subresource: str = "", warnings: Sequence[str] = ()
 ) -> WriteResult:
     """PUT a whole document. Without a resourceVersion it replaces any."""
     kind, namespace, name = ref
@@ -102,7 +95,8 @@ async def replace(
         raise _revision_required(kind, name)
 
     def make(old: Raw, old_view: Any) -> Changed:
-        return admit_change(api, kind, name, raw, old, expected, options.manager, subresource, warnings, old_view)
+        changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
+        return changed._replace(warnings=warnings)
 
     return await change(api, ref, make, dry_run=options.dry_run)
 
@@ -125,21 +119,13 @@ def refuse_unknown_uid(kind: Kind, name: str, metadata: Raw) -> None:
 
 
 def admit_change(
-    api: Api,
-    kind: Kind,
-    name: str,
-    new: Raw,
-    old: Raw,
-    expected: int | None,
-    manager: str | None,
-    subresource: str,
-    warnings: Sequence[str] = (),
-    old_view: Any = None,
+    api: Api, ref: Ref, new: Raw, old: Raw, expected: int | None, manager: str | None, subresource: str, old_view: Any
 ) -> Changed:
     """Admit the new document in the place of the old one. Raises ApiError.
 
     Without a manager the document has its managedFields already.
     """
+    kind, _, name = ref
     if str(expected or "") not in ("", old["metadata"]["resourceVersion"]):
         raise stale(kind, name)  # before the document is checked, which may be wrong for another reason
     uid, old_uid = new["metadata"].get("uid"), old["metadata"].get("uid")
@@ -152,12 +138,11 @@ def admit_change(
     admitted = msgspec.structs.replace(admitted, object=keep_times(admitted.object, old))
     if admitted.object == old:
         # Equal, though perhaps in another order: what is stored stays as it is, byte for byte.
-        return Changed(Admitted(old, admitted.view, admitted.warnings), expected, warnings)
-    return Changed(admitted, expected, warnings)
+        return Changed(Admitted(old, admitted.view, admitted.warnings), expected)
+    return Changed(admitted, expected)
 
 
 def expected_revision(kind: Kind, name: str, raw: Raw) -> int | None:
-    """The resourceVersion of a document, None if it has none. Raises ApiError 400."""
     given = raw["metadata"].get("resourceVersion")
     if given in (None, "", "0"):
         return None

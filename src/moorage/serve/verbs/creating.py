@@ -8,13 +8,11 @@ from typing import Any
 
 from moorage.model.api_error import already_exists, bad_request, failure
 from moorage.model.kinds import Kind
-from moorage.serve.api import Api, WriteResult
+from moorage.serve.api import Api, Raw, WriteResult
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, encode, key_of
 from moorage.serve.templates import Likeness
 from moorage.store.protocol import KeyExists, Stored
-
-Raw = dict[str, Any]
 
 _WARNING = (
     ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may "

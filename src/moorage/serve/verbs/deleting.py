@@ -9,7 +9,7 @@ from typing import Any
 
 from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.admit.plugins.standard import check_namespace_deletion
-from moorage.admit.raw import copy_document
+from moorage.admit.raw import Raw, copy_document
 from moorage.admit.subresources.deletion import Deletion, decide_deletion
 from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.model.api_error import ApiError, not_found, stale
@@ -22,8 +22,6 @@ from moorage.serve.resources.objects import cached_view, decode, encode, key_of,
 from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
-
-Raw = dict[str, Any]
 
 _TRIES = 100
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.client.protocol import PatchType
+from moorage.client.protocol import PatchType, Raw
 from moorage.model.api_error import bad_request, failure, unsupported_media_type
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, Ref
@@ -41,8 +41,6 @@ from moorage.serve.verbs.changing import (
 )
 from moorage.serve.verbs.creating import check_namespace, create, name_owners_once
 
-Raw = dict[str, Any]
-
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
 
 
@@ -51,11 +49,10 @@ class Patch(NamedTuple):
 
     patch_type: str
     document: Any
-    duplicates: list[str]
+    duplicates: Sequence[str] = ()
 
 
 def read_patch(body: bytes, content_type: str) -> Patch:
-    """Decode a patch. Raises ApiError 400 and 415."""
     patch_type = media_type(content_type)
     if patch_type not in PATCHES:
         raise unsupported_media_type(patch_type, ", ".join(PATCHES))
@@ -73,42 +70,27 @@ def _set_already(found: DuplicateField) -> str:
     return f"line {found.location.line}: key {go_quote(found.path.rpartition('.')[2])} already set in map"
 
 
-async def patch_object(
-    api: Api,
-    ref: Ref,
-    patch_type: str,
-    patch: Any,
-    options: WriteOptions,
-    subresource: str = "",
-    duplicates: Sequence[str] = (),
-) -> WriteResult:
-    """Patch an object. `patch` is not changed; `duplicates` are the texts about its duplicate keys."""
-    kind, namespace, name = ref
-    if patch_type == APPLY:
-        warnings = duplicate_warnings(duplicates, options.validation)
-        return await _apply(api, ref, patch, options, subresource, warnings)
+async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, subresource: str = "") -> WriteResult:
+    """Patch an object. `patch` is not changed."""
+    kind = ref.kind
+    if patch.patch_type == APPLY:
+        warnings = duplicate_warnings(patch.duplicates, options.validation)
+        return await _apply(api, ref, patch.document, options, subresource, warnings)
 
     def make(old: Raw, old_view: Any) -> Changed:
-        new = patched(old, patch_type, patch, schema_of(kind))
-        warnings = _check_patched(new, patch_type, patch, kind, options.validation, duplicates)
-        changed = _admit(api, kind, namespace, name, new, old, options, subresource, old_view)
+        new = patched(old, patch, schema_of(kind))
+        warnings = _check_patched(new, patch, kind, options.validation)
+        changed = _admit(api, ref, new, old, options, subresource, old_view)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
     return await change(api, ref, make, dry_run=options.dry_run)
 
 
 async def _apply(
-    api: Api,
-    ref: Ref,
-    patch: Raw,
-    options: WriteOptions,
-    subresource: str,
-    warnings: Sequence[str],
+    api: Api, ref: Ref, patch: Raw, options: WriteOptions, subresource: str, warnings: Sequence[str]
 ) -> WriteResult:
     kind, namespace, name = ref
-    metadata = patch.get("metadata")
-    patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
-    check_applied(patch, kind, namespace, name)
+    patch = checked_to_apply(patch, kind, namespace, name)
     force = bool(options.force)
     if await api.store.get(key_of(kind, namespace, name)) is None and not subresource:
         refuse_unknown_uid(kind, name, patch["metadata"])
@@ -117,7 +99,7 @@ async def _apply(
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = apply_patch(old, patch, kind, options.manager, force, subresource, api.now_text())
-        changed = _admit(api, kind, namespace, name, new, old, options, subresource, old_view, is_owned=True)
+        changed = _admit(api, ref, new, old, options, subresource, old_view, is_owned=True)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
     return await change(api, ref, make, dry_run=options.dry_run)
@@ -132,8 +114,10 @@ def duplicate_warnings(duplicates: Sequence[str], validation: str) -> Sequence[s
     return () if validation == IGNORE else duplicates
 
 
-def check_applied(patch: Raw, kind: Kind, namespace: str, name: str) -> None:
-    """Check apiVersion, kind and name of an applied document, and complete its metadata."""
+def checked_to_apply(patch: Raw, kind: Kind, namespace: str, name: str) -> Raw:
+    """Check apiVersion, kind and name of a document to be applied; return a copy with its metadata completed."""
+    metadata = patch.get("metadata")
+    patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
     if not patch.get("apiVersion") or not patch.get("kind"):
         raise bad_request(f"apply needs the apiVersion and the kind of {kind.plural} {name!r} in the patch")
     check_kind(patch, kind)
@@ -142,17 +126,18 @@ def check_applied(patch: Raw, kind: Kind, namespace: str, name: str) -> None:
     if given != name:
         raise bad_request(f"metadata.name ({given}) must match the name of the request ({name})")
     check_namespace(kind, namespace, metadata)
+    return patch
 
 
-def patched(old: Raw, patch_type: str, patch: Any, schema: StructType) -> Raw:
+def patched(old: Raw, patch: Patch, schema: StructType) -> Raw:
     """Apply a patch other than server-side apply; unchanged parts are shared. Raises ApiError."""
     try:
-        if patch_type == JSON_PATCH:
-            new = apply_json_patch(old, patch)
-        elif patch_type == MERGE_PATCH:
-            new = apply_merge_patch(old, patch)
+        if patch.patch_type == JSON_PATCH:
+            new = apply_json_patch(old, patch.document)
+        elif patch.patch_type == MERGE_PATCH:
+            new = apply_merge_patch(old, patch.document)
         else:
-            new = apply_strategic_merge(old, patch, schema)
+            new = apply_strategic_merge(old, patch.document, schema)
     except PatchError as error:
         raise refusal(error) from None
     if not isinstance(new, dict):
@@ -160,16 +145,15 @@ def patched(old: Raw, patch_type: str, patch: Any, schema: StructType) -> Raw:
     return new
 
 
-def _check_patched(
-    new: Raw, patch_type: str, patch: Any, kind: Kind, validation: str, duplicates: Sequence[str]
-) -> list[str]:
+def _check_patched(new: Raw, patch: Patch, kind: Kind, validation: str) -> list[str]:
     """Warnings about unknown and duplicate fields. Raises ApiError 422 if the validation is strict."""
     if validation in (IGNORE, TRUST):
         return []
-    found = [*duplicates, *(unknown_operation_fields(patch) if patch_type == JSON_PATCH else ())]
+    patch_type, document, duplicates = patch
+    found = [*duplicates, *(unknown_operation_fields(document) if patch_type == JSON_PATCH else ())]
     found += map(str, unknown_fields(new, kind.view))
     if found and validation == STRICT:
-        value = go_value(patch) if patch_type == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
+        value = go_value(document) if patch_type == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
         text = f"Invalid value: {go_quote(value)}: strict decoding error: {', '.join(found)}"
         cause = {"reason": "FieldValueInvalid", "message": text, "field": "patch"}
         raise failure(422, "Invalid", f' "" is invalid: patch: {text}', {"causes": [cause]})
@@ -178,17 +162,15 @@ def _check_patched(
 
 def _admit(
     api: Api,
-    kind: Kind,
-    namespace: str,
-    name: str,
+    ref: Ref,
     new: Raw,
     old: Raw,
     options: WriteOptions,
     subresource: str,
     old_view: Any,
-    *,
     is_owned: bool = False,
 ) -> Changed:
+    kind, namespace, name = ref
     check_kind(new, kind)
     if options.validation != TRUST:
         new = kept_part(new, kind.view)
@@ -200,4 +182,4 @@ def _admit(
     expected = None if is_same else expected_revision(kind, name, new)
     manager = None if is_owned else options.manager
     repeated = name_owners_once(new["metadata"], is_patch=True)
-    return admit_change(api, kind, name, new, old, expected, manager, subresource, repeated, old_view)
+    return admit_change(api, ref, new, old, expected, manager, subresource, old_view)._replace(warnings=repeated)

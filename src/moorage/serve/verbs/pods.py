@@ -23,21 +23,18 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.request import Binding, DeleteOptions
-from moorage.serve.api import Api
+from moorage.serve.api import Api, Raw
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
 from moorage.serve.templates import POD, PodTemplate
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
-Raw = dict[str, Any]
-
 _BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
 _TRIES = 100
 
 
 async def bind(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
-    """Bind a pod as a Binding document says."""
     await bind_to(api, namespace, name, read_binding({"metadata": {"name": name}, **document}, name), dry_run=dry_run)
 
 
@@ -66,7 +63,6 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
 
 
 def _bound(api: Api, stored: Stored, binding: Binding, template: PodTemplate | None) -> tuple[bytes, Any]:
-    """The pod's value and view on the node. Raises ApiError."""
     now = api.now_text()
     pod = decode(POD, stored)
     bound = bind_pod(pod, binding, now, str(stored.revision))

@@ -79,7 +79,6 @@ async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) 
 async def _search(
     api: Api, kind: Kind, prefix: str, revision: int, after: str, selection: Selection, options: ListOptions
 ) -> Page:
-    """Collect selected objects up to the limit."""
     found: list[Stored] = []
     while True:
         step = _SEARCHED_AT_ONCE if options.limit else 0

@@ -9,17 +9,15 @@ from typing import Any
 from moorage.admit.subresources.scaling import apply_scale, render_scale
 from moorage.model.kinds import SCALE, Ref
 from moorage.model.schema.merge_schema import schema_of
-from moorage.serve.api import Api
+from moorage.serve.api import Api, Raw
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import decode
 from moorage.serve.verbs.changing import Changed, admit_change, change, check_name, expected_revision
 from moorage.serve.verbs.creating import check_namespace
-from moorage.serve.verbs.patching import APPLY, check_applied, patched
+from moorage.serve.verbs.patching import APPLY, Patch, checked_to_apply, patched
 from moorage.serve.verbs.reading import get
-
-Raw = dict[str, Any]
 
 
 async def get_scale(api: Api, ref: Ref) -> Raw:
@@ -30,22 +28,19 @@ async def put_scale(api: Api, ref: Ref, document: Raw, options: WriteOptions) ->
     return await _write(api, ref, lambda old: document, options)
 
 
-async def patch_scale(api: Api, ref: Ref, patch_type: str, patch: Any, options: WriteOptions) -> Raw:
-    if patch_type == APPLY:
-        return await _apply(api, ref, patch, options)
+async def patch_scale(api: Api, ref: Ref, patch: Patch, options: WriteOptions) -> Raw:
+    if patch.patch_type == APPLY:
+        return await _apply(api, ref, patch.document, options)
 
     def make(old: Raw) -> Raw:
-        return patched(old, patch_type, patch, schema_of(SCALE))
+        return patched(old, patch, schema_of(SCALE))
 
     return await _write(api, ref, make, options)
 
 
 async def _apply(api: Api, ref: Ref, patch: Raw, options: WriteOptions) -> Raw:
-    """Apply the replicas of a Scale to the workload."""
     kind, namespace, name = ref
-    metadata = patch.get("metadata")
-    patch = {**patch, "metadata": dict(metadata) if isinstance(metadata, dict) else metadata}
-    check_applied(patch, SCALE, namespace, name)
+    patch = checked_to_apply(patch, SCALE, namespace, name)
     spec = patch.get("spec")
     scaled = {"replicas": spec["replicas"]} if isinstance(spec, dict) and "replicas" in spec else {}
     applied: Raw = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": patch["metadata"], "spec": scaled}
@@ -54,7 +49,7 @@ async def _apply(api: Api, ref: Ref, patch: Raw, options: WriteOptions) -> Raw:
         new = apply_patch(old, applied, kind, options.manager, bool(options.force), "scale", api.now_text())
         apply_scale(kind, old, render_scale(new))  # which complains about what is no Scale
         expected = expected_revision(kind, name, patch)
-        return admit_change(api, kind, name, new, old, expected, None, "scale")
+        return admit_change(api, ref, new, old, expected, None, "scale", None)
 
     outcome = await change(api, ref, make, dry_run=options.dry_run)
     return render_scale(decode(kind, outcome.stored))
@@ -71,7 +66,7 @@ async def _write(api: Api, ref: Ref, make: Callable[[Raw], Raw], options: WriteO
         check_name(scale["metadata"], name)
         new = apply_scale(kind, old, scale)
         expected = expected_revision(kind, name, new)
-        return admit_change(api, kind, name, new, old, expected, options.manager, "scale")
+        return admit_change(api, ref, new, old, expected, options.manager, "scale", None)
 
     outcome = await change(api, ref, change_replicas, dry_run=options.dry_run)
     return render_scale(decode(kind, outcome.stored))

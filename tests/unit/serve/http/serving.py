@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 import uvloop
 
-from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Handler, Request, Response
-from moorage.serve.http.receiving import Gate
+from moorage.serve.http.receiving import Gate, Limits
 from moorage.serve.http.server import Server
 
 _opened: list["Client"] = []

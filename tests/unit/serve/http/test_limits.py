@@ -5,8 +5,8 @@ import pytest
 from tests.unit.serve.http.serving import connect, echo, serving
 
 from moorage.model.api_error import unauthorized
-from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.http.receiving import Limits
 
 pytestmark = pytest.mark.real_time(loop="uvloop")
 

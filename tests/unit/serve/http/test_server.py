@@ -8,8 +8,8 @@ import pytest
 from tests.log_text import log_text
 from tests.unit.serve.http.serving import connect, echo, serving
 
-from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response
+from moorage.serve.http.receiving import Limits
 from moorage.serve.http.server import Server
 from moorage.serve.pki.authentication import ADMIN, Authenticator
 from moorage.serve.pki.credentials import Credentials, open_credentials, server_names

@@ -7,8 +7,8 @@ import pytest
 from tests.log_text import log_text
 from tests.unit.serve.http.serving import connect, echo, serving
 
-from moorage.serve.http.limits import Limits
 from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.http.receiving import Limits
 from moorage.serve.pki.credentials import open_credentials, server_names
 
 pytestmark = pytest.mark.real_time(loop="uvloop")

@@ -9,7 +9,7 @@ from moorage.model.kinds import Ref
 from moorage.serve.api import Api
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.creating import name_owners_once
-from moorage.serve.verbs.patching import MERGE_PATCH, patch_object
+from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
 
 A: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1"}
 B: dict[str, Any] = {**A, "name": "b", "uid": "2"}
@@ -39,7 +39,7 @@ async def test_every_way_to_write_an_object(api: Api) -> None:
     twice = {"ownerReferences": [A, dict(A)]}
     made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=dict(twice)))
     put = await replace(api, Ref(CONFIG_MAP, "default", "one"), document(CONFIG_MAP, "one", metadata=dict(twice)), ME)
-    patch = await patch_object(api, Ref(CONFIG_MAP, "default", "one"), MERGE_PATCH, {"metadata": twice}, ME)
+    patch = await patch_object(api, Ref(CONFIG_MAP, "default", "one"), Patch(MERGE_PATCH, {"metadata": twice}), ME)
     for outcome, words in ((made, "entries; API"), (put, "entries; API"), (patch, "after mutating admission")):
         assert shown(CONFIG_MAP, outcome)["metadata"]["ownerReferences"] == [A]
         (warning,) = outcome.warnings

@@ -115,7 +115,7 @@ def adding(api: Api, expected: int | None) -> Change:
 
     def make_change(old: Raw, old_view: Any) -> Changed:
         new = {**old, "data": {**old.get("data", {}), "added": "yes"}}
-        return admit_change(api, CONFIG_MAP, "one", new, old, expected, "me", "")
+        return admit_change(api, Ref(CONFIG_MAP, "default", "one"), new, old, expected, "me", "", None)
 
     return make_change
 

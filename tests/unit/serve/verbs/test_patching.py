@@ -26,6 +26,7 @@ from moorage.serve.verbs.patching import (
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE,
+    Patch,
     duplicate_warnings,
     patch_object,
     read_patch,
@@ -76,7 +77,7 @@ def test_keys_that_are_applied_twice() -> None:
 
 
 async def patched(api: Api, language: str, patch: Any, options: WriteOptions = ME, name: str = "one") -> WriteResult:
-    return await patch_object(api, Ref(CONFIG_MAP, "default", name), language, patch, options)
+    return await patch_object(api, Ref(CONFIG_MAP, "default", name), Patch(language, patch), options)
 
 
 CHANGES: list[tuple[str, Any, Raw]] = [
@@ -170,7 +171,7 @@ async def test_apply_does_not_make_what_was_meant_for_another(api: Api) -> None:
     patch = document(CONFIG_MAP, "one", metadata={"uid": "gone"})
     why = "uid mismatch: the provided object specified uid gone, and no existing object was found"
     assert await refused(patched(api, APPLY, patch)) == (409, ON_ONE + why)
-    status = patch_object(api, Ref(NODE, "", "n"), APPLY, document(NODE, "n"), ME, "status")
+    status = patch_object(api, Ref(NODE, "", "n"), Patch(APPLY, document(NODE, "n")), ME, "status")
     assert await refused(status) == (404, 'nodes "n" not found')
 
 
@@ -192,10 +193,10 @@ async def test_who_owns_what(api: Api) -> None:
 )
 async def test_what_a_patch_says_twice(language: str, validation: str, said: list[str], api: Api) -> None:
     await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-    _, patch, twice = read_patch(b'{"odd": 1, "data": {"b": "1", "b": "2"}}', language)
-    where = (api, Ref(CONFIG_MAP, "default", "one"), language, patch)
-    code, message = await refused(patch_object(*where, WriteOptions("me", validation=STRICT), duplicates=twice))
+    patch = read_patch(b'{"odd": 1, "data": {"b": "1", "b": "2"}}', language)
+    where = (api, Ref(CONFIG_MAP, "default", "one"), patch)
+    code, message = await refused(patch_object(*where, WriteOptions("me", validation=STRICT)))
     assert code == 422
     assert message.endswith('strict decoding error: duplicate field "data.b", unknown field "odd"')
-    outcome = await patch_object(*where, WriteOptions("me", validation=validation), duplicates=twice)
+    outcome = await patch_object(*where, WriteOptions("me", validation=validation))
     assert list(outcome.warnings) == said

@@ -8,7 +8,7 @@ from tests.unit.serve.verbs.bench import DEPLOYMENT, DRY, ME, Raw, deployment, m
 from moorage.model.kinds import Ref
 from moorage.serve.api import Api
 from moorage.serve.options import WriteOptions
-from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH
+from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH, Patch
 from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
 
 
@@ -46,7 +46,9 @@ async def test_a_scale_is_read(api: Api) -> None:
 async def test_a_scale_is_written(language: str, said: Any, options: WriteOptions, api: Api) -> None:
     await make(api, DEPLOYMENT, deployment("web", 3))
     asked = repr(said)
-    write = patch_scale(api, WHERE, language, said, options) if language else put_scale(api, WHERE, said, options)
+    write = (
+        patch_scale(api, WHERE, Patch(language, said), options) if language else put_scale(api, WHERE, said, options)
+    )
     assert (await write)["spec"] == {"replicas": 5}
     assert await replicas(api) == (3 if options.dry_run else 5)
     assert repr(said) == asked
@@ -88,17 +90,17 @@ async def test_a_scale_is_applied(api: Api) -> None:
     await make(api, DEPLOYMENT, deployment("web", 3))
     you, forced = WriteOptions("you"), WriteOptions("you", force=True)
     said = 'Apply failed with 1 conflict: conflict with "me" using apps/v1: .spec.replicas'
-    assert await refused(patch_scale(api, WHERE, APPLY, scale(5), you)) == (409, said)
-    assert (await patch_scale(api, WHERE, APPLY, scale(5), forced))["spec"] == {"replicas": 5}
+    assert await refused(patch_scale(api, WHERE, Patch(APPLY, scale(5)), you)) == (409, said)
+    assert (await patch_scale(api, WHERE, Patch(APPLY, scale(5)), forced))["spec"] == {"replicas": 5}
     found = await read(api, DEPLOYMENT, "web")
     assert found is not None
     (yours,) = (entry for entry in found["metadata"]["managedFields"] if entry["manager"] == "you")
     assert (yours["operation"], yours["subresource"]) == ("Apply", "scale")
     assert yours["fieldsV1"] == {"f:spec": {"f:replicas": {}}}
-    assert await refused(patch_scale(api, WHERE, APPLY, scale(-1), forced)) == (
+    assert await refused(patch_scale(api, WHERE, Patch(APPLY, scale(-1)), forced)) == (
         422,
         f'Scale.autoscaling "web" is invalid: {NEGATIVE}',
     )
-    other = patch_scale(api, WHERE, APPLY, scale(5, "Deployment"), forced)
+    other = patch_scale(api, WHERE, Patch(APPLY, scale(5, "Deployment")), forced)
     assert (await refused(other))[0] == 400
     assert await replicas(api) == 5
