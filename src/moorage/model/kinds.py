@@ -13,11 +13,11 @@ from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
 from moorage.model.types import request, storage
 from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount
-from moorage.model.types.event import Event, Lease
+from moorage.model.types.events.event import Event, Lease
+from moorage.model.types.events.reported_event import Event as ReportedEvent
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget, PriorityClass
-from moorage.model.types.reported_event import Event as ReportedEvent
 from moorage.model.types.view import View
 from moorage.model.types.workload import (
     ControllerRevision,

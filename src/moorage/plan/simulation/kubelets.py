@@ -13,7 +13,7 @@ from moorage.client.protocol import Object
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.event import Lease
+from moorage.model.types.events.event import Lease
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.simulation.api import NODE, POD, SimulatedApi

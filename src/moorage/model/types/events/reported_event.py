@@ -4,7 +4,7 @@ Kubernetes: k8s.io/api/events/v1.
 """
 
 from moorage.model.schema.named_types import MicroTime, Time
-from moorage.model.types.event import EventSource
+from moorage.model.types.events.event import EventSource
 from moorage.model.types.meta import ApiObject, ObjectReference
 from moorage.model.types.view import EventsView, Int32
 

@@ -1,0 +1,1 @@
+"""Events of both groups, and Leases."""
