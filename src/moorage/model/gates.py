@@ -1,4 +1,4 @@
-"""Feature gates: which features of KEP-5471, KEP-5721, KEP-5500 and KEP-3633 a component may use.
+"""Feature gates: which features of KEP-5471, KEP-5721, KEP-5500, KEP-3633 and of devices (DRA) a component may use.
 
 A component's `GateSet` is read by the `compile_*` and `admit` functions and nowhere deeper. Kubernetes:
 component-base/featuregate, pkg/features.
@@ -42,7 +42,10 @@ class Release(msgspec.Struct, frozen=True):
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """One feature gate. `releases` is its history in Kubernetes, oldest first; empty if no release has it yet."""
+    """One feature gate. `releases` is its history in Kubernetes, oldest first; empty if no release has it yet.
+
+    `needs` names the gates without which it cannot be on; `locked` gates cannot be set to another value.
+    """
 
     name: str
     stage: Stage
@@ -51,6 +54,7 @@ class Gate(msgspec.Struct, frozen=True):
     feature: str
     releases: tuple[Release, ...] = ()
     needs: tuple[str, ...] = ()
+    locked: bool = False
 
     def accepted_from(self) -> int | None:
         """The first minor version whose API server can be told to accept the feature; None: no release so far."""
@@ -107,6 +111,150 @@ MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE = Gate(
     (Release(34, Stage.BETA, True),),
     needs=("MatchLabelKeysInPodTopologySpread",),
 )
+DYNAMIC_RESOURCE_ALLOCATION = Gate(
+    "DynamicResourceAllocation",
+    Stage.GA,
+    True,
+    ALL_COMPONENTS,
+    "devices claimed by ResourceClaims",
+    (Release(26, Stage.ALPHA, False), Release(32, Stage.BETA, False), Release(34, Stage.GA, True)),
+    locked=True,
+)
+DRA_ADMIN_ACCESS = Gate(
+    "DRAAdminAccess",
+    Stage.GA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.CONTROLLER_MANAGER}),
+    "adminAccess in device requests",
+    (Release(32, Stage.ALPHA, False), Release(34, Stage.BETA, True), Release(36, Stage.GA, True)),
+    needs=("DynamicResourceAllocation",),
+    locked=True,
+)
+DRA_CONSUMABLE_CAPACITY = Gate(
+    "DRAConsumableCapacity",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    "devices that several claims share by capacity",
+    (Release(34, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_DEVICE_BINDING_CONDITIONS = Gate(
+    "DRADeviceBindingConditions",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    "binding conditions of devices, which delay the binding of pods",
+    (Release(34, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
+    needs=("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
+)
+DRA_DEVICE_TAINT_RULES = Gate(
+    "DRADeviceTaintRules",
+    Stage.BETA,
+    False,
+    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.CONTROLLER_MANAGER}),
+    "DeviceTaintRules, which taint devices",
+    (Release(35, Stage.ALPHA, False), Release(36, Stage.BETA, False)),
+    needs=("DRADeviceTaints",),
+)
+DRA_DEVICE_TAINTS = Gate(
+    "DRADeviceTaints",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.CONTROLLER_MANAGER}),
+    "taints of devices and tolerations in device requests",
+    (Release(33, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_EXTENDED_RESOURCE = Gate(
+    "DRAExtendedResource",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.KUBELET}),
+    "extended resources backed by device classes",
+    (Release(34, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_LIST_TYPE_ATTRIBUTES = Gate(
+    "DRAListTypeAttributes",
+    Stage.ALPHA,
+    False,
+    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    "lists as values of device attributes",
+    (Release(36, Stage.ALPHA, False),),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_NODE_ALLOCATABLE_RESOURCES = Gate(
+    "DRANodeAllocatableResources",
+    Stage.ALPHA,
+    False,
+    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    "devices that take from their node's allocatable resources",
+    (Release(36, Stage.ALPHA, False),),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_PARTITIONABLE_DEVICES = Gate(
+    "DRAPartitionableDevices",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    "devices that consume shared counters, and per-device node selection",
+    (Release(33, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_PRIORITIZED_LIST = Gate(
+    "DRAPrioritizedList",
+    Stage.GA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.CONTROLLER_MANAGER}),
+    "firstAvailable in device requests",
+    (Release(33, Stage.ALPHA, False), Release(34, Stage.BETA, True), Release(36, Stage.GA, True)),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_RESOURCE_CLAIM_DEVICE_STATUS = Gate(
+    "DRAResourceClaimDeviceStatus",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    "status.devices of ResourceClaims",
+    (Release(32, Stage.ALPHA, False), Release(33, Stage.BETA, True)),
+)
+DRA_RESOURCE_CLAIM_GRANULAR_STATUS_AUTHORIZATION = Gate(
+    "DRAResourceClaimGranularStatusAuthorization",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER}),
+    "separate permissions for the parts of a ResourceClaim's status",
+    (Release(36, Stage.BETA, True),),
+    needs=("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
+)
+DRA_RESOURCE_POOL_STATUS = Gate(
+    "DRAResourcePoolStatus",
+    Stage.ALPHA,
+    False,
+    frozenset({Component.API_SERVER, Component.CONTROLLER_MANAGER}),
+    "ResourcePoolStatusRequests",
+    (Release(36, Stage.ALPHA, False),),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_SCHEDULER_FILTER_TIMEOUT = Gate(
+    "DRASchedulerFilterTimeout",
+    Stage.BETA,
+    True,
+    frozenset({Component.SCHEDULER}),
+    "a limit on the search for devices on one node",
+    (Release(34, Stage.BETA, True),),
+    needs=("DynamicResourceAllocation",),
+)
+DRA_WORKLOAD_RESOURCE_CLAIMS = Gate(
+    "DRAWorkloadResourceClaims",
+    Stage.ALPHA,
+    False,
+    ALL_COMPONENTS,
+    "ResourceClaims of whole PodGroups",
+    (Release(36, Stage.ALPHA, False),),
+    needs=("DynamicResourceAllocation",),
+)
 
 GATES = (
     TAINT_TOLERATION_COMPARISON_OPERATORS,
@@ -115,6 +263,22 @@ GATES = (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE,
+    DYNAMIC_RESOURCE_ALLOCATION,
+    DRA_ADMIN_ACCESS,
+    DRA_CONSUMABLE_CAPACITY,
+    DRA_DEVICE_BINDING_CONDITIONS,
+    DRA_DEVICE_TAINT_RULES,
+    DRA_DEVICE_TAINTS,
+    DRA_EXTENDED_RESOURCE,
+    DRA_LIST_TYPE_ATTRIBUTES,
+    DRA_NODE_ALLOCATABLE_RESOURCES,
+    DRA_PARTITIONABLE_DEVICES,
+    DRA_PRIORITIZED_LIST,
+    DRA_RESOURCE_CLAIM_DEVICE_STATUS,
+    DRA_RESOURCE_CLAIM_GRANULAR_STATUS_AUTHORIZATION,
+    DRA_RESOURCE_POOL_STATUS,
+    DRA_SCHEDULER_FILTER_TIMEOUT,
+    DRA_WORKLOAD_RESOURCE_CLAIMS,
 )
 _BY_NAME = {gate.name: gate for gate in GATES}
 _ALL_OF_STAGE = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
@@ -148,6 +312,10 @@ def gates_from(settings: Mapping[str, bool]) -> GateSet:
     if unknown:
         known = ", ".join([*_ALL_OF_STAGE, *_BY_NAME])
         raise GateError(f"unrecognized feature gate: {', '.join(unknown)} (known gates: {known})")
+    for gate in GATES:
+        if gate.locked and settings.get(gate.name, gate.default) is not gate.default:
+            value, default = (str(on).lower() for on in (settings[gate.name], gate.default))
+            raise GateError(f"cannot set feature gate {gate.name} to {value}, feature is locked to {default}")
     values = {gate.name: gate.default for gate in GATES}
     for name, stage in _ALL_OF_STAGE.items():
         if name in settings:

@@ -9,11 +9,24 @@ ALPHA = {
     "TaintTolerationComparisonOperators",
     "TaintTolerationNodeAffinitySemverComparisonOperators",
     "TaintTolerationCEL",
+    "DRAListTypeAttributes",
+    "DRANodeAllocatableResources",
+    "DRAResourcePoolStatus",
+    "DRAWorkloadResourceClaims",
 }
-ON_BY_DEFAULT = {
+GENERAL = {"DynamicResourceAllocation", "DRAAdminAccess", "DRAPrioritizedList"}
+ON_BY_DEFAULT = GENERAL | {
     "MatchLabelKeysInPodAffinity",
     "MatchLabelKeysInPodTopologySpread",
     "MatchLabelKeysInPodTopologySpreadSelectorMerge",
+    "DRAConsumableCapacity",
+    "DRADeviceBindingConditions",
+    "DRADeviceTaints",
+    "DRAExtendedResource",
+    "DRAPartitionableDevices",
+    "DRAResourceClaimDeviceStatus",
+    "DRAResourceClaimGranularStatusAuthorization",
+    "DRASchedulerFilterTimeout",
 }
 
 
@@ -26,11 +39,11 @@ def test_defaults_are_those_of_the_documents() -> None:
     [
         ("", ON_BY_DEFAULT),
         ("AllAlpha=true", ALPHA | ON_BY_DEFAULT),
-        ("AllBeta=false", set()),
-        ("AllAlpha=true,AllBeta=false", ALPHA),
+        ("AllBeta=false", GENERAL),
+        ("AllAlpha=true,AllBeta=false", ALPHA | GENERAL),
         ("AllAlpha=true,TaintTolerationCEL=false", ALPHA - {"TaintTolerationCEL"} | ON_BY_DEFAULT),
         ("TaintTolerationCEL=false,AllAlpha=true", ALPHA - {"TaintTolerationCEL"} | ON_BY_DEFAULT),
-        ("AllBeta=false,MatchLabelKeysInPodAffinity=true", {"MatchLabelKeysInPodAffinity"}),
+        ("AllBeta=false,MatchLabelKeysInPodAffinity=true", GENERAL | {"MatchLabelKeysInPodAffinity"}),
         (" TaintTolerationCEL = T , ", {"TaintTolerationCEL"} | ON_BY_DEFAULT),
     ],
 )
@@ -67,6 +80,13 @@ def test_an_unknown_gate_lists_the_known_ones() -> None:
 def test_a_gate_cannot_be_on_without_the_gate_it_needs() -> None:
     with pytest.raises(GateError, match="depends on features that are disabled"):
         gates_from({"MatchLabelKeysInPodTopologySpread": False})
+
+
+def test_a_locked_gate_can_be_set_to_its_default_only() -> None:
+    assert gates_from({"DRAAdminAccess": True}) == default_gates()
+    with pytest.raises(GateError) as refusal:
+        gates_from({"DRAAdminAccess": False})
+    assert str(refusal.value) == "cannot set feature gate DRAAdminAccess to false, feature is locked to true"
 
 
 def test_each_component_has_values_of_its_own() -> None:

@@ -80,5 +80,17 @@ class PolicyView(View, frozen=True):
     package = "io.k8s.api.policy.v1"
 
 
+class ResourceView(View, frozen=True):
+    """A type of k8s.io/api/resource/v1."""
+
+    package = "io.k8s.api.resource.v1"
+
+
+class ResourceV1beta2View(View, frozen=True):
+    """A type of k8s.io/api/resource/v1beta2."""
+
+    package = "io.k8s.api.resource.v1beta2"
+
+
 class StorageView(View, frozen=True):
     package = "io.k8s.api.storage.v1"
