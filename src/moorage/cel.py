@@ -17,7 +17,7 @@ from typing import Any
 
 from moorage.match.cel import CelError, Issue, Program, compile_expression, render_issues
 from moorage.match.cel import types as cel_types
-from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, Environment, ObjectField
+from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, MAX_LENGTH, PREDICATE, Environment, ObjectField
 from moorage.match.cel.functions import Interval as Cost
 from moorage.match.cel.values import CelMap, Duration, OptionalValue, Timestamp
 
@@ -113,7 +113,9 @@ def _declared_environment(variables: Variables, max_sizes: Mapping[str, int], *,
             field: ObjectField(_declared_type(text), max_sizes.get(f"{name}.{field}"))
             for field, text in declared.items()
         }
-    return Environment(KUBERNETES_FUNCTIONS, found, objects, predicate=predicate)
+    if not predicate:
+        return Environment(KUBERNETES_FUNCTIONS, found, objects)
+    return Environment(KUBERNETES_FUNCTIONS, found, objects, results=PREDICATE, max_length=MAX_LENGTH)
 
 
 class _Record:

@@ -116,6 +116,12 @@ KINDS = (
     ),
     _kind("daemonset", "daemonset", "node podSpec comparisonOperators", "shouldRun shouldContinueRunning tolerations"),
     _kind("kubelet_admit", "kubelet_admit", "node otherPods pod comparisonOperators", "admit reason message"),
+    _kind(
+        "device_cel",
+        "device_cel",
+        "gates driver device expression",
+        "compile error? maxCost? overCostLimit? match? runtimeError? cost? stored?",
+    ),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 

@@ -10,9 +10,9 @@ from tests.conformance.checks.cel_strings_latest import FUNCTIONS as STRINGS_LAT
 
 from moorage.match.cel import CelError, Environment, Program, compile_expression, render_issues, taint_environment
 from moorage.match.cel import types as cel_types
-from moorage.match.cel.environment import KUBERNETES_FUNCTIONS
+from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, MAX_LENGTH
 from moorage.match.cel.libraries.text import strings
-from moorage.match.cel.program import MAX_LENGTH, NOT_INSTANTIATED, TOO_COMPLEX
+from moorage.match.cel.program import NOT_INSTANTIATED, TOO_COMPLEX
 from moorage.match.cel.values import CelMap, Duration, OptionalValue, Timestamp, UInt
 from moorage.model.field_error import forbidden, internal_error, invalid, too_long
 

@@ -22,11 +22,22 @@ from moorage.match.cel.standard import STANDARD_FUNCTIONS
 
 @dataclass(frozen=True, slots=True)
 class ObjectField:
-    """A field of an object type, with the largest size its value may have (for cost estimates)."""
+    """A field of an object type, with the largest size its value may have (for cost estimates).
+
+    Of a map, `keys` and `values` say the same of what it holds; `sized_by_name` tells whether the size of a value is
+    also known where the value is selected by name (`m.name`).
+    """
 
     type: types.Type
     max_size: int | None = None
+    keys: ObjectField | None = None
+    values: ObjectField | None = None
+    sized_by_name: bool = False
 
+
+MAX_LENGTH = 10 * 1024
+# The results of an expression that decides something: true or false, or a value of unknown type that may be either.
+PREDICATE = (types.BOOL, types.ANY)
 
 STANDARD_TYPE_NAMES: dict[str, types.Type] = {
     type_.name: type_
@@ -56,7 +67,7 @@ class Environment:
 
     `homogeneous` demands elements of one type in list and map literals, and valid durations, timestamps and patterns.
     `strict_presence` makes has() and `?` fail on values that have no fields, where Kubernetes finds nothing there.
-    `predicate` demands a result that is true or false, and a text of at most 10 KiB.
+    `results` are the types that the whole expression may have; empty means any. `max_length` bounds the text, in bytes.
     """
 
     function_rows: tuple[Function, ...]
@@ -65,7 +76,8 @@ class Environment:
     container: str = ""
     homogeneous: bool = True
     strict_presence: bool = False
-    predicate: bool = False
+    results: tuple[types.Type, ...] = ()
+    max_length: int | None = None
 
     @cached_property
     def functions(self) -> dict[str, Function]:
@@ -123,7 +135,8 @@ TAINT_ENVIRONMENT = Environment(
             "effect": ObjectField(types.STRING, 16),
         }
     },
-    predicate=True,
+    results=PREDICATE,
+    max_length=MAX_LENGTH,
 )
 
 

@@ -20,11 +20,9 @@ from moorage.match.cel.evaluate.steps import COST, COST_LIMIT, FIRST_SLOT, Run, 
 from moorage.match.cel.functions import Interval
 from moorage.match.cel.parse.parser import parse
 from moorage.match.cel.parse.syntax import NO_POSITION, Issue, Source, make_room, tree_depth
-from moorage.match.cel.types import ANY, BOOL, DYN, Type
+from moorage.match.cel.types import DYN, Type
 from moorage.match.cel.values import CelError
 
-MAX_LENGTH = 10 * 1024
-TOO_LONG = f"may not be more than {MAX_LENGTH} bytes"
 # Starts the message about an expression that is well-typed but whose constants cannot be computed: `int('x') == 1`.
 NOT_INSTANTIATED = "program instantiation failed: "
 TOO_COMPLEX = "too complex, exceeds cost limit"
@@ -57,7 +55,7 @@ class Program:
         """Return whether the expression holds for a taint (anything with key, value and effect); raises CelError."""
         return self.evaluate_with_cost(taint)[0]
 
-    def evaluate_with_cost(self, taint: Any) -> tuple[bool, int]:
+    def evaluate_with_cost(self, taint: Any) -> tuple[Any, int]:
         """The answer for a taint and what it cost. A CelError raised carries the cost as its attribute `cost`."""
         state = self._template.copy()
         for _, slot in self._names:
@@ -99,14 +97,15 @@ def compile_expression(source: str, environment: Environment, *, checked: bool =
 
     `checked=False` skips the type checker: everything is looked up while running, and nothing can be estimated.
     """
-    if environment.predicate and len(source.encode("utf-8", "surrogatepass")) > MAX_LENGTH:
-        return [Issue(0, 0, TOO_LONG)]
+    longest = environment.max_length
+    if longest is not None and len(source.encode("utf-8", "surrogatepass")) > longest:
+        return [Issue(0, 0, f"may not be more than {longest} bytes")]
     text = Source(source)
     try:
         program = _compile(text, environment, checked)
     except RecursionError:
         return [text.issue(NO_POSITION, "max recursion depth exceeded")]
-    if environment.predicate and isinstance(program, Program) and program.result_type not in (BOOL, ANY):
+    if environment.results and isinstance(program, Program) and program.result_type not in environment.results:
         return [Issue(0, 0, f"must evaluate to bool or the unknown type, not {program.result_type.declared_name}")]
     return program
 

@@ -118,11 +118,13 @@ class CelMap:
     """An immutable map. Keys keep their types apart (`1`, `1u` and `true` are three keys).
 
     Look-ups fall back to a numerically equal key of another type, so `{1: 'a'}[1u]` and `{1: 'a'}[1.0]` find 'a'.
+    `absent` is what a look-up of any other key finds, if given; such a key is still not `in` the map.
     """
 
-    __slots__ = ("_slots",)
+    __slots__ = ("_absent", "_slots")
 
-    def __init__(self, entries: Iterable[tuple[Any, Any]] = ()) -> None:
+    def __init__(self, entries: Iterable[tuple[Any, Any]] = (), absent: Any = _MISSING) -> None:
+        self._absent = absent
         slots: dict[Any, tuple[Any, Any]] = {}
         for key, value in entries:
             slots[_slot(key)] = (key, value)
@@ -145,10 +147,10 @@ class CelMap:
             entry = self._slots.get(_slot(other))
             if entry is not None:
                 return entry[1]
-        return default
+        return default if self._absent is _MISSING else self._absent
 
     def __contains__(self, key: Any) -> bool:
-        return self.find(key, _MISSING) is not _MISSING
+        return any(_slot(one) in self._slots for one in (key, *_equal_numbers(key)))
 
     def insert_in_place(self, key: Any, value: Any) -> None:
         """Add an entry to a map that is not shared yet."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from moorage.match.cel.environment import Environment
+from moorage.match.cel.environment import Environment, ObjectField
 from moorage.match.cel.functions import (
     MAX_COST,
     ONE,
@@ -89,14 +89,20 @@ class _Estimator:
         type_ = self.environment.variables.get(path[0]) if path else None
         if type_ is None or type_.name not in self.environment.objects:
             return None
-        largest = 0
+        field: ObjectField | None = ObjectField(type_, 0)
         for name in path[1:]:
-            field = self.environment.objects.get(type_.name, {}).get(name)
+            assert field is not None
+            if name in ("@items", "@values"):
+                field = field.values
+            elif name == "@keys":
+                field = field.keys
+            else:
+                by_name = field.values if field.sized_by_name else None
+                field = self.environment.objects.get(field.type.name, {}).get(name, by_name)
             if field is None:
                 return None
-            type_ = field.type
-            largest = field.max_size if field.max_size is not None else MAX_COST
-        return Interval(0, largest)
+        assert field is not None
+        return Interval(0, MAX_COST if field.max_size is None else field.max_size)
 
     # -- bookkeeping
 

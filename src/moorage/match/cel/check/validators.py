@@ -12,7 +12,7 @@ from moorage.match.cel.libraries.text.string_format import VERBS, Clause, Format
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.standard.calendar import parse_duration, parse_timestamp
-from moorage.match.cel.types import Type
+from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError
 
 
@@ -134,7 +134,7 @@ def check_format_call(call: syntax.Call) -> tuple[int, str] | None:
 
 def _refused(node: syntax.Node, verb: str) -> syntax.Node | None:
     """Return the first part of the argument the clause cannot take; only `%s` looks into list and map literals."""
-    if not node.type.is_dyn and node.type.kind not in VERBS[verb].accepts:
+    if node.type.kind is not TypeKind.DYN and node.type.kind not in VERBS[verb].accepts:
         return node
     if verb != "s":
         return None

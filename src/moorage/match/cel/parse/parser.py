@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.parse.macros import MacroError, expand_macro
 from moorage.match.cel.parse.tokens import (
+    EXPRESSION,
     RESERVED,
     STARTS,
     Mismatch,
@@ -158,10 +159,10 @@ class _Parser(TokenStream):
         kind = self.token.kind
         if kind not in STARTS:
             if self.following() not in STARTS or kind == "eof":
-                self.complain(f"mismatched input '{self.token.text}' expecting an expression")
+                self.complain(f"mismatched input '{self.token.text}' expecting {EXPRESSION}")
                 self.recover(selectable=False)
                 return syntax.Literal(self.token.position, None)
-            self.complain(f"extraneous input '{self.token.text}' expecting an expression")
+            self.complain(f"extraneous input '{self.token.text}' expecting {EXPRESSION}")
             self.skip()
             kind = self.token.kind
         if kind == "!" or (kind == "-" and self.following() not in ("int", "float")):
@@ -227,7 +228,7 @@ class _Parser(TokenStream):
 
     def primary(self) -> syntax.Node:
         if self.token.kind not in STARTS or self.token.kind == "!":
-            self.complain(f"mismatched input '{self.token.text}' expecting an expression")
+            self.complain(f"mismatched input '{self.token.text}' expecting {EXPRESSION}")
             raise Mismatch
         token = self.advance()
         kind = token.kind

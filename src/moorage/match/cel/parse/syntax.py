@@ -44,6 +44,8 @@ class Source:
     def issue(self, position: int, message: str) -> Issue:
         if position < 0:
             return Issue(-1, 0, message)
+        if not self.text:
+            return Issue(1, 0, message)
         line = self.text.count("\n", 0, position)
         start = self.text.rfind("\n", 0, position) + 1
         return Issue(line + 1, position - start + 1, message)
@@ -58,7 +60,7 @@ class Source:
 
     def _render_one(self, issue: Issue) -> str:
         text = f"ERROR: <input>:{issue.line}:{issue.column}: {issue.message}"
-        if not 1 <= issue.line <= len(self.lines):
+        if not self.text or not 1 <= issue.line <= len(self.lines):
             return text
         snippet = self.lines[issue.line - 1].replace("\t", " ")
         if len(snippet.encode("utf-8", "surrogatepass")) > 16384:

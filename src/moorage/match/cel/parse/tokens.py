@@ -92,6 +92,10 @@ MAX_SYNTAX_ERRORS = 100
 STARTS = frozenset(
     ("[", "{", "(", ".", "-", "!", "true", "false", "null", "float", "int", "uint", "string", "bytes", "ident")
 )
+# The same in the words of cel-go's messages.
+EXPRESSION = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+)
 # What may follow an operand, apart from what closes the construct it is in.
 _OPERATORS = frozenset(("==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "%", "&&", "||", "?", "eof"))
 _SELECTORS = frozenset((".", "["))

@@ -178,13 +178,20 @@ def equality_cost(args: Sequence[Any]) -> int:
     return 1 if isinstance(args[0], OpaqueValue) else smaller_size_cost(args)
 
 
+def equals(a: Any, b: Any) -> bool:
+    """Return a == b; Kubernetes' own types (versions, quantities, …) refuse to be compared with any other but null."""
+    if isinstance(a, OpaqueValue) and type(a) is not type(b) and b is not None:
+        raise CelError("no such overload")
+    return equal(a, b)
+
+
 OPERATORS: tuple[Function, ...] = (
     row("_?_:_(bool, T, T) -> T", "conditional", no_such_overload),
     row("_&&_(bool, bool) -> bool", "logical_and", no_such_overload),
     row("_||_(bool, bool) -> bool", "logical_or", no_such_overload),
     row("!_(bool) -> bool", "logical_not", operator.not_),
     row("@not_strictly_false(bool) -> bool", "not_strictly_false", no_such_overload),
-    row("_==_(T, T) -> bool", "equals", equal, _equality_estimate, equality_cost),
+    row("_==_(T, T) -> bool", "equals", equals, _equality_estimate, equality_cost),
     row("_!=_(T, T) -> bool", "not_equals", lambda a, b: not equal(a, b), smaller_size_estimate, smaller_size_cost),
     row("_+_(bytes, bytes) -> bytes", "add_bytes", _concat, cost=_sum_of_sizes_cost),
     row("_+_(double, double) -> double", "add_double", operator.add),
