@@ -281,3 +281,6 @@ class FieldStep(AttributeStep):
 
         super().__init__(base, (Qualifier(field),), resolve)
         self.run = run
+
+    def select(self, qualifier: Qualifier) -> AttributeStep:
+        return AttributeStep(self.resolve, (qualifier,))
