@@ -15,7 +15,7 @@ def issues(source: str) -> list[Issue]:
 @pytest.mark.parametrize(
     ("source", "places"),
     [
-        ("", [(1, 1)]),
+        ("", [(1, 0)]),
         ("1 +", [(1, 4)]),
         ("a b c", [(1, 3)]),
         ("== 'x'", [(1, 1)]),
