@@ -122,6 +122,8 @@ KINDS = (
         "gates driver device expression",
         "compile error? maxCost? overCostLimit? match? runtimeError? cost? stored?",
     ),
+    _kind("tolerate_device_taint", "device_taints", "toleration taint", "tolerates"),
+    _kind("device_taint_eviction", "device_taints", "now pods resourceClaims resourceSlices deviceTaintRules", "pods"),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 

@@ -1,0 +1,175 @@
+"""NoExecute taints of devices × the claims that use them → when a pod has to go, and because of which taints.
+
+In: slices, DeviceTaintRules and claims. Out: an `DeviceEviction` for a claim or a pod, or None. Only tolerations that
+name the effect NoExecute count here (an expression counts as it is); of all that match a taint the smallest
+`tolerationSeconds` counts, from the taint's `timeAdded` on. Kubernetes: pkg/controller/devicetainteviction. Pure: the
+controller asks these functions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from moorage.match.devices.claim_references import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
+from moorage.match.devices.taints import NO_EXECUTE, rule_selects
+from moorage.model.go.times import seconds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from moorage.match.devices.tolerations import DeviceTolerations
+    from moorage.model.types.devices import DeviceTaintRule, DeviceToleration, ResourceClaim
+    from moorage.model.types.pod import Pod
+    from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
+
+    CompileTolerations = Callable[[tuple[DeviceToleration, ...]], DeviceTolerations]
+
+_SECOND = 10**9
+
+
+class EvictingTaint(NamedTuple):
+    """Where a taint stands: in a rule (`rule` is its UID), or in a slice. The key sorts rules first."""
+
+    key: tuple[int, str, str, str, int]
+    text: str
+    rule: str = ""
+
+
+class DeviceEviction(NamedTuple):
+    """When pods have to go, in seconds since 1970, and all taints that say so."""
+
+    when: float
+    taints: tuple[EvictingTaint, ...]
+
+    @property
+    def reason(self) -> str:
+        """List the taints as the controller's messages do."""
+        return ", ".join(taint.text for taint in self.taints)
+
+
+class PublishedDevices:
+    """The devices of all pools by name, in slices of the newest generation only."""
+
+    def __init__(self, slices: Iterable[ResourceSlice]) -> None:
+        self._generations: dict[tuple[str, str], int] = {}
+        self._devices: dict[tuple[str, str], dict[str, tuple[ResourceSlice, Device]]] = {}
+        for one in sorted(slices, key=lambda one: one.metadata.name):
+            self._add(one)
+
+    def _add(self, one: ResourceSlice) -> None:
+        pool = one.spec.driver, one.spec.pool.name
+        known = self._generations.get(pool)
+        if known is not None and one.spec.pool.generation < known:
+            return
+        if known is None or one.spec.pool.generation > known:
+            self._generations[pool] = one.spec.pool.generation
+            self._devices[pool] = {}
+        devices = self._devices[pool]
+        for device in one.spec.devices:
+            devices.setdefault(device.name, (one, device))
+
+    def get(self, driver: str, pool: str, device: str) -> tuple[ResourceSlice, Device] | None:
+        return self._devices.get((driver, pool), {}).get(device)
+
+    def count_selected(self, rule: DeviceTaintRule) -> int:
+        """Return how many published devices a rule taints."""
+        return sum(
+            evicts(rule, driver, pool, device)
+            for (driver, pool), devices in self._devices.items()
+            for device in devices
+        )
+
+
+def evicts(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> bool:
+    """Return whether a rule's taint, if it is NoExecute, concerns the pods that use this device."""
+    return rule.spec.deviceSelector is not None and rule_selects(rule, driver, pool, device)
+
+
+def claim_eviction(
+    claim: ResourceClaim,
+    devices: PublishedDevices,
+    rules: Iterable[DeviceTaintRule],
+    compile_tolerations: CompileTolerations,
+) -> DeviceEviction | None:
+    """Return when the pods that use an allocated claim have to go; None if they may stay."""
+    if claim.status.allocation is None:
+        return None
+    evicting = [rule for rule in rules if rule.spec.taint.effect == NO_EXECUTE]
+    when: float | None = None
+    found: set[EvictingTaint] = set()
+    for result in claim.status.allocation.devices.results:
+        tolerations: DeviceTolerations | None = None
+        published = devices.get(result.driver, result.pool, result.device)
+        named = (rule for rule in evicting if evicts(rule, result.driver, result.pool, result.device))
+        for where, taint in _evicting_taints(published, named):
+            if tolerations is None:
+                tolerations = compile_tolerations(result.tolerations)
+            tolerated = tolerated_seconds(taint, tolerations)
+            if tolerated is None:
+                continue
+            found.add(where)
+            added = seconds_of(taint.timeAdded)
+            if added is not None and (when is None or added + tolerated < when):
+                when = added + tolerated
+    return None if when is None else DeviceEviction(when, tuple(sorted(found)))
+
+
+def tolerated_seconds(taint: DeviceTaint, tolerations: DeviceTolerations) -> float | None:
+    """Return for how long a NoExecute taint is tolerated after it was added: 0 if not at all, None for ever."""
+    seconds: list[int] = []
+    for toleration in tolerations.matching(taint):
+        if toleration.effect != NO_EXECUTE and not toleration.expression:
+            continue
+        if toleration.tolerationSeconds is None:
+            return None
+        seconds.append(max(toleration.tolerationSeconds, 0))
+    return _as_duration(min(seconds)) / _SECOND if seconds else 0.0
+
+
+def _as_duration(seconds: int) -> int:
+    """Return nanoseconds as Go's time.Duration, which wraps around after 292 years."""
+    return (seconds * _SECOND + 2**63) % 2**64 - 2**63
+
+
+def _evicting_taints(
+    published: tuple[ResourceSlice, Device] | None, rules: Iterable[DeviceTaintRule]
+) -> Iterator[tuple[EvictingTaint, DeviceTaint]]:
+    if published is not None:
+        one, device = published
+        place = one.spec.driver, one.spec.pool.name, device.name
+        for index, taint in enumerate(device.taints):
+            if taint.effect == NO_EXECUTE:
+                text = f"ResourceSlice /{one.metadata.name}:{one.metadata.uid} {'/'.join(place)} taint #{index}"
+                yield EvictingTaint((1, *place, index), text), taint
+    for rule in rules:
+        uid = rule.metadata.uid
+        text = f"DeviceTaintRule /{rule.metadata.name}:{uid}"
+        yield EvictingTaint((0, rule.metadata.name, "", "", 0), text, uid), rule.spec.taint
+
+
+def pod_eviction(
+    pod: Pod,
+    find_claim: Callable[[str, str], ResourceClaim | None],
+    eviction_of: Callable[[ResourceClaim], DeviceEviction | None],
+) -> DeviceEviction | None:
+    """Return when a pod has to go because of the claims it uses; None if it may stay.
+
+    `find_claim` takes a namespace and a name, `eviction_of` is `claim_eviction`, which callers may remember.
+    """
+    if not pod.spec.nodeName:
+        return None
+    when: float | None = None
+    taints: set[EvictingTaint] = set()
+    for entry in pod.spec.resourceClaims:
+        try:
+            name, must_own = claim_name(pod, entry)
+        except ClaimNameError:
+            continue
+        claim = None if name is None else find_claim(pod.metadata.namespace, name)
+        if claim is None or (must_own and why_not_for_pod(pod, claim) is not None):
+            continue
+        eviction = eviction_of(claim) if is_reserved_for_pod(pod, claim) else None
+        if eviction is not None:
+            when = eviction.when if when is None else min(when, eviction.when)
+            taints.update(eviction.taints)
+    return None if when is None else DeviceEviction(when, tuple(sorted(taints)))

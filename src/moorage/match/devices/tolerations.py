@@ -1,0 +1,87 @@
+"""Device tolerations: a request's tolerations → which taints of devices they tolerate, and why not the others.
+
+The rules, gates and words are those of pods' tolerations, on the same operator table. Kubernetes:
+dynamic-resource-allocation/resourceclaim/devicetoleration.go. Differs: `Lt` and `Gt` (KEP-5471), the semver operators
+(KEP-5721) and `expression` (KEP-5500), under the gates they have for nodes' taints.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from moorage.match.tolerations import TolerationSet, compile_toleration, compile_tolerations
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from moorage.match.toleration_expression import EvaluationFailed, Programs
+    from moorage.match.tolerations import TolerationMatcher
+    from moorage.model.gates import GateSet
+    from moorage.model.types.devices import DeviceToleration
+    from moorage.model.types.resource_slice import DeviceTaint
+
+
+@lru_cache(maxsize=4096)
+def as_taint(taint: DeviceTaint) -> Taint:
+    """Return a device's taint as a node's, which matchers read."""
+    return Taint(taint.key, taint.value, taint.effect, taint.timeAdded)
+
+
+def as_toleration(toleration: DeviceToleration) -> Toleration:
+    """Return a device toleration as a pod's, which `compile_toleration` reads."""
+    return Toleration(
+        toleration.key,
+        toleration.operator,
+        toleration.value,
+        toleration.effect,
+        toleration.tolerationSeconds,
+        toleration.expression,
+    )
+
+
+class DeviceTolerations:
+    """All tolerations of a request or of an allocated device, in order."""
+
+    __slots__ = ("_tolerated", "tolerations")
+
+    def __init__(self, tolerations: TolerationSet) -> None:
+        self.tolerations = tolerations
+        self._tolerated: dict[DeviceTaint, bool] = {}
+
+    def tolerates(self, taint: DeviceTaint) -> bool:
+        tolerated = self._tolerated.get(taint)
+        if tolerated is None:
+            if len(self._tolerated) >= 4096:
+                self._tolerated.clear()
+            tolerated = self._tolerated[taint] = self.tolerations.tolerates(as_taint(taint))
+        return tolerated
+
+    def matching(self, taint: DeviceTaint) -> list[Toleration]:
+        """Return every toleration that matches, in order."""
+        one = as_taint(taint)
+        return [matcher.toleration for matcher in self.tolerations.matchers if matcher.match(one)]
+
+    def explain(self, taint: DeviceTaint) -> str | None:
+        """One sentence that goes through the tolerations for this taint's key; None exactly when it is tolerated."""
+        return self.tolerations.explain(as_taint(taint))
+
+    def unreadable(self, taint: DeviceTaint) -> str | None:
+        """Return the first complaint of a toleration that would compare this taint's value but cannot read it."""
+        return self.tolerations.unreadable(as_taint(taint))
+
+
+def compile_device_toleration(toleration: DeviceToleration, gates: GateSet) -> TolerationMatcher:
+    return compile_toleration(as_toleration(toleration), gates)
+
+
+def compile_device_tolerations(
+    tolerations: Iterable[DeviceToleration],
+    gates: GateSet,
+    programs: Programs | None = None,
+    on_evaluation_failed: EvaluationFailed | None = None,
+) -> DeviceTolerations:
+    wanted = [as_toleration(toleration) for toleration in tolerations]
+    return DeviceTolerations(compile_tolerations(wanted, gates, programs, on_evaluation_failed))
