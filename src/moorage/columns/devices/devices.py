@@ -1,0 +1,165 @@
+"""The cluster's devices: slices, classes, claims and taint rules, and one code per node for what it offers.
+
+Nodes with the same code offer the same devices, in the same use: whether a claim can be allocated is asked once for
+each code. Codes are repaired for nodes that changed; wide pools, whose devices many nodes share, have a generation
+instead. A promise of DynamicResources holds until an event shows it or `release` takes it back: no device is given away
+twice. Kubernetes: dynamicresources/dra_manager.go.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
+from moorage.columns.devices.use import DeviceUse, PoolId
+from moorage.columns.interning import Interner
+from moorage.columns.node_table import NodeTable
+from moorage.model.gates import GateSet
+from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
+from moorage.model.types.resource_slice import ResourceSlice
+
+ClaimKey = tuple[str, str]  # namespace and name
+DeviceObject = ResourceSlice | DeviceClass | ResourceClaim | DeviceTaintRule
+_MAX_CODES = 1 << 16
+
+
+class Devices:
+    """All that scheduling reads of devices."""
+
+    def __init__(self, nodes: NodeTable, gates: GateSet) -> None:
+        self._nodes = nodes
+        self.classes: dict[str, DeviceClass] = {}
+        self.claims: dict[ClaimKey, ResourceClaim] = {}
+        self.use = DeviceUse()
+        self.pools = PublishedPools()
+        self.promised: dict[ClaimKey, AllocationResult] = {}  # and not written yet
+        # Move when classes change, and when wide pools or their use do; `code_generation`, when all codes are new.
+        self.class_generation = self.wide_generation = self.code_generation = 0
+        self._wide = WidePools(nodes, gates)
+        self._codes = nodes.slots.array(np.int64)
+        self._interned: Interner[tuple[object, ...]] = Interner(())
+        self._stale: set[int] = set()
+        self._promised_to: dict[str, tuple[ClaimKey, ...]] = {}  # by the pod's key
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """Return each slot's code; 0 is that of nodes without any device."""
+        self.catch_up()
+        return self._codes.values
+
+    def code(self, slot: int) -> int:
+        self.catch_up()
+        return int(self._codes.values[slot])
+
+    def seen_from(self, slot: int) -> list[Pool]:
+        """Return the pools that may have devices for a node, by driver and name."""
+        local = self.pools.local_to(self._nodes.node(slot).metadata.name)
+        return sorted((*local, *self.pools.wide.values()), key=lambda pool: pool.id)
+
+    # -- events -------------------------------------------------------------------------------------------------
+
+    def set(self, thing: DeviceObject) -> None:
+        """Add or replace an object."""
+        if isinstance(thing, ResourceSlice):
+            self._slices_changed(self.pools.set_slice(thing))
+        elif isinstance(thing, ResourceClaim):
+            key = (thing.metadata.namespace, thing.metadata.name)
+            old = self.claims.get(key)
+            self.claims[key] = thing
+            if old is not None and old.metadata.uid != thing.metadata.uid:
+                self._count(old.metadata.uid, None)
+            self._count_claim(key)
+        elif isinstance(thing, DeviceClass):
+            self.classes[thing.metadata.name] = thing
+            self.class_generation += 1
+        else:
+            self._slices_changed(self.pools.set_rule(thing.metadata.name, thing))
+
+    def remove(self, thing: DeviceObject) -> None:
+        name = thing.metadata.name
+        if isinstance(thing, ResourceSlice):
+            self._slices_changed(self.pools.remove_slice(name))
+        elif isinstance(thing, ResourceClaim):
+            if self.claims.pop((thing.metadata.namespace, name), None) is not None:
+                self._count(thing.metadata.uid, None)
+        elif isinstance(thing, DeviceClass):
+            if self.classes.pop(name, None) is not None:
+                self.class_generation += 1
+        else:
+            self._slices_changed(self.pools.set_rule(name, None))
+
+    def node_changed(self, slot: int) -> None:
+        """Derive a node's code again: it is new, or its labels are."""
+        self._stale.add(slot)
+
+    def _slices_changed(self, nodes: Iterable[str]) -> None:
+        for node in nodes:
+            if not node:
+                self.wide_generation += 1
+                self._stale.update(self._nodes.slot_of.values())
+            elif (slot := self._nodes.slot_of.get(node)) is not None:
+                self._touch(slot)
+
+    def _touch(self, slot: int) -> None:
+        self._stale.add(slot)
+        self._nodes.changes.note(slot)
+
+    # -- use ----------------------------------------------------------------------------------------------------
+
+    def promise(self, pod: str, allocations: dict[ClaimKey, AllocationResult]) -> None:
+        """Keep devices for a pod that is about to be bound."""
+        self.release(pod)
+        self._promised_to[pod] = tuple(allocations)
+        self.promised |= allocations
+        for key in allocations:
+            self._count_claim(key)
+
+    def release(self, pod: str) -> None:
+        """Take back what was promised to a pod; what was written meanwhile stays in use."""
+        for key in self._promised_to.pop(pod, ()):
+            del self.promised[key]
+            self._count_claim(key)
+
+    def _count_claim(self, key: ClaimKey) -> None:
+        claim = self.claims.get(key)
+        if claim is not None:
+            self._count(claim.metadata.uid, claim.status.allocation or self.promised.get(key))
+
+    def _count(self, uid: str, allocation: AllocationResult | None) -> None:
+        for identity in self.use.hold(uid, allocation):
+            self._use_changed(identity)
+
+    def _use_changed(self, identity: PoolId) -> None:
+        pool = self.pools.get(identity)
+        if pool is None:
+            return
+        if not pool.node:
+            self.wide_generation += 1
+        elif (slot := self._nodes.slot_of.get(pool.node)) is not None:
+            self._touch(slot)
+
+    # -- codes --------------------------------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Derive the codes of the nodes that changed."""
+        if not self._stale:
+            return
+        if len(self._interned) > _MAX_CODES:
+            self._interned = Interner(())
+            self.code_generation += 1
+            self._stale.update(self._nodes.slot_of.values())
+        codes, alive = self._codes.values, self._nodes.alive
+        for slot in self._stale:
+            codes[slot] = self._interned.intern(self._offer(slot)) if alive[slot] else 0
+        self._stale.clear()
+
+    def _offer(self, slot: int) -> tuple[object, ...]:
+        """Return what a node offers: local pools without their names, wide ones by number and visible part."""
+        offer: list[object] = []
+        for pool in self.seen_from(slot):
+            if pool.node:
+                offer.append((pool.content, pool.use(self.use)))
+            elif any(visible := self._wide.visible(pool, slot)):
+                offer.append((pool.number, pool.content, visible))
+        return tuple(offer)
