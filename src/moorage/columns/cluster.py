@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.counts import PodCounts
+from moorage.columns.devices.devices import Devices
 from moorage.columns.node_table import NodeTable
 from moorage.columns.owned_terms import OwnedTerms
 from moorage.columns.pod_classes import Label, PodClasses, PodPredicate
@@ -14,7 +15,9 @@ from moorage.columns.resources import PODS
 from moorage.columns.shape import HostPort, Shape, shape_key
 from moorage.columns.volumes.inline_disks import DiskUsers
 from moorage.columns.volumes.storage import Storage
+from moorage.match.devices.claims import DeviceClaimFacts, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, claims_of, facts_key
+from moorage.model.gates import GateSet, default_gates
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 
@@ -39,7 +42,7 @@ class PodRecord:
 class Cluster:
     """Nodes and pods as columns. `seed` decides ties between equally good nodes."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, gates: GateSet | None = None) -> None:
         self.nodes = NodeTable(seed)
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.pods: dict[str, PodRecord] = {}
@@ -51,6 +54,7 @@ class Cluster:
         self.port_users: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
         self.disk_users = DiskUsers()
         self.storage = Storage(self.nodes)
+        self.devices = Devices(self.nodes, gates or default_gates())
         self.non_zero_cpu_array = self.nodes.slots.array(np.int64)
         self.non_zero_memory_array = self.nodes.slots.array(np.int64)
         self._shape_of: dict[bytes, Shape] = {}
@@ -74,10 +78,13 @@ class Cluster:
         With `by_name`, pods with other claims have another shape, so that explanations name the right ones.
         """
         claims = self._facts(pod, by_name) if pod.spec.volumes else ()
-        key = shape_key(pod, node_name, tuple(map(facts_key, claims)))
+        devices = self.devices.facts(pod) if pod.spec.resourceClaims else ()
+        key = shape_key(
+            pod, node_name, tuple(map(facts_key, claims)), device_facts_key(devices, by_name) if devices else b""
+        )
         shape = self._shape_of.get(key)
         if shape is None:
-            shape = self._shape_of[key] = self._new_shape(pod, node_name, claims)
+            shape = self._shape_of[key] = self._new_shape(pod, node_name, claims, devices)
         return shape
 
     def _facts(self, pod: Pod, by_name: bool = False) -> tuple[ClaimFacts, ...]:
@@ -87,9 +94,11 @@ class Cluster:
             return facts if by_name else self._facts(pod, by_name=True)
         return facts
 
-    def _new_shape(self, pod: Pod, node_name: str, claims: tuple[ClaimFacts, ...]) -> Shape:
+    def _new_shape(
+        self, pod: Pod, node_name: str, claims: tuple[ClaimFacts, ...], devices: tuple[DeviceClaimFacts, ...]
+    ) -> Shape:
         self._shapes_made += 1
-        shape = Shape(self._shapes_made - 1, pod, self._classes.code(pod.metadata), node_name, claims)
+        shape = Shape(self._shapes_made - 1, pod, self._classes.code(pod.metadata), node_name, claims, devices)
         shape.uses = (
             (self.nodes.free_arrays[PODS], -1),
             *((self.nodes.free_arrays[resource], -value) for resource, value in shape.requests.items()),
@@ -110,10 +119,12 @@ class Cluster:
 
     def refresh(self, record: PodRecord) -> Shape:
         """Return the shape of a pod without a node, which changes with its claims."""
-        if record.claims and record.slot < 0:
-            shape = record.shape
-            if tuple(map(facts_key, self._facts(record.pod))) != shape.claims_key:
-                record.shape = self.shape_of(record.pod, shape.node_name)
+        shape, pod = record.shape, record.pod
+        if record.slot < 0 and (
+            (record.claims and tuple(map(facts_key, self._facts(pod))) != shape.claims_key)
+            or (pod.spec.resourceClaims and device_facts_key(self.devices.facts(pod)) != shape.devices_key)
+        ):
+            record.shape = self.shape_of(pod, shape.node_name)
         return record.shape
 
     def record(self, key: str, pod: Pod) -> PodRecord:
@@ -126,10 +137,12 @@ class Cluster:
         while slot >= len(self.pods_on):
             self.pods_on.append({})
         self.storage.node_added(node.metadata.name)
+        self.devices.node_changed(slot)
         return slot
 
     def update_node(self, node: Node) -> None:
         self.nodes.update(node)
+        self.devices.node_changed(self.nodes.slot_of[node.metadata.name])
 
     def remove_node(self, name: str) -> list[PodRecord]:
         """Remove a node; return the pods that were on it."""
@@ -139,6 +152,7 @@ class Cluster:
             self.remove_pod(record)
         self.storage.node_leaves(name)
         self.nodes.remove(name)
+        self.devices.node_changed(slot)
         return stranded
 
     def set_namespace(self, name: str, labels: Mapping[str, str]) -> None:

@@ -1,7 +1,8 @@
 """Pod shapes: all that scheduling reads of a pod, and nothing else.
 
 What plugins prepare, masks and scores are kept per shape, so a second pod of a shape costs what changed since the
-first. Of volumes, a shape holds disks and the facts about claims, but not whose claims they are (see `claims`).
+first. Of volumes, a shape holds disks and the facts about claims, but not whose claims they are (see `claims`); the
+same goes for claims on devices.
 """
 
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
 from moorage.columns.slots import SlotArray
 from moorage.columns.volumes.inline_disks import Disk, inline_disks
+from moorage.match.devices.claims import DeviceClaimFacts, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, Key, encode_view, facts_key, inline_attachables, inline_key
 from moorage.match.volumes.csi_migration import Attachable
 from moorage.model.types.container import Container
@@ -26,6 +28,8 @@ class Shape:
         "claims",
         "claims_key",
         "controller",
+        "devices",
+        "devices_key",
         "disks",
         "host_ports",
         "images",
@@ -46,7 +50,13 @@ class Shape:
     )
 
     def __init__(
-        self, number: int, pod: Pod, label_class: int, node_name: str = "", claims: tuple[ClaimFacts, ...] = ()
+        self,
+        number: int,
+        pod: Pod,
+        label_class: int,
+        node_name: str = "",
+        claims: tuple[ClaimFacts, ...] = (),
+        devices: tuple[DeviceClaimFacts, ...] = (),
     ) -> None:
         spec = pod.spec
         self.number = number
@@ -66,9 +76,11 @@ class Shape:
         self.scored_requests = scored_requests(spec)
         self.host_ports = host_ports(spec)
         self.images = tuple(container.image for container in (*spec.initContainers, *spec.containers))
-        # The claims of the pod that was the first of this shape; the others' are like them.
+        # The claims, on volumes and on devices, of the pod that was the first of this shape; the others' are like them.
         self.claims = claims
         self.claims_key: Key = tuple(map(facts_key, claims))
+        self.devices = devices
+        self.devices_key = device_facts_key(devices)
         self.disks: tuple[Disk, ...] = inline_disks(spec) if spec.volumes else ()
         self.attachables: tuple[Attachable, ...] = inline_attachables(spec) if spec.volumes else ()
         # Kept by the cluster: how many pods of this shape each slot holds, and the counts they are counted in.
@@ -97,7 +109,7 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     )
 
 
-def shape_key(pod: Pod, node_name: str = "", claims_key: Key = ()) -> bytes:
+def shape_key(pod: Pod, node_name: str = "", claims_key: Key = (), devices_key: bytes = b"") -> bytes:
     """Return a key equal for pods that scheduling cannot tell apart; `claims_key` is `facts_key` of each claim."""
     spec = pod.spec
     labels = pod.metadata.labels
@@ -117,7 +129,7 @@ def shape_key(pod: Pod, node_name: str = "", claims_key: Key = ()) -> bytes:
             spec.topologySpreadConstraints,
             inline_key(spec) if spec.volumes else (),
             claims_key,
-            spec.resourceClaims,
+            devices_key,
             spec.schedulingGates,
             spec.priority,
             spec.preemptionPolicy,

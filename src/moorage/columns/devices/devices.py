@@ -15,11 +15,12 @@ from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
 from moorage.columns.devices.use import DeviceUse, PoolId
 from moorage.columns.interning import Interner
 from moorage.columns.node_table import NodeTable
+from moorage.match.devices.claims import ClaimKey, DeviceClaimFacts, claim_facts
 from moorage.model.gates import GateSet
 from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
+from moorage.model.types.pod import Pod
 from moorage.model.types.resource_slice import ResourceSlice
 
-ClaimKey = tuple[str, str]  # namespace and name
 DeviceObject = ResourceSlice | DeviceClass | ResourceClaim | DeviceTaintRule
 _MAX_CODES = 1 << 16
 
@@ -56,6 +57,10 @@ class Devices:
         """Return the pools that may have devices for a node, by driver and name."""
         local = self.pools.local_to(self._nodes.node(slot).metadata.name)
         return sorted((*local, *self.pools.wide.values()), key=lambda pool: pool.id)
+
+    def facts(self, pod: Pod) -> tuple[DeviceClaimFacts, ...]:
+        """Return the facts about a pod's claims."""
+        return claim_facts(pod, self.claims, self.classes, self.promised)
 
     # -- events -------------------------------------------------------------------------------------------------
 

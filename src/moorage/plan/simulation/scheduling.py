@@ -44,7 +44,7 @@ class SimulatedScheduler:
 
     def __init__(self, api: SimulatedApi, gates: GateSet, configuration: Configuration, seed: int) -> None:
         self._api = api
-        self.cluster = Cluster(seed)
+        self.cluster = Cluster(seed, gates)
         selectors = DefaultSelectors()
         self.scheduler = configuration.make_scheduler(self.cluster, gates, selectors)
         self._assumptions = Assumptions()

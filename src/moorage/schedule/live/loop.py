@@ -55,7 +55,7 @@ class LiveScheduler:
         self._sleep = sleep
         self._wakened = asyncio.Event()
         selectors = DefaultSelectors()
-        self.scheduler = configuration.make_scheduler(Cluster(seed), gates, selectors)
+        self.scheduler = configuration.make_scheduler(Cluster(seed, gates), gates, selectors)
         self.assumptions = Assumptions()
         self.pods = PodFeed(self.scheduler, self.assumptions, shapes_to_spare)
         surroundings = SurroundingsFeed(self.scheduler, selectors)

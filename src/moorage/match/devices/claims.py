@@ -1,0 +1,130 @@
+"""A pod's claims on devices: which they are, in what state, and which of them scheduling can tell apart.
+
+In: a pod and the ResourceClaims there are. Out: `DeviceClaimFacts`, which a shape carries in place of claim names, and
+their key. A thousand pods with a claim each from one template are then one shape. Kubernetes: PreEnqueue and PreFilter
+of the DynamicResources plugin, which prepare each pod by itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from moorage.match.devices.claim_references import ClaimNameError, claim_name, why_not_for_pod
+from moorage.model.go.quoting import go_quote
+from moorage.model.types.devices import AllocationResult, DeviceClass, ResourceClaim
+from moorage.model.types.pod import Pod, PodResourceClaim
+
+ClaimKey = tuple[str, str]  # namespace and name
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=str, order="deterministic")
+
+
+class DeviceClaimState(StrEnum):
+    """What has become of a claim."""
+
+    UNUSABLE = "not there, being deleted, or another pod's"
+    BEING_ALLOCATED = "promised to another pod that is about to be bound"
+    ALLOCATED = "allocated"
+    WAITING = "allocated when its pod gets a node"
+
+
+class DeviceClaimFacts(msgspec.Struct, frozen=True):
+    """One claim of a pod, as it was when the shape was made. `problem` is upstream's text if it is unusable."""
+
+    entry: PodResourceClaim
+    state: DeviceClaimState
+    name: str = ""
+    claim: ResourceClaim | None = None
+    problem: str = ""
+    is_itself: bool = False  # no other claim is meant
+    classes: tuple[DeviceClass | None, ...] = ()  # of its requests and subrequests, if it waits
+
+    def may_be(self, name: str) -> bool:
+        """Return whether a pod of this shape may have the claim of this name."""
+        return self.name == name or not self.is_itself
+
+
+def claim_keys(pod: Pod) -> tuple[ClaimKey, ...]:
+    """Return the claims of a pod that have a name so far, in its order."""
+    found = []
+    for entry in pod.spec.resourceClaims:
+        try:
+            name = claim_name(pod, entry)[0]
+        except ClaimNameError:
+            continue
+        if name is not None:
+            found.append((pod.metadata.namespace, name))
+    return tuple(found)
+
+
+def claim_facts(
+    pod: Pod,
+    claims: Mapping[ClaimKey, ResourceClaim],
+    classes: Mapping[str, DeviceClass],
+    promised: Mapping[ClaimKey, AllocationResult],
+) -> tuple[DeviceClaimFacts, ...]:
+    """Return the facts about a pod's claims, in its order, without those that it turned out not to need."""
+    facts = (_facts(pod, entry, claims, classes, promised) for entry in pod.spec.resourceClaims)
+    return tuple(found for found in facts if found is not None)
+
+
+def _facts(
+    pod: Pod,
+    entry: PodResourceClaim,
+    claims: Mapping[ClaimKey, ResourceClaim],
+    classes: Mapping[str, DeviceClass],
+    promised: Mapping[ClaimKey, AllocationResult],
+) -> DeviceClaimFacts | None:
+    try:
+        name, is_own = claim_name(pod, entry)
+    except ClaimNameError as error:
+        return DeviceClaimFacts(entry, DeviceClaimState.UNUSABLE, problem=str(error), is_itself=True)
+    if name is None:
+        return None
+    key = (pod.metadata.namespace, name)
+    claim = claims.get(key)
+    problem = _problem(pod, key, claim, is_own)
+    if problem or claim is None:
+        return DeviceClaimFacts(entry, DeviceClaimState.UNUSABLE, name, claim, problem, is_itself=True)
+    if claim.status.allocation is not None:
+        return DeviceClaimFacts(entry, DeviceClaimState.ALLOCATED, name, claim, is_itself=not is_own)
+    if key in promised:
+        text = f"resource claim {key[0]}/{name} is in the process of being allocated"
+        return DeviceClaimFacts(entry, DeviceClaimState.BEING_ALLOCATED, name, claim, text, is_itself=True)
+    named = tuple(map(classes.get, class_names(claim)))
+    return DeviceClaimFacts(entry, DeviceClaimState.WAITING, name, claim, is_itself=not is_own, classes=named)
+
+
+def _problem(pod: Pod, key: ClaimKey, claim: ResourceClaim | None, is_own: bool) -> str:
+    if claim is None:
+        return f'could not find resource claim "{key[0]}/{key[1]}"'
+    if claim.metadata.deletionTimestamp is not None:
+        return f"resourceclaim {go_quote(claim.metadata.name)} is being deleted"
+    return (why_not_for_pod(pod, claim) or "") if is_own else ""
+
+
+def class_names(claim: ResourceClaim) -> tuple[str, ...]:
+    """Return the class of each request and subrequest of a claim."""
+    names: list[str] = []
+    for request in claim.spec.devices.requests:
+        asked = (request.exactly,) if request.exactly is not None else request.firstAvailable
+        names += [one.deviceClassName for one in asked]
+    return tuple(names)
+
+
+def device_facts_key(facts: Iterable[DeviceClaimFacts], by_name: bool = False) -> bytes:
+    """Equal for two pods exactly when scheduling cannot tell their claims apart; empty without claims."""
+    parts = [_key(found, by_name) for found in facts]
+    return _ENCODER.encode(parts) if parts else b""
+
+
+def _key(found: DeviceClaimFacts, by_name: bool) -> tuple[Any, ...]:
+    name = found.name if by_name or found.is_itself else ""
+    if found.claim is None or found.state is DeviceClaimState.UNUSABLE:
+        return found.state, found.problem
+    if found.state is DeviceClaimState.ALLOCATED:
+        status = found.claim.status
+        selector = status.allocation.nodeSelector if status.allocation is not None else None
+        return found.state, name, selector, [(device.device, device.conditions) for device in status.devices]
+    return found.state, name, found.claim.spec, [made and made.spec for made in found.classes]
