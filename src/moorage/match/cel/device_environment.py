@@ -33,7 +33,7 @@ _INCLUDES: tuple[Function, ...] = (
         "dyn.includes(dyn) -> bool",
         "dra_includes_dyn_dyn",
         _includes,
-        lambda _context, _receiver, _arguments: CallEstimate(Interval(0, MAX_LIST_VALUES)),
+        lambda _receiver, _value: CallEstimate(Interval(0, MAX_LIST_VALUES)),
     ),
 )
 

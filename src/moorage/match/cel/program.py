@@ -53,7 +53,7 @@ class Program:
 
     def evaluate(self, taint: Any) -> bool:
         """Return whether the expression holds for a taint (anything with key, value and effect); raises CelError."""
-        return self.evaluate_with_cost(taint)[0]
+        return bool(self.evaluate_with_cost(taint)[0])
 
     def evaluate_with_cost(self, taint: Any) -> tuple[Any, int]:
         """The answer for a taint and what it cost. A CelError raised carries the cost as its attribute `cost`."""

@@ -7,7 +7,7 @@ KEP-5500 adds to pods' tolerations.
 from typing import Any
 
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import Condition, ObjectMeta, TypeMeta
+from moorage.model.types.meta import ApiObject, Condition, ObjectMeta
 from moorage.model.types.node import NodeSelector
 from moorage.model.types.resource_slice import DeviceTaint
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int64, ResourceV1beta2View, ResourceView
@@ -147,8 +147,7 @@ class ResourceClaimStatus(ResourceView, frozen=True, gc=False):
     devices: tuple[AllocatedDeviceStatus, ...] = ABSENT_LIST
 
 
-class ResourceClaim(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class ResourceClaim(ApiObject, frozen=True, gc=False):
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
 
@@ -158,8 +157,7 @@ class ResourceClaimTemplateSpec(ResourceView, frozen=True, gc=False):
     spec: ResourceClaimSpec = ResourceClaimSpec()
 
 
-class ResourceClaimTemplate(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class ResourceClaimTemplate(ApiObject, frozen=True, gc=False):
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()
 
 
@@ -173,8 +171,7 @@ class DeviceClassSpec(ResourceView, frozen=True, gc=False):
     extendedResourceName: str | None = None
 
 
-class DeviceClass(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class DeviceClass(ApiObject, frozen=True, gc=False):
     spec: DeviceClassSpec = DeviceClassSpec()
 
 
@@ -193,7 +190,6 @@ class DeviceTaintRuleStatus(ResourceV1beta2View, frozen=True, gc=False):
     conditions: tuple[Condition, ...] = ABSENT_LIST
 
 
-class DeviceTaintRule(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class DeviceTaintRule(ApiObject, frozen=True, gc=False):
     spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()
     status: DeviceTaintRuleStatus = DeviceTaintRuleStatus()

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from moorage.model.quantity import ZERO, Quantity
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import ObjectMeta, TypeMeta
+from moorage.model.types.meta import ApiObject
 from moorage.model.types.node import NodeSelector
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int64, ResourceView
 
@@ -111,6 +111,5 @@ class ResourceSliceSpec(ResourceView, frozen=True, gc=False):
     sharedCounters: tuple[CounterSet, ...] = ABSENT_LIST
 
 
-class ResourceSlice(TypeMeta, frozen=True, gc=False):
-    metadata: ObjectMeta = ObjectMeta()
+class ResourceSlice(ApiObject, frozen=True, gc=False):
     spec: ResourceSliceSpec = ResourceSliceSpec()
