@@ -124,6 +124,12 @@ KINDS = (
     ),
     _kind("tolerate_device_taint", "device_taints", "toleration taint", "tolerates"),
     _kind("device_taint_eviction", "device_taints", "now pods resourceClaims resourceSlices deviceTaintRules", "pods"),
+    _kind(
+        "allocate",
+        "device_allocation",
+        "gates node deviceClasses resourceSlices allocatedClaims claims",
+        "allocated? results? error? nodeOnly?",
+    ),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from moorage.match.cel.libraries.quantity_and_semver import QuantityValue, SemverValue
 from moorage.match.cel.values import CelError, CelMap
+from moorage.match.devices.attributes import qualified
 from moorage.match.semver import SemverError, parse
 from moorage.model.types.view import AbsentList
 
@@ -22,16 +23,10 @@ if TYPE_CHECKING:
 _NO_ENTRIES = CelMap()
 
 
-def qualified(name: str, driver: str) -> tuple[str, str]:
-    """Split a qualified name into domain and identifier; a name without a domain is the driver's own."""
-    domain, slash, identifier = name.partition("/")
-    return (domain, identifier) if slash else (driver, name)
-
-
 class DeviceDescription:
     """What a selector can see of a device. Compared and hashed by content."""
 
-    __slots__ = ("_hash", "_seen", "allow_multiple_allocations", "attributes", "capacity", "driver")
+    __slots__ = ("_hash", "_key", "_seen", "allow_multiple_allocations", "attributes", "capacity", "driver")
 
     def __init__(
         self,
@@ -44,7 +39,10 @@ class DeviceDescription:
         self.allow_multiple_allocations = allow_multiple_allocations
         self.attributes = attributes
         self.capacity = capacity
-        self._hash = hash((driver, allow_multiple_allocations, attributes, capacity))
+        # Amounts that are equal but written differently (1 and 1000m) are not the same to CEL.
+        written = tuple((name, value.mantissa, value.exponent, value.big) for name, value in capacity)
+        self._key = driver, allow_multiple_allocations, attributes, written
+        self._hash = hash(self._key)
         # The device as CEL sees it, or why it cannot be shown: without lists, and with them.
         self._seen: list[CelDevice | CelError | None] = [None, None]
 
@@ -53,12 +51,7 @@ class DeviceDescription:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            isinstance(other, DeviceDescription)
-            and self._hash == other._hash
-            and self.driver == other.driver
-            and self.allow_multiple_allocations == other.allow_multiple_allocations
-            and self.attributes == other.attributes
-            and self.capacity == other.capacity
+            isinstance(other, DeviceDescription) and self._hash == other._hash and self._key == other._key
         )
 
     def cel_device(self, lists: bool) -> CelDevice:

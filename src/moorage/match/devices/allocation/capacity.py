@@ -1,0 +1,79 @@
+"""Consumable capacity: what a share of a device takes of it, by its policies, and whether that still fits.
+
+Kubernetes: consumable_capacity.go in dynamic-resource-allocation/structured.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.model.quantity import Format, Quantity, QuantityError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from moorage.model.types.resource_slice import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
+
+Amounts = dict[str, Quantity]
+
+
+def consumed_amounts(requested: Mapping[str, Quantity], capacity: Mapping[str, DeviceCapacity]) -> Amounts:
+    """Return what a request takes of every capacity: what it asks for, rounded up, else the default, else all."""
+    return {name: _consumed(requested.get(name), one) for name, one in capacity.items()}
+
+
+def fits_capacity(
+    requested: Mapping[str, Quantity], capacity: Mapping[str, DeviceCapacity], *taken: Mapping[str, Quantity]
+) -> bool:
+    """Return whether a request obeys the policies and fits beside what is taken already."""
+    if not requested.keys() <= capacity.keys():
+        return False
+    for name, one in capacity.items():
+        amount = _consumed(requested.get(name), one)
+        if one.requestPolicy is not None and _violates(amount, one.requestPolicy):
+            return False
+        try:
+            for others in taken:
+                if name in others:
+                    amount = amount.add(others[name])
+        except QuantityError:
+            return False
+        if amount > one.value:
+            return False
+    return True
+
+
+def _consumed(requested: Quantity | None, capacity: DeviceCapacity) -> Quantity:
+    policy = capacity.requestPolicy
+    if requested is None:
+        return policy.default if policy is not None and policy.default is not None else capacity.value
+    if policy is None:
+        return requested
+    if policy.validRange is not None and policy.validRange.min is not None:
+        return _rounded_up(requested, policy.validRange.min, policy.validRange)
+    return next((valid for valid in policy.validValues if requested <= valid), requested)
+
+
+def _rounded_up(requested: Quantity, least: Quantity, valid: CapacityRequestPolicyRange) -> Quantity:
+    """Return the least that is valid, or so many steps more that it is enough."""
+    if requested < least:
+        return least
+    if valid.step is None or valid.step.value() == 0:
+        return requested
+    start, step = least.value(), valid.step.value()
+    steps = -((start - requested.value()) // step)
+    return Quantity.from_int(start + step * steps, Format.BINARY_SI)
+
+
+def _violates(amount: Quantity, policy: CapacityRequestPolicy) -> bool:
+    default = policy.default
+    if default is not None and amount == default and amount.format is default.format:
+        return False
+    valid = policy.validRange
+    if valid is not None:
+        if valid.max is not None and amount > valid.max:
+            return True
+        if valid.step is None or valid.min is None or valid.step.value() == 0:
+            return False
+        return (amount.value() - valid.min.value()) % valid.step.value() != 0
+    return bool(policy.validValues) and all(amount != one for one in policy.validValues)

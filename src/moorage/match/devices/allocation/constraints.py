@@ -1,0 +1,148 @@
+"""Constraints between the devices of a claim: the same value of an attribute, or different ones.
+
+Kubernetes: matchAttributeConstraint, distinctAttributeConstraint in dynamic-resource-allocation/structured. As there,
+`distinctAttribute` remembers one value per request and forgets it when a device is given back, and with lists the
+common values do not grow again: `keeps_state` tells that a constraint is not exactly as before after `remove`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.attributes import find_attribute, scalar, value_set
+
+if TYPE_CHECKING:
+    from moorage.match.devices.allocation.published import PublishedDevice
+    from moorage.match.devices.allocation.requests import CompiledRequest
+    from moorage.model.types.devices import DeviceConstraint, ResourceClaimSpec
+    from moorage.model.types.resource_slice import DeviceAttribute
+
+
+class Constraint(Protocol):
+    """What must hold for all devices of a claim. `add` tells whether it holds with one more; `remove` undoes it."""
+
+    keeps_state: bool
+
+    def find(self, device: PublishedDevice) -> DeviceAttribute | None:
+        """Return the attribute of the device that the constraint looks at."""
+
+    def add(self, request: CompiledRequest, device: PublishedDevice) -> bool: ...
+
+    def remove(self, request: CompiledRequest) -> None: ...
+
+
+class _AttributeConstraint:
+    """The part that both constraints have: which requests and which attribute."""
+
+    def __init__(self, requests: tuple[str, ...], attribute: str, lists: bool) -> None:
+        self.attribute = attribute
+        self._requests = frozenset(requests)
+        self._lists = lists
+        self._count = 0
+
+    def applies(self, request: CompiledRequest) -> bool:
+        names = self._requests
+        return not names or request.full_name in names or request.parent in names
+
+    def find(self, device: PublishedDevice) -> DeviceAttribute | None:
+        return find_attribute(device.device.attributes, device.id[0], self.attribute)
+
+
+class MatchAttribute(_AttributeConstraint):
+    """All devices have the same value, or one value in common where values are lists."""
+
+    keeps_state = False
+
+    def __init__(self, requests: tuple[str, ...], attribute: str, lists: bool) -> None:
+        super().__init__(requests, attribute, lists)
+        self.keeps_state = lists
+        self._first: DeviceAttribute | None = None
+        self._common: tuple[str, frozenset[Any]] = ("", frozenset())
+
+    def add(self, request: CompiledRequest, device: PublishedDevice) -> bool:
+        if not self.applies(request):
+            return True
+        attribute = self.find(device)
+        if attribute is None or not (self._add_list(attribute) if self._lists else self._add_scalar(attribute)):
+            return False
+        self._count += 1
+        return True
+
+    def _add_scalar(self, attribute: DeviceAttribute) -> bool:
+        if self._count == 0:
+            self._first = attribute
+            return True
+        found = scalar(attribute)
+        return found is not None and getattr(self._first, found[0]) == found[1]
+
+    def _add_list(self, attribute: DeviceAttribute) -> bool:
+        found = value_set(attribute)
+        if found is None:
+            return False
+        if self._count:
+            if found[0] != self._common[0] or not found[1] & self._common[1]:
+                return False
+            found = found[0], found[1] & self._common[1]
+        self._common = found
+        return True
+
+    def remove(self, request: CompiledRequest) -> None:
+        if self.applies(request):
+            self._count -= 1
+
+
+class DistinctAttribute(_AttributeConstraint):
+    """The devices have different values, or none in common where values are lists."""
+
+    keeps_state = True
+
+    def __init__(self, requests: tuple[str, ...], attribute: str, lists: bool) -> None:
+        super().__init__(requests, attribute, lists)
+        self._seen: dict[str, DeviceAttribute] = {}
+
+    def add(self, request: CompiledRequest, device: PublishedDevice) -> bool:
+        if not self.applies(request):
+            return True
+        attribute = self.find(device)
+        if attribute is None:
+            return False
+        if self._count and not (self._differs_list(attribute) if self._lists else self._differs(attribute)):
+            return False
+        self._seen[request.parent or request.name] = attribute
+        self._count += 1
+        return True
+
+    def _differs(self, attribute: DeviceAttribute) -> bool:
+        if not self._seen:
+            return True
+        found = scalar(attribute)
+        return found is not None and all(getattr(seen, found[0]) != found[1] for seen in self._seen.values())
+
+    def _differs_list(self, attribute: DeviceAttribute) -> bool:
+        found = value_set(attribute)
+        if found is None:
+            return False
+        others = (value_set(seen) for seen in self._seen.values())
+        return not any(other is not None and other[0] == found[0] and other[1] & found[1] for other in others)
+
+    def remove(self, request: CompiledRequest) -> None:
+        if self.applies(request):
+            self._seen.pop(request.parent or request.name, None)
+            self._count -= 1
+
+
+def build_constraints(spec: ResourceClaimSpec, claim: str, lists: bool) -> list[Constraint]:
+    """Return the constraints of a claim with nothing added yet."""
+    found: list[Constraint] = []
+    for index, constraint in enumerate(spec.devices.constraints):
+        found.append(_build(constraint, f"claim {claim}, constraint #{index}", lists))
+    return found
+
+
+def _build(constraint: DeviceConstraint, where: str, lists: bool) -> Constraint:
+    if constraint.matchAttribute is not None:
+        return MatchAttribute(constraint.requests, constraint.matchAttribute, lists)
+    if constraint.distinctAttribute is not None:
+        return DistinctAttribute(constraint.requests, constraint.distinctAttribute, lists)
+    raise AllocationError(f"{where}: empty constraint (unsupported constraint type?)")

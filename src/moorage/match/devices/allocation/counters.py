@@ -1,0 +1,69 @@
+"""Shared counters of a pool: what is left beside the devices in use, and what this allocation takes so far.
+
+Kubernetes: checkAvailableCounters in dynamic-resource-allocation/structured. As there, a pool of which any counter is
+overdrawn gives no device that consumes counters, whichever.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moorage.model.quantity import Quantity, QuantityError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from moorage.match.devices.allocation.pools import DevicePool
+    from moorage.model.types.resource_slice import Device
+
+CounterKey = tuple[str, str]  # counter set, counter
+
+
+class CounterBudget:
+    """The counters of one pool during one allocation."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, pool: DevicePool, in_use: Collection[str]) -> None:
+        self._left: dict[CounterKey, Quantity] = {
+            (counter_set.name, name): counter.value
+            for counter_set in pool.counter_sets.values()
+            for name, counter in counter_set.counters.items()
+        }
+        if in_use:
+            for devices in (pool.devices, pool.elsewhere):
+                for one in devices:
+                    if one.id[2] in in_use:
+                        self._subtract(one.device)
+
+    def _subtract(self, device: Device) -> None:
+        for key, amount in _consumed(device):
+            left = self._left.get(key)
+            if left is not None:
+                self._left[key] = left.sub(amount)
+
+    def take(self, device: Device) -> bool:
+        """Take what a device consumes if no counter is overdrawn then; otherwise take nothing."""
+        before = self._left
+        self._left = before.copy()
+        try:
+            self._subtract(device)
+        except QuantityError:
+            self._left = before
+            return False
+        if any(left.sign() < 0 for left in self._left.values()):
+            self._left = before
+            return False
+        return True
+
+    def give_back(self, device: Device) -> None:
+        for key, amount in _consumed(device):
+            left = self._left.get(key)
+            if left is not None:
+                self._left[key] = left.add(amount)
+
+
+def _consumed(device: Device) -> Iterator[tuple[CounterKey, Quantity]]:
+    for consumption in device.consumesCounters:
+        for name, counter in consumption.counters.items():
+            yield (consumption.counterSet, name), counter.value

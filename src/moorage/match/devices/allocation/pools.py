@@ -1,0 +1,147 @@
+"""Pools: the newest generation of the slices that have devices for a node, whether they are all there and valid.
+
+In: published slices and a node. Out: `DevicePool`s in the order in which devices are tried: by driver and name, those
+with binding conditions last, in each the slices by name. Kubernetes: GatherPools in
+dynamic-resource-allocation/structured.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from moorage.match.devices.allocation.features import AllocatorFeatures
+    from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedDevice, PublishedSlice
+    from moorage.model.types.resource_slice import CounterSet
+
+
+class DevicePool:
+    """A pool as one node sees it.
+
+    `devices` are those for the node, in order; `elsewhere` those of the pool's other slices, which matter for the
+    counters only. Of a pool that is incomplete or invalid nothing is allocated, and `devices` is empty.
+    """
+
+    __slots__ = ("counter_sets", "devices", "elsewhere", "has_binding_conditions", "id", "incomplete", "invalid")
+
+    def __init__(self, identity: PoolId, *, incomplete: bool = False, invalid: str = "") -> None:
+        self.id = identity
+        self.incomplete = incomplete
+        self.invalid = invalid
+        self.devices: tuple[PublishedDevice, ...] = ()
+        self.elsewhere: tuple[PublishedDevice, ...] = ()
+        self.counter_sets: dict[str, CounterSet] = {}
+        self.has_binding_conditions = False
+
+    def __str__(self) -> str:
+        return "/".join(self.id)
+
+
+def gather_pools(
+    published: Iterable[PublishedSlice], node: AllocationNode, features: AllocatorFeatures
+) -> list[DevicePool]:
+    """Return the pools of all these slices that a node sees, in order of preference."""
+    by_pool: dict[PoolId, list[PublishedSlice]] = {}
+    for one in published:
+        by_pool.setdefault(one.pool, []).append(one)
+    found = (gather_pool(slices, node, features) for slices in by_pool.values())
+    return in_order(pool for pool in found if pool is not None)
+
+
+def in_order(pools: Iterable[DevicePool]) -> list[DevicePool]:
+    """Sort pools by preference: those with binding conditions last, otherwise by driver and name."""
+    return sorted(pools, key=lambda pool: (pool.has_binding_conditions, pool.id))
+
+
+def gather_pool(
+    slices: Sequence[PublishedSlice], node: AllocationNode, features: AllocatorFeatures
+) -> DevicePool | None:
+    """Return one pool as the node sees it, given all slices of it; None if it has nothing for the node."""
+    identity = slices[0].pool
+    relevant = _relevant(slices, node, features)
+    if not relevant:
+        return None
+    wanted = relevant[0].slice_count
+    if len(relevant) == wanted:
+        return _built(identity, relevant, (), features)
+    # Slices that are for other nodes only count too, and may tell that the generation seen here is out of date.
+    generation = relevant[0].generation
+    if any(one.generation > generation for one in slices):
+        return None
+    everything = [one for one in slices if one.generation == generation]
+    if len(everything) != wanted:
+        return DevicePool(identity, incomplete=True)
+    here = {one.name for one in relevant}
+    return _built(identity, relevant, [one for one in everything if one.name not in here], features)
+
+
+def _relevant(
+    slices: Sequence[PublishedSlice], node: AllocationNode, features: AllocatorFeatures
+) -> list[PublishedSlice]:
+    """Return the slices of the newest generation that have something for the node, the node's own first."""
+    own = [one for one in slices if one.nodes.node_name == node.name and not one.counter_sets]
+    shared = [one for one in slices if not one.nodes.node_name or one.counter_sets]
+    found: list[PublishedSlice] = []
+    for one in own + shared:
+        if not features.partitionable_devices and (one.per_device_is_set or one.counter_sets):
+            continue
+        if not one.is_on(node):
+            continue
+        if found and one.generation < found[0].generation:
+            continue
+        if found and one.generation > found[0].generation:
+            found.clear()
+        found.append(one)
+    return found
+
+
+def _built(
+    identity: PoolId,
+    relevant: list[PublishedSlice],
+    others: Sequence[PublishedSlice],
+    features: AllocatorFeatures,
+) -> DevicePool:
+    relevant = sorted(relevant, key=lambda one: one.name)
+    partitionable = features.partitionable_devices
+    slices = [one for one in relevant if not (partitionable and one.counter_sets)]
+    devices = tuple(device for one in slices for device in one.devices)
+    elsewhere = tuple(device for one in others for device in one.devices) if partitionable else ()
+    counter_sets: dict[str, CounterSet] = {}
+    invalid = _duplicate_name(devices)
+    if partitionable and not invalid:
+        for counter_set in (found for one in relevant for found in one.counter_sets):
+            if counter_set.name in counter_sets:
+                invalid = f"duplicate counter set name {counter_set.name}"
+                break
+            counter_sets[counter_set.name] = counter_set
+        consumers = [device for one in relevant for device in one.devices]
+        invalid = invalid or _unknown_counter(consumers, counter_sets) or _unknown_counter(elsewhere, counter_sets)
+    if invalid:
+        return DevicePool(identity, invalid=invalid)
+    pool = DevicePool(identity)
+    pool.devices, pool.elsewhere, pool.counter_sets = devices, elsewhere, counter_sets
+    pool.has_binding_conditions = any(one.has_binding_conditions for one in slices)
+    return pool
+
+
+def _duplicate_name(devices: Iterable[PublishedDevice]) -> str:
+    names: set[str] = set()
+    for device in devices:
+        if device.id[2] in names:
+            return f"duplicate device name {device.id[2]}"
+        names.add(device.id[2])
+    return ""
+
+
+def _unknown_counter(devices: Iterable[PublishedDevice], counter_sets: dict[str, CounterSet]) -> str:
+    for consumer in devices:
+        for consumption in consumer.device.consumesCounters:
+            counter_set = counter_sets.get(consumption.counterSet)
+            if counter_set is None:
+                return f"counter set {consumption.counterSet} not found"
+            for name in consumption.counters:
+                if name not in counter_set.counters:
+                    return f"counter {name} not found in counter set {counter_set.name}"
+    return ""

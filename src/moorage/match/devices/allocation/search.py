@@ -1,0 +1,377 @@
+"""The search: one device after the other for each request of each claim, first fit, with full backtracking.
+
+Devices are tried in the order of the pools; within a request only in that order, so that no set of devices is tried
+twice. When everything after a device failed, devices that no request and no constraint can tell from it are skipped.
+Kubernetes: allocateOne and allocateDevice in dynamic-resource-allocation/structured. Differs: a bound on steps instead
+of a time-out, and the skipping of like devices, which does not change the answer.
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from moorage.match.devices.allocation.capacity import Amounts, consumed_amounts, fits_capacity
+from moorage.match.devices.allocation.constraints import build_constraints
+from moorage.match.devices.allocation.counters import CounterBudget
+from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from moorage.match.devices.allocation.constraints import Constraint
+    from moorage.match.devices.allocation.features import AllocatorFeatures
+    from moorage.match.devices.allocation.pools import DevicePool
+    from moorage.match.devices.allocation.published import AllocationNode, DeviceId, PoolId, PublishedDevice
+    from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
+    from moorage.model.quantity import Quantity
+
+#: The most devices that one claim can be allocated.
+MAX_RESULTS = 32
+#: The most devices that are looked at for one pod on one node before the search is given up.
+MAX_STEPS = 500_000
+
+
+class DevicesInUse(Protocol):
+    """What other claims have: whole devices, and shares of devices."""
+
+    def is_taken(self, device: DeviceId) -> bool:
+        """Return whether a claim has the device as a whole."""
+
+    def consumed(self, device: DeviceId) -> Mapping[str, Quantity]:
+        """Return what all shares of the device consume together."""
+
+    def in_pool(self, pool: PoolId) -> Iterable[str]:
+        """Return the names of the pool's devices that are in use in any way."""
+
+
+class ClaimToAllocate:
+    """A claim with its compiled requests. `name` is namespace/name, for errors."""
+
+    __slots__ = ("compiled", "name")
+
+    def __init__(self, name: str, compiled: CompiledClaim) -> None:
+        self.name = name
+        self.compiled = compiled
+
+
+class PickedDevice:
+    """A device chosen for a request; of a device that is shared, with what is consumed."""
+
+    __slots__ = ("consumed", "counted", "device", "request", "was_shared")
+
+    def __init__(self, request: CompiledRequest, device: PublishedDevice) -> None:
+        self.request = request
+        self.device = device
+        self.consumed: Amounts | None = None
+        self.counted = False
+        self.was_shared = False
+
+
+class _Outcome(Enum):
+    """How an attempt ended; TOO_MANY means that the claim would get more devices than a result can hold."""
+
+    DONE = "done"
+    FAILED = "failed"
+    TOO_MANY = "allocation max size exceeded"
+
+
+_DONE, _FAILED, _TOO_MANY = _Outcome.DONE, _Outcome.FAILED, _Outcome.TOO_MANY
+
+
+class Search:
+    """One attempt to allocate claims on one node. Afterwards `picked` has the devices of each claim."""
+
+    def __init__(
+        self,
+        pools: Sequence[DevicePool],
+        claims: Sequence[ClaimToAllocate],
+        in_use: DevicesInUse,
+        node: AllocationNode,
+        features: AllocatorFeatures,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self._pools = pools
+        self._claims = claims
+        self._in_use = in_use
+        self._node = node
+        self._features = features
+        self._steps_left = max_steps
+        self._max_steps = max_steps
+        self._devices = [device for pool in pools for device in pool.devices]
+        self._pool_of = {pool.id: pool for pool in pools}
+        self._all: dict[CompiledRequest, list[PublishedDevice]] = {}
+        self._constraints: list[list[Constraint]] = []
+        # Devices picked so far as a whole, with the claims they are for; shared ones with what is consumed so far.
+        self._allocating: dict[DeviceId, set[int]] = {}
+        self._sharing: dict[DeviceId, Amounts] = {}
+        self._budgets: dict[PoolId, CounterBudget] = {}
+        self._may_skip = True
+        self._likeness: dict[PublishedDevice, object] = {}
+        self.picked: list[list[PickedDevice]] = [[] for _ in claims]
+        #: For each claim and request the index of the alternative that was chosen.
+        self.chosen: list[list[int]] = [[0] * len(claim.compiled.requests) for claim in claims]
+
+    def run(self) -> bool:
+        """Search. Returns whether all claims were allocated; raises AllocationError."""
+        levels = self._prepare()
+        if sys.getrecursionlimit() < 1000 + 4 * levels:
+            sys.setrecursionlimit(1000 + 4 * levels)
+        outcome = self._claim(0)
+        if outcome is _TOO_MANY:
+            raise AllocationError(_TOO_MANY.value)
+        return outcome is _DONE
+
+    # -- preparation --------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> int:
+        """Check every request and find out what "all devices" are; return how deep the search may go."""
+        levels = 0
+        for claim in self._claims:
+            fewest = 0
+            for index, alternatives in enumerate(claim.compiled.requests):
+                claim.compiled.check_features(index, claim.name, self._features)
+                counts = []
+                for request in alternatives:
+                    request.check(claim.name, self._features)
+                    if request.all_devices:
+                        self._all[request] = self._all_devices(request, claim.name)
+                    counts.append(self._count(request))
+                fewest += min(counts)
+                levels += 3 + min(max(counts), MAX_RESULTS)
+            if fewest > MAX_RESULTS:
+                limit = f"exceeds the claim limit of {MAX_RESULTS}"
+                raise AllocationError(f"claim {claim.name}: number of requested devices {fewest} {limit}")
+            constraints = build_constraints(claim.compiled.spec, claim.name, self._features.list_attributes)
+            self._constraints.append(constraints)
+            self._may_skip = self._may_skip and not any(constraint.keeps_state for constraint in constraints)
+        return levels
+
+    def _count(self, request: CompiledRequest) -> int:
+        return len(self._all[request]) if request.all_devices else request.count
+
+    def _all_devices(self, request: CompiledRequest, claim: str) -> list[PublishedDevice]:
+        found: list[PublishedDevice] = []
+        where = f"claim {claim}, request {request.name}: asks for all devices, but resource pool"
+        for pool in self._pools:
+            if pool.incomplete:
+                raise AllocationError(f"{where} {pool} is currently being updated")
+            if pool.invalid:
+                raise AllocationError(f"{where} {pool} is currently invalid")
+            found += (one for one in pool.devices if self._selects(request, one, claim) and self._fits(request, one))
+        return found
+
+    # -- the levels: claims, requests, devices ------------------------------------------------------------------
+
+    def _claim(self, claim: int) -> _Outcome:
+        return _DONE if claim == len(self._claims) else self._request(claim, 0)
+
+    def _request(self, claim: int, index: int) -> _Outcome:
+        requests = self._claims[claim].compiled.requests
+        if index == len(requests):
+            outcome = self._claim(claim + 1)
+            # Another choice for this claim may leave the next one an alternative with fewer devices.
+            return _FAILED if outcome is _TOO_MANY else outcome
+        alternatives = requests[index]
+        if not alternatives[0].parent:
+            return self._device(claim, index, alternatives[0], 0, 0)
+        outcome = _TOO_MANY
+        for choice, request in enumerate(alternatives):
+            one = self._device(claim, index, request, 0, 0)
+            if one is _DONE:
+                self.chosen[claim][index] = choice
+                return one
+            if one is _FAILED:
+                outcome = one
+        return outcome
+
+    def _device(self, claim: int, index: int, request: CompiledRequest, have: int, start: int) -> _Outcome:
+        """Find a device for a request that has some already, trying those from a position on."""
+        everything = self._all.get(request)
+        if everything is not None and not everything:
+            return _FAILED
+        count = request.count if everything is None else len(everything)
+        if have >= count:
+            return self._request(claim, index + 1)
+        if len(self.picked[claim]) + count - have > MAX_RESULTS:
+            return _TOO_MANY
+        if everything is not None:
+            self._step()
+            picked = self._pick(claim, request, everything[have], must=True)
+            if picked is None:
+                return _FAILED
+            outcome = self._device(claim, index, request, have + 1, 0)
+            if outcome is not _DONE:
+                self._put_back(claim, picked)
+            return outcome
+        return self._any_device(claim, index, request, have, start)
+
+    def _any_device(self, claim: int, index: int, request: CompiledRequest, have: int, start: int) -> _Outcome:
+        name, failed = self._claims[claim].name, None
+        for position in range(start, len(self._devices)):
+            self._step()
+            device = self._devices[position]
+            if self._is_unavailable(request, device, claim):
+                continue
+            if not self._selects(request, device, name) or not self._fits(request, device):
+                continue
+            if failed is not None and self._may_skip and self._like(device) in failed:
+                continue
+            picked = self._pick(claim, request, device, must=False)
+            if picked is None:
+                continue
+            outcome = self._device(claim, index, request, have + 1, position + 1)
+            if outcome is _DONE:
+                return outcome
+            self._put_back(claim, picked)
+            if outcome is _TOO_MANY:
+                return outcome
+            if self._may_skip:
+                failed = failed or set()
+                failed.add(self._like(device))
+        return _FAILED
+
+    def _step(self) -> None:
+        self._steps_left -= 1
+        if self._steps_left < 0:
+            message = f"gave up allocating devices after {self._max_steps} steps"
+            raise SearchLimitError(f"{message}: the claims' requests allow too many combinations")
+
+    # -- one device ---------------------------------------------------------------------------------------------
+
+    def _is_unavailable(self, request: CompiledRequest, device: PublishedDevice, claim: int) -> bool:
+        allocating = self._allocating.get(device.id)
+        if request.admin_access:
+            return allocating is not None and claim in allocating
+        return bool(allocating) or self._in_use.is_taken(device.id)
+
+    def _selects(self, request: CompiledRequest, device: PublishedDevice, claim: str) -> bool:
+        if device.device.bindingConditions and not self._features.binding_conditions:
+            return False
+        return request.selects(device.description, claim) and (device.nodes is None or device.is_on(self._node))
+
+    def _fits(self, request: CompiledRequest, device: PublishedDevice) -> bool:
+        if not self._features.consumable_capacity:
+            return True
+        consumed = self._in_use.consumed(device.id)
+        sharing = self._sharing.get(device.id)
+        if not (request.capacity or device.has_policies or consumed or sharing):
+            return True
+        return fits_capacity(request.capacity, device.device.capacity, consumed, sharing or {})
+
+    def _pick(self, claim: int, request: CompiledRequest, device: PublishedDevice, must: bool) -> PickedDevice | None:
+        """Allocate a device that is selected, if it is available and obeys the constraints.
+
+        A device that `must` be had (one of all) and violates a constraint is an error.
+        """
+        shared = device.shareable and self._features.consumable_capacity
+        if must and not (shared and request.admin_access) and self._is_unavailable(request, device, claim):
+            return None
+        picked = PickedDevice(request, device)
+        if device.device.consumesCounters and not self._count_device(device, shared, picked):
+            return None
+        if self._features.device_taints and not all(map(request.tolerations.tolerates, device.excluding)):
+            self._uncount(picked)
+            return None
+        added = 0
+        constraints = self._constraints[claim]
+        for constraint in constraints:
+            if not constraint.add(request, device):
+                break
+            added += 1
+        if added < len(constraints) or (must and not self._fits(request, device)):
+            for constraint in reversed(constraints[:added]):
+                constraint.remove(request)
+            self._uncount(picked)
+            if must and added < len(constraints):
+                where = f"claim {self._claims[claim].name}, request {request.name}"
+                why = "because a claim constraint would not be satisfied"
+                raise AllocationError(f"{where}: cannot add device {'/'.join(device.id)} {why}")
+            return None
+        if shared:
+            self._share(picked)
+        else:
+            self._allocating.setdefault(device.id, set()).add(claim)
+        self.picked[claim].append(picked)
+        return picked
+
+    def _put_back(self, claim: int, picked: PickedDevice) -> None:
+        self.picked[claim].pop()
+        if picked.consumed is not None:
+            self._unshare(picked, picked.consumed)
+        else:
+            self._allocating[picked.device.id].discard(claim)
+        for constraint in reversed(self._constraints[claim]):
+            constraint.remove(picked.request)
+        self._uncount(picked)
+
+    def _count_device(self, device: PublishedDevice, shared: bool, picked: PickedDevice) -> bool:
+        """Take the counters that a device consumes; of a shared one that is in use already they are taken."""
+        if not self._features.partitionable_devices:
+            return False
+        if shared and (device.id in self._sharing or self._in_use.consumed(device.id)):
+            return True
+        identity = device.published.pool
+        budget = self._budgets.get(identity)
+        if budget is None:
+            budget = CounterBudget(self._pool_of[identity], frozenset(self._in_use.in_pool(identity)))
+            self._budgets[identity] = budget
+        picked.counted = budget.take(device.device)
+        return picked.counted
+
+    def _uncount(self, picked: PickedDevice) -> None:
+        if picked.counted:
+            self._budgets[picked.device.published.pool].give_back(picked.device.device)
+
+    def _share(self, picked: PickedDevice) -> None:
+        identity = picked.device.id
+        picked.consumed = consumed_amounts(picked.request.capacity, picked.device.device.capacity)
+        before = self._sharing.get(identity)
+        picked.was_shared = before is not None
+        together = dict(before or {})
+        for name, amount in picked.consumed.items():
+            together[name] = together[name].add(amount) if name in together else amount
+        self._sharing[identity] = together
+
+    def _unshare(self, picked: PickedDevice, consumed: Amounts) -> None:
+        identity = picked.device.id
+        if not picked.was_shared:
+            del self._sharing[identity]
+            return
+        together = self._sharing[identity]
+        self._sharing[identity] = {name: amount.sub(consumed[name]) for name, amount in together.items()}
+
+    # -- likeness -----------------------------------------------------------------------------------------------
+
+    def _like(self, device: PublishedDevice) -> object:
+        """Return a value that is equal for devices that the rest of the search cannot tell apart."""
+        likeness = self._likeness.get(device)
+        if likeness is None:
+            likeness = self._likeness[device] = device if device.shareable else self._derive_likeness(device)
+        allocating = self._allocating.get(device.id)
+        return (likeness, frozenset(allocating)) if allocating else likeness
+
+    def _derive_likeness(self, device: PublishedDevice) -> object:
+        """Return what requests and constraints make of a device. Selectors that fail here are not the search's."""
+        view = device.device
+        selected: list[object] = []
+        for claim in self._claims:
+            for request in (one for alternatives in claim.compiled.requests for one in alternatives):
+                try:
+                    selected.append(self._selects(request, device, claim.name))
+                except AllocationError as error:
+                    selected.append(str(error))
+        consumption = [
+            (one.counterSet, tuple(sorted((name, counter.value) for name, counter in one.counters.items())))
+            for one in view.consumesCounters
+        ]
+        return (
+            tuple(selected),
+            self._in_use.is_taken(device.id),
+            device.excluding,
+            (device.published.pool, *consumption) if consumption else None,
+            tuple(constraint.find(device) for constraints in self._constraints for constraint in constraints),
+            tuple(sorted(view.capacity.items(), key=lambda entry: entry[0])),
+            tuple(sorted(self._in_use.consumed(device.id).items())),
+        )
