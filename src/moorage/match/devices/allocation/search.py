@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from moorage.match.devices.allocation.capacity import Amounts, consumed_amounts, fits_capacity
 from moorage.match.devices.allocation.constraints import build_constraints
 from moorage.match.devices.allocation.counters import CounterBudget
+from moorage.match.devices.allocation.feasibility import could_fit
 from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 #: The most devices that one claim can be allocated.
 MAX_RESULTS = 32
 #: The most devices that are looked at for one pod on one node before the search is given up.
-MAX_STEPS = 500_000
+MAX_STEPS = 100_000
+#: After so many, the search first makes sure that it is not in vain.
+_DOUBTFUL_STEPS = 2_000
 
 
 class DevicesInUse(Protocol):
@@ -80,6 +83,10 @@ class _Outcome(Enum):
 _DONE, _FAILED, _TOO_MANY = _Outcome.DONE, _Outcome.FAILED, _Outcome.TOO_MANY
 
 
+class _InVainError(Exception):
+    """The search cannot succeed."""
+
+
 class Search:
     """One attempt to allocate claims on one node. Afterwards `picked` has the devices of each claim."""
 
@@ -98,6 +105,7 @@ class Search:
         self._node = node
         self._features = features
         self._steps_left = max_steps
+        self._doubt_at = max_steps - _DOUBTFUL_STEPS
         self._max_steps = max_steps
         self._devices = [device for pool in pools for device in pool.devices]
         self._pool_of = {pool.id: pool for pool in pools}
@@ -118,7 +126,10 @@ class Search:
         levels = self._prepare()
         if sys.getrecursionlimit() < 1000 + 4 * levels:
             sys.setrecursionlimit(1000 + 4 * levels)
-        outcome = self._claim(0)
+        try:
+            outcome = self._claim(0)
+        except _InVainError:
+            return False
         if outcome is _TOO_MANY:
             raise AllocationError(_TOO_MANY.value)
         return outcome is _DONE
@@ -234,6 +245,10 @@ class Search:
 
     def _step(self) -> None:
         self._steps_left -= 1
+        if self._steps_left == self._doubt_at and not could_fit(
+            self._pools, self._claims, self._in_use, self._node, self._features
+        ):
+            raise _InVainError
         if self._steps_left < 0:
             message = f"gave up allocating devices after {self._max_steps} steps"
             raise SearchLimitError(f"{message}: the claims' requests allow too many combinations")
