@@ -28,7 +28,7 @@ class _Need(NamedTuple):
 
     claim: int
     alternatives: tuple[CompiledRequest, ...]
-    count: int
+    wanted: int
     devices: frozenset[PublishedDevice]
     shareable: frozenset[PublishedDevice]
 
@@ -59,8 +59,8 @@ def could_fit(
             except AllocationError:
                 return True
             shareable = frozenset(device for device in found if device.shareable and features.consumable_capacity)
-            count = min(request.count for request in alternatives)
-            needs.append(_Need(index, alternatives, count, frozenset(found) - shareable, shareable))
+            wanted = min(request.count for request in alternatives)
+            needs.append(_Need(index, alternatives, wanted, frozenset(found) - shareable, shareable))
     if not _can_match(needs):
         return False
     return features.list_attributes or all(
@@ -80,7 +80,7 @@ def _is_candidate(
 
 def _can_match(needs: Iterable[_Need]) -> bool:
     """Return whether every need gets its devices, no device twice unless it is shareable."""
-    slots = [need for need in needs for _ in range(need.count - len(need.shareable))]
+    slots = [need for need in needs for _ in range(need.wanted - len(need.shareable))]
     owner: dict[PublishedDevice, int] = {}
     return all(_place(slot, slots, owner, set()) for slot in range(len(slots)))
 

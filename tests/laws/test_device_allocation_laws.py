@@ -1,0 +1,204 @@
+"""The allocator of devices agrees with a naive one, and never gives away what is not there."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given, settings
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
+from tests.laws.naive_device_allocation import (
+    DRIVER,
+    NODE,
+    Assignment,
+    DeviceWorld,
+    NaiveClaim,
+    NaiveDevice,
+    NaiveRequest,
+    Raw,
+    allocate_naively,
+    device_worlds,
+    holds,
+)
+
+from moorage.columns.devices.use import DeviceUse
+from moorage.match.devices.allocation import search as searching
+from moorage.match.devices.allocation.counters import CounterBudget
+from moorage.match.devices.allocation.feasibility import could_fit
+from moorage.match.devices.allocation.features import allocator_features
+from moorage.match.devices.allocation.pools import DevicePool, gather_pools
+from moorage.match.devices.allocation.problems import SearchLimitError
+from moorage.match.devices.allocation.published import AllocationNode, PublishedDevice, PublishedSlice
+from moorage.match.devices.allocation.requests import CompiledRequest, compile_claim
+from moorage.match.devices.allocation.search import ClaimToAllocate, Search
+from moorage.model.gates import default_gates
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.devices import AllocationResult, DeviceClass, ResourceClaimSpec
+from moorage.model.types.resource_slice import Device, ResourceSlice
+
+_GATES = default_gates()
+_FEATURES = allocator_features(_GATES)
+_NODE = AllocationNode(NODE, {})
+_CLASS = DeviceClass()
+#: The first request must leave the first device to the second.
+_SECOND_THOUGHTS = DeviceWorld(
+    (NaiveDevice("p0", "d0", "a", False, 0, 0), NaiveDevice("p0", "d1", "b", False, 0, 0)),
+    0,
+    frozenset(),
+    claims=(
+        NaiveClaim(
+            (
+                (NaiveRequest("r0", 1, None, False, False, 0),),
+                (NaiveRequest("r1", 1, "a", False, False, 0),),
+            ),
+            False,
+        ),
+    ),
+)
+_SETTINGS = settings(LAW_SETTINGS, max_examples=examples(600))
+
+
+def claim_of(claim: NaiveClaim) -> ClaimToAllocate:
+    requests: list[Raw] = []
+    for index, alternatives in enumerate(claim.requests):
+        raws = [request.raw() for request in alternatives]
+        if len(raws) == 1:
+            requests.append({"name": f"r{index}", "exactly": raws[0]})
+        else:
+            named = [{"name": one.name, **raw} for one, raw in zip(alternatives, raws, strict=True)]
+            requests.append({"name": f"r{index}", "firstAvailable": named})
+    devices: Raw = {"requests": requests}
+    if claim.same_model:
+        devices["constraints"] = [{"matchAttribute": f"{DRIVER}/model"}]
+    spec = convert_view({"devices": devices}, ResourceClaimSpec)
+    return ClaimToAllocate("default/claim", compile_claim(spec, lambda _: _CLASS, _GATES))
+
+
+def pools_of(world: DeviceWorld) -> list[DevicePool]:
+    published = []
+    for pool in sorted({device.pool for device in world.devices}):
+        about = {"name": pool, "generation": 1, "resourceSliceCount": 2}
+        spec = {"driver": DRIVER, "nodeName": NODE, "pool": about}
+        devices = [device.raw() for device in world.devices if device.pool == pool]
+        counters = [{"name": "c", "counters": {"units": {"value": str(world.units)}}}]
+        for name, content in (("a", {"devices": devices}), ("b", {"sharedCounters": counters})):
+            raw = {"metadata": {"name": f"{pool}-{name}"}, "spec": spec | content}
+            published.append(PublishedSlice(convert_view(raw, ResourceSlice), _GATES))
+    return gather_pools(published, _NODE, _FEATURES)
+
+
+def use_of(world: DeviceWorld) -> DeviceUse:
+    use = DeviceUse()
+    results: list[Raw] = []
+    for at in world.taken:
+        device = world.devices[at]
+        results.append({"driver": DRIVER, "pool": device.pool, "device": device.name})
+    for at, amount in world.shares.items():
+        device = world.devices[at]
+        shared = {"shareID": f"share-{at}", "consumedCapacity": {"memory": str(amount)}}
+        results.append({"driver": DRIVER, "pool": device.pool, "device": device.name, **shared})
+    use.hold("others", convert_view({"devices": {"results": results}}, AllocationResult))
+    return use
+
+
+def allocate_really(world: DeviceWorld, kind: type[Search]) -> Assignment | None:
+    search = kind(pools_of(world), [claim_of(claim) for claim in world.claims], use_of(world), _NODE, _FEATURES)
+    if not search.run():
+        return None
+    positions = {(device.pool, device.name): at for at, device in enumerate(world.devices)}
+    found = []
+    for claim, choices in enumerate(search.chosen):
+        for index, choice in enumerate(choices):
+            base = f"r{index}"
+            mine = [one for one in search.picked[claim] if (one.request.parent or one.request.name) == base]
+            found.append((choice, tuple(positions[one.device.id[1:]] for one in mine)))
+    return tuple(found)
+
+
+def agreement(kind: type[Search] = Search) -> Callable[[], None]:
+    """Allocate the same devices as the naive allocator, or none."""
+
+    @_SETTINGS
+    @given(device_worlds())
+    @example(_SECOND_THOUGHTS)
+    def law(world: DeviceWorld) -> None:
+        assert allocate_really(world, kind) == allocate_naively(world)
+
+    return law
+
+
+def soundness(kind: type[Search] = Search) -> Callable[[], None]:
+    """Give no device away twice and overdraw neither counters nor capacity."""
+
+    @_SETTINGS
+    @given(device_worlds())
+    def law(world: DeviceWorld) -> None:
+        found = allocate_really(world, kind)
+        assert found is None or holds(world, found)
+
+    return law
+
+
+test_the_first_fit_is_that_of_a_naive_allocator = agreement()
+test_nothing_is_given_away_twice = soundness()
+
+
+@_SETTINGS
+@given(device_worlds())
+def test_what_cannot_fit_is_never_allocated(world: DeviceWorld) -> None:
+    claims = [claim_of(claim) for claim in world.claims]
+    if not could_fit(pools_of(world), claims, use_of(world), _NODE, _FEATURES):
+        assert allocate_naively(world) is None
+
+
+class _Forgetful(Search):
+    """Forgets what is picked already."""
+
+    def _is_unavailable(self, request: CompiledRequest, device: PublishedDevice, claim: int) -> bool:
+        return False
+
+
+class _Hasty(Search):
+    """Takes all devices for alike."""
+
+    def _like(self, device: PublishedDevice) -> object:
+        return "alike"
+
+
+class _Spendthrift(CounterBudget):
+    """Never runs out of counters."""
+
+    def take(self, device: Device) -> bool:
+        super().take(device)
+        return True
+
+
+def test_the_laws_notice_a_device_given_away_twice() -> None:
+    assert_notices(soundness(_Forgetful))
+
+
+def test_the_laws_notice_devices_wrongly_taken_for_alike() -> None:
+    assert_notices(agreement(_Hasty))
+
+
+def test_the_laws_notice_counters_overdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "CounterBudget", _Spendthrift)
+    assert_notices(soundness())
+
+
+def test_the_laws_notice_capacity_overdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "fits_capacity", lambda *_: True)
+    assert_notices(soundness())
+
+
+def test_a_search_is_given_up_after_so_many_steps() -> None:
+    world = [{"name": f"d{n}", "attributes": {"n": {"int": n // 2}}} for n in range(40)]
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    raw = {"metadata": {"name": "s"}, "spec": {"driver": DRIVER, "nodeName": NODE, "pool": pool, "devices": world}}
+    pools = gather_pools([PublishedSlice(convert_view(raw, ResourceSlice), _GATES)], _NODE, _FEATURES)
+    one = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
+    requests = [{"name": f"r{n}", "exactly": one} for n in range(24)]
+    different = [{"distinctAttribute": f"{DRIVER}/n"}]
+    spec = convert_view({"devices": {"requests": requests, "constraints": different}}, ResourceClaimSpec)
+    claim = ClaimToAllocate("default/claim", compile_claim(spec, lambda _: _CLASS, _GATES))
+    with pytest.raises(SearchLimitError, match="gave up allocating devices after 20000 steps") as found:
+        Search(pools, [claim], DeviceUse(), _NODE, _FEATURES, max_steps=20_000).run()
+    assert found.value.node_only
