@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
-from moorage.columns.devices.use import DeviceUse, PoolId
+from moorage.columns.devices.use import DeviceUse
 from moorage.columns.interning import Interner
 from moorage.columns.node_table import NodeTable
+from moorage.match.devices.allocation.features import AllocatorFeatures
+from moorage.match.devices.allocation.pools import DevicePool, in_order
+from moorage.match.devices.allocation.published import AllocationNode, PoolId
 from moorage.match.devices.claims import ClaimKey, DeviceClaimFacts, claim_facts
 from moorage.model.gates import GateSet
 from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
@@ -33,7 +36,7 @@ class Devices:
         self.classes: dict[str, DeviceClass] = {}
         self.claims: dict[ClaimKey, ResourceClaim] = {}
         self.use = DeviceUse()
-        self.pools = PublishedPools()
+        self.pools = PublishedPools(gates)
         self.promised: dict[ClaimKey, AllocationResult] = {}  # and not written yet
         # Move when classes change, and when wide pools or their use do; `code_generation`, when all codes are new.
         self.class_generation = self.wide_generation = self.code_generation = 0
@@ -57,6 +60,16 @@ class Devices:
         """Return the pools that may have devices for a node, by driver and name."""
         local = self.pools.local_to(self._nodes.node(slot).metadata.name)
         return sorted((*local, *self.pools.wide.values()), key=lambda pool: pool.id)
+
+    def pools_at(self, slot: int, features: AllocatorFeatures) -> list[DevicePool]:
+        """Return the pools that a node sees, in the order in which the allocator tries them."""
+        node = self.node(slot)
+        gathered = (pool.gather(node, features) for pool in self.seen_from(slot))
+        return in_order(pool for pool in gathered if pool is not None)
+
+    def node(self, slot: int) -> AllocationNode:
+        metadata = self._nodes.node(slot).metadata
+        return AllocationNode(metadata.name, metadata.labels)
 
     def facts(self, pod: Pod) -> tuple[DeviceClaimFacts, ...]:
         """Return the facts about a pod's claims."""

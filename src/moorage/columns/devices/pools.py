@@ -1,7 +1,8 @@
 """Pools of devices, grouped from ResourceSlices, and which nodes see them.
 
-A pool is local if all its slices name the same node. Two local pools of a driver that differ only in names have the
-same content, so nodes that are alike share one answer. Other pools are wide: each node sees a part of them.
+A pool is local if all its slices name the same node and nothing about it concerns other nodes. Two local pools of a
+driver that differ only in names have the same content, so nodes that are alike share one answer. Other pools are wide:
+each node sees a part of them.
 Kubernetes: GatherPools in dynamic-resource-allocation/structured, for each node and pod anew.
 """
 
@@ -9,10 +10,13 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from moorage.columns.devices.use import DeviceUse, PoolId
+from moorage.columns.devices.use import DeviceUse
 from moorage.columns.interning import Interner
 from moorage.columns.node_table import NodeTable
 from moorage.columns.selector_masks import NodePredicate, selector_predicate
+from moorage.match.devices.allocation.features import AllocatorFeatures
+from moorage.match.devices.allocation.pools import DevicePool, gather_pool
+from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedSlice
 from moorage.match.devices.taints import device_taints, rule_selects
 from moorage.match.node_selector import compile_node_selector
 from moorage.model.gates import GateSet
@@ -21,13 +25,14 @@ from moorage.model.types.node import NodeSelector
 from moorage.model.types.resource_slice import ResourceSlice
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=str, order="deterministic")
+_ANOTHER_NODE = AllocationNode("", {})
 Rules = Mapping[str, DeviceTaintRule]  # by name
 
 
 class Pool:
     """The slices of one pool, in order of their names."""
 
-    __slots__ = ("content", "id", "node", "number", "places", "slices")
+    __slots__ = ("_gathered", "content", "id", "node", "number", "places", "published", "slices")
 
     def __init__(self, number: int, identity: PoolId) -> None:
         self.number = number
@@ -36,12 +41,16 @@ class Pool:
         self.node: str | None = None  # empty if it is wide, None before it is filed
         self.content = -1
         self.places: dict[str, tuple[int, int]] = {}  # a device's slice and its index there, by name
+        self.published: tuple[PublishedSlice, ...] = ()
+        self._gathered: dict[AllocatorFeatures, DevicePool | None] = {}
 
-    def settle(self, contents: Interner[bytes], rules: Rules) -> None:
+    def settle(self, contents: Interner[bytes], rules: Rules, gates: GateSet) -> None:
         """Derive the rest after the slices changed."""
         self.slices = dict(sorted(self.slices.items()))
+        self.published = tuple(PublishedSlice(one, gates, rules.values()) for one in self.slices.values())
+        self._gathered.clear()
         nodes = {published.spec.nodeName or "" for published in self.slices.values()}
-        self.node = nodes.pop() if len(nodes) == 1 else ""
+        self.node = nodes.pop() if len(nodes) == 1 and not self._troubles_others() else ""
         self.places = {}
         generations = sorted({published.spec.pool.generation for published in self.slices.values()})
         encoded = []
@@ -57,6 +66,21 @@ class Pool:
             age = generations.index(spec.pool.generation)  # which one is newer matters, not by how much
             encoded.append((age, spec.pool.resourceSliceCount, spec.sharedCounters, devices))
         self.content = contents.intern(_ENCODER.encode((self.id[0], encoded)))
+
+    def _troubles_others(self) -> bool:
+        """Return whether other nodes see it: those with shared counters are, and matter if something is wrong."""
+        if not any(one.counter_sets for one in self.published):
+            return False
+        seen = gather_pool(self.published, _ANOTHER_NODE, AllocatorFeatures())
+        return seen is not None and (seen.incomplete or bool(seen.invalid))
+
+    def gather(self, node: AllocationNode, features: AllocatorFeatures) -> DevicePool | None:
+        """Return the pool as a node sees it, which is one and the same thing for a local pool."""
+        if not self.node:
+            return gather_pool(self.published, node, features)
+        if features not in self._gathered:
+            self._gathered[features] = gather_pool(self.published, node, features)
+        return self._gathered[features]
 
     def use(self, use: DeviceUse) -> tuple[object, ...]:
         """Return how the pool's devices are in use, by their places."""
@@ -108,7 +132,8 @@ class WidePools:
 class PublishedPools:
     """All pools, filed by the node that they are local to. The `set` and `remove` methods return what changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: GateSet) -> None:
+        self._gates = gates
         self._rules: dict[str, DeviceTaintRule] = {}
         self._pools: dict[PoolId, Pool] = {}
         self._pool_of: dict[str, PoolId] = {}  # by the slice's name
@@ -163,7 +188,7 @@ class PublishedPools:
         if pool.node is not None:
             del self._filed(pool.node)[pool.id]
         if pool.slices:
-            pool.settle(self._contents, self._rules)
+            pool.settle(self._contents, self._rules, self._gates)
             self._filed(pool.node or "")[pool.id] = pool
             affected.add(pool.node)
         else:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from moorage.match.devices.allocation.published import DeviceId, PoolId
 from moorage.model.quantity import Quantity
 from moorage.model.types.devices import AllocationResult
 
-DeviceId = tuple[str, str, str]  # driver, pool, device
-PoolId = tuple[str, str]  # driver, pool
 #: How one device is in use: as a whole, or the amounts that its shares consume, by name.
 UseKey = tuple[bool, tuple[tuple[str, Quantity], ...]]
 

@@ -16,6 +16,7 @@ from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.schedule.config import plugin_args
 from moorage.schedule.config.configuration_views import Point
 from moorage.schedule.framework.plugin import Plugin, PreFilterOnly, Profile
+from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.image_locality import ImageLocality
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_name import NodeName
@@ -149,6 +150,13 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
         lambda args, shared: InterPodAffinity(args.hard_weight, args.ignorePreferredTermsOfExistingPods),
         2,
         plugin_args.InterPodAffinityArgs,
+    ),
+    # Devices are searched for only where everything else will do.
+    Row(
+        "DynamicResources",
+        _PREPARES_AND_FILTERS | {Point.PRE_ENQUEUE, Point.POST_FILTER, Point.SCORE, Point.RESERVE, Point.PRE_BIND},
+        lambda _, shared: DynamicResources(shared.gates),
+        2,
     ),
     # No node is left: the cycle looks for pods to evict.
     Row("DefaultPreemption", _points(Point.PRE_ENQUEUE, Point.POST_FILTER), args=plugin_args.DefaultPreemptionArgs),

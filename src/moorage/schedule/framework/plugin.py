@@ -106,6 +106,10 @@ class Plugin(Generic[Want]):
         """Return False where Kubernetes' PreFilter would return Skip in the cluster's present state."""
         return True
 
+    def failure(self, want: Want, cluster: Cluster, passed: Mask) -> str:
+        """Return the error that fails the whole attempt, given the slots that earlier plugins pass; empty if none."""
+        return ""
+
     def sole_slot(self, want: Want, cluster: Cluster) -> int | None:
         """Return the only slot that may pass, -1 if there is none, None if there may be several."""
         return None

@@ -1,0 +1,1 @@
+"""The plugin that allocates devices to pods: DynamicResources."""

@@ -1,0 +1,166 @@
+"""What a pod's claims need of a node: devices to allocate there, and allocations that can be used from there.
+
+Whether claims fit is searched for once per code of `Devices`, so once for all nodes that offer the same devices in the
+same use, and kept in a table by code.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from moorage.columns.cluster import Cluster
+from moorage.columns.selector_masks import NodePredicate, selector_predicate
+from moorage.match.devices.allocation.allocate import allocate
+from moorage.match.devices.allocation.features import AllocatorFeatures
+from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.allocation.requests import CompiledClaim
+from moorage.match.devices.allocation.search import ClaimToAllocate
+from moorage.match.devices.claims import DeviceClaimFacts
+from moorage.match.node_selector import compile_node_selector
+from moorage.model.gates import GateSet
+from moorage.model.types.node import NodeSelector
+
+_MAX_ALTERNATIVES = 8
+_SHARE = "00000000-0000-0000-0000-000000000000"  # of an allocation that is thrown away
+_UNKNOWN, _NO, _YES = -1, 0, 1
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Whether claims can be allocated on nodes of one code. `error` fails the whole attempt, not only the node."""
+
+    fits: bool
+    problem: str = ""
+    error: str = ""
+    score: int = 0
+
+
+class AllocatedClaim:
+    """A claim that is allocated already, and the nodes from which its devices can be used."""
+
+    def __init__(
+        self, facts: DeviceClaimFacts, selector: NodeSelector | None, cluster: Cluster, gates: GateSet
+    ) -> None:
+        self.facts = facts
+        self.selector = selector
+        self.predicate: NodePredicate | None = None
+        if selector is not None:
+            self.predicate = selector_predicate(compile_node_selector(selector, gates), cluster.nodes)
+
+    def is_usable(self, slot: int) -> bool:
+        return self.predicate is None or self.predicate.at(slot)
+
+    @property
+    def score(self) -> int:
+        """Return what its alternatives count in the score of every node."""
+        claim = self.facts.claim
+        if claim is None or claim.status.allocation is None:
+            return 0
+        named = {result.request for result in claim.status.allocation.devices.results}
+        return sum(
+            _MAX_ALTERNATIVES - index
+            for request in claim.spec.devices.requests
+            for index, one in enumerate(request.firstAvailable)
+            if f"{request.name}/{one.name}" in named
+        )
+
+
+class DeviceNeeds:
+    """The claims of one shape. `waiting` are to be allocated, in the pod's order, with the compiled spec of each."""
+
+    def __init__(
+        self,
+        waiting: tuple[tuple[DeviceClaimFacts, CompiledClaim], ...],
+        allocated: tuple[AllocatedClaim, ...],
+        namespace: str,
+        features: AllocatorFeatures,
+    ) -> None:
+        self.waiting = waiting
+        self.allocated = allocated
+        self.namespace = namespace
+        self.features = features
+        self._base_score = sum(one.score for one in allocated)
+        self.scores = bool(self._base_score) or any(one[0].parent for _, claim in waiting for one in claim.requests)
+        self._generation: tuple[int, int, int] = (-1, -1, -1)
+        self._answers: dict[int, Answer] = {}
+        self._table: NDArray[np.int8] = np.zeros(0, np.int8)
+
+    # -- what nodes of a code can give ----------------------------------------------------------------------------
+
+    def catch_up(self, cluster: Cluster) -> tuple[int, int, int]:
+        """Forget the answers if more than nodes changed; return what they depend on beside the codes."""
+        devices = cluster.devices
+        generation = (devices.class_generation, devices.wide_generation, devices.code_generation)
+        if generation != self._generation:
+            self._generation = generation
+            self._answers.clear()
+            self._table = np.zeros(0, np.int8)
+        return generation
+
+    def answer(self, cluster: Cluster, slot: int) -> Answer:
+        """Return whether the claims can be allocated on a node."""
+        self.catch_up(cluster)
+        code = cluster.devices.code(slot)
+        answer = self._answers.get(code)
+        if answer is None:
+            answer = self._answers[code] = self._search(cluster, slot)
+        return answer
+
+    def fits(self, cluster: Cluster) -> NDArray[np.bool_]:
+        """Return the answer for every slot, with one search for each code that was not seen before."""
+        self.catch_up(cluster)
+        codes = cluster.devices.codes
+        highest = int(codes.max(initial=0)) + 1
+        if highest > len(self._table):
+            table = np.full(max(highest, 2 * len(self._table)), _UNKNOWN, np.int8)
+            table[: len(self._table)] = self._table
+            self._table = table
+        unknown = np.flatnonzero((self._table[codes] == _UNKNOWN) & cluster.nodes.alive)
+        for slot in unknown.tolist():
+            code = codes.item(slot)
+            if self._table[code] == _UNKNOWN:
+                self._table[code] = _YES if self.answer(cluster, slot).fits else _NO
+        mask: NDArray[np.bool_] = self._table[codes] == _YES
+        return mask
+
+    def errors(self, cluster: Cluster, among: NDArray[np.bool_]) -> list[str]:
+        """Return the errors that fail the attempt, on nodes that the other plugins let through."""
+        failed = {code: answer.error for code, answer in self._answers.items() if answer.error}
+        if not failed:
+            return []
+        present = dict.fromkeys(cluster.devices.codes[among & cluster.nodes.alive].tolist())
+        return [failed[code] for code in present if code in failed]
+
+    def _search(self, cluster: Cluster, slot: int) -> Answer:
+        try:
+            allocations = self.allocate(cluster, slot, [facts.name for facts, _ in self.waiting], lambda: _SHARE)
+        except AllocationError as error:
+            return Answer(False, str(error)) if error.node_only else Answer(False, error=str(error))
+        if allocations is None:
+            return Answer(False)
+        return Answer(True, score=self._score(allocations) if self.scores else 0)
+
+    def allocate(
+        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Any = None
+    ) -> list[dict[str, Any]] | None:
+        """Return an AllocationResult for each waiting claim, given their names; None if they do not fit."""
+        devices = cluster.devices
+        claims = [
+            ClaimToAllocate(f"{self.namespace}/{name}", compiled)
+            for name, (_, compiled) in zip(names, self.waiting, strict=True)
+        ]
+        pools = devices.pools_at(slot, self.features)
+        more = {} if new_share_id is None else {"new_share_id": new_share_id}
+        return allocate(pools, claims, devices.use, devices.node(slot), self.features, **more)
+
+    def _score(self, allocations: list[dict[str, Any]]) -> int:
+        """Prefer nodes where earlier alternatives fit. Kubernetes: computeScore."""
+        score = self._base_score
+        for (_, compiled), allocation in zip(self.waiting, allocations, strict=True):
+            named = {result["request"] for result in allocation["devices"].get("results", ())}
+            for alternatives in compiled.requests:
+                for index, request in enumerate(alternatives):
+                    if request.parent and request.full_name in named:
+                        score += _MAX_ALTERNATIVES - index
+        return score

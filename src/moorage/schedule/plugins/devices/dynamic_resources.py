@@ -1,0 +1,155 @@
+"""DynamicResources: filter out nodes where the pod's ResourceClaims cannot be allocated or used, and allocate them.
+
+What is found for the node that is chosen is promised to the pod, so that no other gets it. Kubernetes:
+pkg/scheduler/framework/plugins/dynamicresources. Differs: one search for all nodes that offer the same devices in the
+same use; thresholds, versions and expressions in device tolerations; a bound on steps in place of a time-out.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import Cluster, PodRecord
+from moorage.columns.shape import Shape
+from moorage.match.devices.allocation.features import allocator_features
+from moorage.match.devices.allocation.requests import CompiledClaim, compile_claim
+from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState
+from moorage.model.gates import DRA_PRIORITIZED_LIST, DYNAMIC_RESOURCE_ALLOCATION, GateSet
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.devices import AllocationResult, ResourceClaim
+from moorage.schedule.framework.plugin import SKIP, Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, DeviceNeeds
+from moorage.schedule.plugins.devices.device_reasons import why_not_allocated
+
+CANNOT_ALLOCATE = "cannot allocate all claims"
+NOT_AVAILABLE = "resourceclaim not available on the node"
+_SPECS_KEPT = 4096
+
+
+class DynamicResources(Plugin[DeviceNeeds]):
+    """The DynamicResources plugin."""
+
+    name = "DynamicResources"
+    normalization = Normalization.UP
+
+    def __init__(self, gates: GateSet) -> None:
+        super().__init__()
+        self._gates = gates
+        self._features = allocator_features(gates)
+        self._compiled: dict[bytes, CompiledClaim] = {}
+
+    def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
+        if not shape.devices or not self._gates.enabled(DYNAMIC_RESOURCE_ALLOCATION):
+            return SKIP
+        problem = next((text for facts in shape.devices if (text := self._problem(facts))), "")
+        if problem:
+            return Prepared(DeviceNeeds((), (), shape.namespace, self._features), rejection=unresolvable(problem))
+        waiting: list[tuple[DeviceClaimFacts, CompiledClaim]] = []
+        allocated: list[AllocatedClaim] = []
+        for facts in shape.devices:
+            assert facts.claim is not None
+            if facts.state is DeviceClaimState.WAITING:
+                waiting.append((facts, self._compile(facts, facts.claim, cluster)))
+            elif facts.claim.status.allocation is not None:
+                selector = facts.claim.status.allocation.nodeSelector
+                allocated.append(AllocatedClaim(facts, selector, cluster, self._gates))
+        needs = DeviceNeeds(tuple(waiting), tuple(allocated), shape.namespace, self._features)
+        return Prepared(needs, scores=bool(waiting) and needs.scores)
+
+    def _problem(self, facts: DeviceClaimFacts) -> str:
+        """Return what is wrong with a claim before any node is looked at."""
+        if facts.problem or facts.claim is None or facts.state is not DeviceClaimState.WAITING:
+            return facts.problem
+        classes = iter(facts.classes)
+        for request in facts.claim.spec.devices.requests:
+            asked = (request.exactly,) if request.exactly is not None else request.firstAvailable
+            where = f"resource claim {facts.claim.metadata.namespace}/{facts.name}, request {request.name}"
+            if not asked:
+                return f"{where}: unknown request type"
+            if request.exactly is None and not self._gates.enabled(DRA_PRIORITIZED_LIST):
+                return f"{where}: has subrequests, but the DRAPrioritizedList feature is disabled"
+            for one in asked:
+                name = request.name if one is request.exactly else f"{request.name}/{getattr(one, 'name', '')}"
+                if next(classes) is None and one.deviceClassName:
+                    return f"request {name}: device class {one.deviceClassName} does not exist"
+        return ""
+
+    def _compile(self, facts: DeviceClaimFacts, claim: ResourceClaim, cluster: Cluster) -> CompiledClaim:
+        """Compile a claim's spec, once for all claims of a template."""
+        key = msgspec.msgpack.encode((claim.spec, facts.classes), enc_hook=str)
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            if len(self._compiled) >= _SPECS_KEPT:
+                self._compiled.clear()
+            compiled = self._compiled[key] = compile_claim(claim.spec, cluster.devices.classes.get, self._gates)
+        return compiled
+
+    def epoch(self, want: DeviceNeeds, cluster: Cluster) -> Any:
+        return want.catch_up(cluster)
+
+    # -- filter -------------------------------------------------------------------------------------------------
+
+    def filter(self, want: DeviceNeeds, cluster: Cluster) -> Mask:
+        mask = want.fits(cluster) if want.waiting else np.ones(cluster.nodes.slots.capacity, np.bool_)
+        for claim in want.allocated:
+            if claim.predicate is not None:
+                mask = mask & claim.predicate.mask()
+        return mask
+
+    def filter_slot(self, want: DeviceNeeds, cluster: Cluster, slot: int) -> bool:
+        if not all(claim.is_usable(slot) for claim in want.allocated):
+            return False
+        return not want.waiting or want.answer(cluster, slot).fits
+
+    def explain(self, want: DeviceNeeds, cluster: Cluster, slot: int) -> Verdict | None:
+        if want.waiting:
+            answer = want.answer(cluster, slot)
+            if answer.error:
+                return Verdict(Code.UNRESOLVABLE, (answer.error,))
+            if not answer.fits:
+                return unresolvable(answer.problem or CANNOT_ALLOCATE, *why_not_allocated(want, cluster, slot))
+        unusable = [claim.facts.name for claim in want.allocated if not claim.is_usable(slot)]
+        if unusable:
+            details = (f'claim "{name}" is allocated, and its devices cannot be used on this node' for name in unusable)
+            return unresolvable(NOT_AVAILABLE, *details)
+        return None
+
+    def failure(self, want: DeviceNeeds, cluster: Cluster, passed: Mask) -> str:
+        if not want.waiting:
+            return ""
+        return next(iter(want.errors(cluster, passed)), "")
+
+    # -- score --------------------------------------------------------------------------------------------------
+
+    def score_slot(self, want: DeviceNeeds, cluster: Cluster, slot: int) -> int:
+        return want.answer(cluster, slot).score
+
+    def score(self, want: DeviceNeeds, cluster: Cluster, feasible: Mask) -> Scores:
+        scores = np.zeros(cluster.nodes.slots.capacity, np.int64)
+        for slot in np.flatnonzero(feasible).tolist():
+            scores[slot] = want.answer(cluster, slot).score
+        return scores
+
+    # -- reserve ------------------------------------------------------------------------------------------------
+
+    def reserve(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, slot: int) -> None:
+        if not want.waiting:
+            return
+        devices = cluster.devices
+        own = {facts.entry.name: facts.name for facts in devices.facts(record.pod)}
+        names = [own[facts.entry.name] for facts, _ in want.waiting]
+        allocations = want.allocate(cluster, slot, names)
+        assert allocations is not None  # the node passed the filter, and nothing happened since
+        namespace = record.shape.namespace
+        devices.promise(
+            record.key,
+            {
+                (namespace, name): convert_view(allocation, AllocationResult)
+                for name, allocation in zip(names, allocations, strict=True)
+            },
+        )
+
+    def unreserve(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord) -> None:
+        cluster.devices.release(record.key)
