@@ -26,7 +26,8 @@ class NoCheckError(Exception):
 class Kind:
     """One row: the name, the module of its check, and the fields a case has (`?` marks those that may be absent).
 
-    `operations` are the values of `in.op` where a kind has several; they tell apart kinds whose fields are the same.
+    `operations` are the values of `in.op` where a kind has several, and `object_kind` that of `in.object.kind`: they
+    tell apart kinds whose fields are the same.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Kind:
     given: frozenset[str]
     wanted: frozenset[str]
     operations: frozenset[str] = frozenset()
+    object_kind: str = ""
 
     def check(self) -> Check:
         module, function = f"tests.conformance.checks.{self.module}", f"check_{self.name}"
@@ -53,6 +55,7 @@ class Kind:
             and _has_fields(given, self.given)
             and _has_fields(wanted, self.wanted)
             and (not self.operations or given.get("op") in self.operations)
+            and (not self.object_kind or given["object"].get("kind") == self.object_kind)
         )
 
 
@@ -63,7 +66,15 @@ def _has_fields(value: Case, fields: frozenset[str]) -> bool:
 
 
 def _kind(name: str, module: str, given: str, wanted: str, operations: str = "") -> Kind:
-    return Kind(name, module, *(frozenset(text.split()) for text in (given, wanted, operations)))
+    fields, answers, names = (frozenset(text.split()) for text in (given, wanted, operations))
+    return Kind(name, module, fields, answers, names)
+
+
+def _validation(object_kind: str) -> Kind:
+    """Return the row of the answers to new objects of a kind of resource.k8s.io."""
+    name = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in object_kind)
+    wanted = frozenset(["errors?", "causes?", "message?", "spec?", "warnings?", "unordered?", "decodeError?"])
+    return Kind(f"validate{name}", "device_kinds", frozenset(("gates", "object")), wanted, object_kind=object_kind)
 
 
 KINDS = (
@@ -121,6 +132,14 @@ KINDS = (
         "device_cel",
         "gates driver device expression",
         "compile error? maxCost? overCostLimit? match? runtimeError? cost? stored?",
+    ),
+    *map(_validation, ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule")),
+    _kind(
+        "pod_resource_claims",
+        "device_kinds",
+        "op gates? object? sync? pods? resourceClaims? resourceClaimTemplates?",
+        "errors? causes? message? spec? warnings? unordered? decodeError? error? claims? podResourceClaimStatuses?",
+        "validate sync",
     ),
     _kind("tolerate_device_taint", "device_taints", "toleration taint", "tolerates"),
     _kind("device_taint_eviction", "device_taints", "now pods resourceClaims resourceSlices deviceTaintRules", "pods"),

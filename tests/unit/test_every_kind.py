@@ -11,6 +11,7 @@ from moorage.admit.registry import REGISTRY
 from moorage.model.kinds import KINDS, STANDARD_VERBS, VIRTUAL_KINDS, Kind, Subresource
 from moorage.model.schema.merge_schema import struct_type
 from moorage.model.schema.shapes import ListShape, MapShape, StructShape, struct_shape
+from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import Int32, View
 from moorage.serve.openapi.definitions import definition_name
@@ -46,7 +47,9 @@ def unpublished_numbers(view: type[View]) -> list[str]:
     """Fields whose protobuf number is not the published one; apiVersion and kind are not part of the message."""
     wrong = []
     for struct in structs_of(view):
-        message = "events.Event" if struct.view is REPORTED_EVENT.view else struct.go_name
+        message = {REPORTED_EVENT.view: "events.Event", ResourceClaim: "resource.ResourceClaim"}.get(
+            struct.view, struct.go_name
+        )
         ours = dict(_numbers(struct.view, message))
         names = {name: number for name, number in ours.items() if not name.startswith("^")}
         grouped = [name[1:] for name in ours if name.startswith("^")]

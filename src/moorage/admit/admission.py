@@ -20,7 +20,7 @@ from moorage.admit.raw import Raw, copy_document, part
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
 from moorage.model.api_error import ApiError
-from moorage.model.field_error import FieldError
+from moorage.model.field_error import FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
@@ -132,8 +132,11 @@ def admit_own(
     options = row.options(gates, old_view)
     if request is not None and request.allow_privileged:
         options = with_privileged(options)
-    errors = tuple(row.validate(view, options) if old_view is None else row.validate_update(view, old_view, options))
-    warnings = tuple(_warnings(kind, view, old_view))
+    if old_view is not None:
+        errors = tuple(row.validate_update(view, old_view, options))
+    else:
+        errors = (*_authorize(view, row, request), *row.validate(view, options))
+    warnings = (*_warnings(kind, view, old_view), *row.warnings(view))
     if errors:
         return Rejected(kind, _name(raw), errors, warnings=warnings, object=raw, view=view)
     try:
@@ -149,6 +152,12 @@ def admit_own(
         part(raw, "metadata")["generation"] = generation
         view = _replace(view, metadata=_replace(view.metadata, generation=generation))
     return Admitted(raw, view, warnings)
+
+
+def _authorize(view: View, row: KindRow, request: Request | None) -> FieldErrors:
+    if row.authorize is None or request is None or request.namespace_labels is None:
+        return []
+    return row.authorize(view, request.namespace_labels)
 
 
 def _as_stored(old: Raw, kind: Kind, old_view: Any) -> Any:
@@ -171,6 +180,8 @@ def _complete(
     if request is not None:
         complete_metadata(raw, old, request, namespaced=kind.namespaced)
     row.default(raw)
+    if row.stamp is not None and request is not None and request.timestamp:
+        row.stamp(raw, old, request.timestamp)
     if own is not None:
         own(raw)
     for plugin in plugins:

@@ -25,6 +25,9 @@ class ValidationOptions(msgspec.Struct, frozen=True):
     resource_is_pod: bool = False
     allow_privileged: bool = False  # the API server's --allow-privileged, which is off unless a cluster turns it on
 
+    #: The gates themselves: device selectors are compiled by them.
+    gates: GateSet = GateSet(frozenset())
+
     # Features: on by their gate, or because the old object already uses them.
     operator_gates: frozenset[str] = frozenset()  # names of the gates whose operators are allowed
     allow_taint_toleration_cel: bool = False
@@ -58,6 +61,7 @@ def options_for_create(gates: GateSet, *, resource_is_pod: bool = False) -> Vali
     """Options for an object that has no past: the gates decide alone."""
     return ValidationOptions(
         resource_is_pod=resource_is_pod,
+        gates=gates,
         operator_gates=frozenset(gate.name for gate in OPERATOR_GATES if gates.enabled(gate)),
         allow_taint_toleration_cel=gates.enabled(TAINT_TOLERATION_CEL),
         allow_match_label_keys_in_pod_topology_spread=gates.enabled(MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD),

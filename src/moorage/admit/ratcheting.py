@@ -23,6 +23,7 @@ from moorage.admit.scheduling.pod_terms import (
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import GateSet
 from moorage.model.names import label_value_errors
+from moorage.model.types.devices import DeviceToleration
 from moorage.model.types.meta import LabelSelector, ObjectMeta
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import PodAffinityTerm, PodSpec, PodTemplateSpec, Toleration
@@ -66,7 +67,7 @@ def options_for_volume_update(gates: GateSet, old: PersistentVolume | None) -> V
     terms = affinity.required.nodeSelectorTerms
     return msgspec.structs.replace(
         options,
-        operator_gates=options.operator_gates | _operator_gates_in_use((), terms),
+        operator_gates=options.operator_gates | operator_gates_in_use((), terms),
         allow_invalid_label_value_in_required_node_affinity=_terms_have_invalid_value(terms),
     )
 
@@ -75,7 +76,7 @@ def _features_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, Any]
     allowed: dict[str, Any] = {}
     if any(toleration.expression for toleration in old.tolerations):
         allowed["allow_taint_toleration_cel"] = True
-    if in_use := _operator_gates_in_use(old.tolerations, _node_terms(old)):
+    if in_use := operator_gates_in_use(old.tolerations, _node_terms(old)):
         allowed["operator_gates"] = options.operator_gates | in_use
     context = old.securityContext
     if context is not None and context.seLinuxChangePolicy is not None:
@@ -143,7 +144,10 @@ def _node_terms(spec: PodSpec) -> Iterator[NodeSelectorTerm]:
             yield preferred.preference
 
 
-def _operator_gates_in_use(tolerations: Iterable[Toleration], terms: Iterable[NodeSelectorTerm]) -> set[str]:
+def operator_gates_in_use(
+    tolerations: Iterable[Toleration | DeviceToleration], terms: Iterable[NodeSelectorTerm]
+) -> set[str]:
+    """Return the names of the gates that the operators of tolerations and node selectors need."""
     gates = [gate_of(toleration.operator, TOLERATION) for toleration in tolerations]
     gates += [gate_of(one.operator, NODE_SELECTOR) for term in terms for one in term.matchExpressions]
     return {gate.name for gate in gates if gate is not None}

@@ -4,6 +4,7 @@ Kubernetes: the strategies of pkg/registry with what they call.
 """
 
 from moorage.admit.kinds import apps, cluster, config, event, job, persistent_volume, service, storage
+from moorage.admit.kinds.devices import claims, classes, slices
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.pod.pod import validate_pod
@@ -48,12 +49,15 @@ REGISTRY: Rows = {
         has_generation=True,
     ),
     **apps.ROWS,
+    **claims.ROWS,
+    **classes.ROWS,
     **cluster.ROWS,
     **config.ROWS,
     **event.ROWS,
     **job.ROWS,
     **persistent_volume.ROWS,
     **service.ROWS,
+    **slices.ROWS,
     **storage.ROWS,
 }
 

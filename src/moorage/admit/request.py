@@ -5,6 +5,8 @@ registry, before the strategy is asked (FillObjectMetaSystemFields, name generat
 Differs: randomness and time are the caller's; without them the result is the same every time.
 """
 
+from collections.abc import Callable, Mapping
+
 import msgspec
 
 from moorage.admit.raw import Raw, part
@@ -22,6 +24,7 @@ class Request(msgspec.Struct, frozen=True):
     """One request. `timestamp` is RFC 3339 or empty, for no creationTimestamp at all.
 
     `allow_privileged` is the server's own flag; upstream's default is off, but nearly every cluster turns it on.
+    `namespace_labels` gives the labels of a namespace; without it nothing depends on them.
     """
 
     namespace: str = "default"
@@ -29,6 +32,7 @@ class Request(msgspec.Struct, frozen=True):
     uid: str = "00000000-0000-0000-0000-000000000000"
     timestamp: str = ""
     allow_privileged: bool = True
+    namespace_labels: Callable[[str], Mapping[str, str] | None] | None = None
 
 
 ANY_REQUEST = Request()

@@ -25,6 +25,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS, kind_of
 from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.schema.older_versions import in_current_version
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.run.kubelets import Kubelets
@@ -192,7 +193,7 @@ def _place(document: Document) -> int:
 
 
 async def _apply(client: Client, document: Document) -> None:
-    raw: Raw = document.raw
+    raw: Raw = in_current_version(document.raw)
     kind = kind_of(raw)
     where = f"--load: {document.source}:{document.line}"
     if kind is None:

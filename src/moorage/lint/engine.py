@@ -40,6 +40,7 @@ from moorage.lint.rules.versions import check_versions
 from moorage.lint.sources import opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of
 from moorage.model.kinds import kind_of
+from moorage.model.schema.older_versions import in_current_version
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 
@@ -113,6 +114,7 @@ class Linter:
         yield from self._wanted([self._finding(complaint, place)])
 
     def _lint_document(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
+        document.raw = in_current_version(document.raw)
         kind = kind_of(document.raw)
         if kind is None:
             yield from self._pass_over(document, lines)

@@ -8,16 +8,18 @@ answers of each strategy under pkg/registry. Differs: documents of other kinds a
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
+from moorage.model.gates import DRA_DEVICE_TAINT_RULES, Gate
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
-from moorage.model.types import request, storage
+from moorage.model.types import devices, request, storage
 from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount
 from moorage.model.types.events.event import Event, Lease
 from moorage.model.types.events.reported_event import Event as ReportedEvent
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget, PriorityClass
+from moorage.model.types.resource_slice import ResourceSlice
 from moorage.model.types.view import View
 from moorage.model.types.workload import (
     ControllerRevision,
@@ -71,6 +73,10 @@ class Kind:
     read_by_plan: bool = True
     #: Other kinds refer to it by name, so `--load` applies it first, in the order of the table.
     loads_first: bool = False
+    #: Versions of the API in which clients may send and get it, newest first; it is stored and handled in its own.
+    older_versions: tuple[str, ...] = ()
+    #: The API server serves it only where this gate is on.
+    gate: Gate | None = None
     #: Changes too often for the namespace controller to watch it.
     is_chatty: bool = False
 
@@ -114,6 +120,7 @@ _ALL: Final = ("all",)
 _WITH_STATUS: Final = (Subresource("status", ("get", "patch", "update")),)
 _SCALED: Final = (Subresource("scale", ("get", "patch", "update"), "Scale", "autoscaling/v1"), *_WITH_STATUS)
 _CREATE: Final = ("create",)
+_DEVICE_VERSIONS: Final = ("v1beta2", "v1beta1")
 
 _ROWS: Final = (
     Kind(
@@ -162,6 +169,54 @@ _ROWS: Final = (
         subresources=_WITH_STATUS,
         returns_deleted=True,
         loads_first=True,
+    ),
+    Kind(
+        "resource.k8s.io/v1",
+        "deviceclasses",
+        devices.DeviceClass,
+        namespaced=False,
+        returns_deleted=True,
+        loads_first=True,
+        older_versions=_DEVICE_VERSIONS,
+    ),
+    Kind(
+        "resource.k8s.io/v1",
+        "resourceslices",
+        ResourceSlice,
+        namespaced=False,
+        returns_deleted=True,
+        loads_first=True,
+        older_versions=_DEVICE_VERSIONS,
+    ),
+    Kind(
+        "resource.k8s.io/v1beta2",
+        "devicetaintrules",
+        devices.DeviceTaintRule,
+        namespaced=False,
+        subresources=_WITH_STATUS,
+        returns_deleted=True,
+        status_resets=(("metadata",), ("spec",)),
+        loads_first=True,
+        older_versions=("v1alpha3",),
+        gate=DRA_DEVICE_TAINT_RULES,
+    ),
+    Kind(
+        "resource.k8s.io/v1",
+        "resourceclaimtemplates",
+        devices.ResourceClaimTemplate,
+        returns_deleted=True,
+        loads_first=True,
+        older_versions=_DEVICE_VERSIONS,
+    ),
+    Kind(
+        "resource.k8s.io/v1",
+        "resourceclaims",
+        devices.ResourceClaim,
+        subresources=_WITH_STATUS,
+        returns_deleted=True,
+        status_resets=(("metadata",), ("spec",)),
+        loads_first=True,
+        older_versions=_DEVICE_VERSIONS,
     ),
     Kind("v1", "configmaps", ConfigMap, ("cm",), read_by_plan=False),
     Kind("v1", "secrets", Secret, read_by_plan=False),
@@ -253,6 +308,10 @@ _ROWS: Final = (
     ),
 )
 KINDS: Final[dict[tuple[str, str], Kind]] = {(kind.api_version, kind.name): kind for kind in _ROWS}
+#: The kinds that have older versions, by those: what documents of a version are converted to.
+OLDER_VERSIONS: Final[dict[tuple[str, str], Kind]] = {
+    (f"{kind.group}/{version}", kind.name): kind for kind in _ROWS for version in kind.older_versions
+}
 
 #: Documents of subresources and options: they have no path of their own.
 EVICTION: Final = Kind("policy/v1", "evictions", request.Eviction)

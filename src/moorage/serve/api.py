@@ -91,7 +91,8 @@ class Api:
         decoding recognised the document by.
         """
         suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        request = Request(namespace or "default", suffix, self.new_uid(), self.now_text())
+        labels = self.directory.namespace_labels
+        request = Request(namespace or "default", suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
         if kind is POD and manager is not None:
             return self.templates.admit(raw, request, manager, like)
         return self._admit_first(kind, raw, request, manager), None
@@ -118,7 +119,7 @@ class Api:
             return self._admit_status(kind, new, old, manager, old_view)
         now = self.now_text()
         own = None if manager is None else lambda new: on_update(new, old, kind, manager, subresource, now)
-        request = Request(old["metadata"].get("namespace") or "default")
+        request = Request(old["metadata"].get("namespace") or "default", timestamp=now)
         if kind.view is not type(old_view):
             old_view = None
         return admitted(
@@ -132,7 +133,10 @@ class Api:
         check_types({name: value for name, value in new.items() if name != "spec"}, kind)
         if manager is not None:
             on_update(new, old, kind, manager, "status", self.now_text())
-        return admitted(admit_status(new, old, self.gates, now=self.now_text(), old_view=old_view))
+        labels = self.directory.namespace_labels
+        return admitted(
+            admit_status(new, old, self.gates, now=self.now_text(), old_view=old_view, namespace_labels=labels)
+        )
 
 
 def check_types(raw: Raw, kind: Kind) -> None:

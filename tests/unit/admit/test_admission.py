@@ -12,6 +12,9 @@ from moorage.model.kinds import KINDS
 
 GATES = default_gates()
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+DEVICES: Raw = {
+    "devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "tolerations": [{"key": "k"}]}}]}
+}
 VALID: dict[str, Raw] = {
     "Pod": pod(),
     **{kind: workload(kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")},
@@ -34,6 +37,19 @@ VALID: dict[str, Raw] = {
     "CSIStorageCapacity": document("CSIStorageCapacity", storageClassName="fast"),
     "VolumeAttachment": document(
         "VolumeAttachment", spec={"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    ),
+    "DeviceClass": document("DeviceClass", spec={"selectors": [{"cel": {"expression": "true"}}]}),
+    "DeviceTaintRule": document("DeviceTaintRule", spec={"taint": {"key": "k", "effect": "NoSchedule"}}),
+    "ResourceClaim": document("ResourceClaim", spec=DEVICES),
+    "ResourceClaimTemplate": document("ResourceClaimTemplate", spec={"spec": DEVICES}),
+    "ResourceSlice": document(
+        "ResourceSlice",
+        spec={
+            "driver": "d.example.com",
+            "pool": {"name": "p", "resourceSliceCount": 1},
+            "nodeName": "n",
+            "devices": [{"name": "a", "taints": [{"key": "k", "effect": "NoExecute"}]}],
+        },
     ),
 }
 

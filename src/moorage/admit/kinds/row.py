@@ -3,7 +3,7 @@
 Kubernetes: the strategies of pkg/registry with what they call.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -23,13 +23,21 @@ ValidateUpdate: TypeAlias = Callable[[Any, Any, ValidationOptions], FieldErrors]
 ValidateStatus: TypeAlias = Callable[[Any, Any, GateSet], FieldErrors]
 Default: TypeAlias = Callable[[Raw], None]
 Prepare: TypeAlias = Callable[[Raw, Raw | None, GateSet], None]
+Stamp: TypeAlias = Callable[[Raw, Raw | None, str], None]
+#: The labels of a namespace, or None if there is no such namespace.
+NamespaceLabels: TypeAlias = Callable[[str], Mapping[str, str] | None]
+Authorize: TypeAlias = Callable[[Any, NamespaceLabels], FieldErrors]
+AuthorizeStatus: TypeAlias = Callable[[Any, Any, NamespaceLabels], FieldErrors]
+PrepareStatus: TypeAlias = Callable[[Raw, Raw, GateSet], None]
 Options: TypeAlias = Callable[[GateSet, Any], ValidationOptions]
 
 
 class KindRow(msgspec.Struct, frozen=True):
     """What admission does to objects of one kind: `default`, `prepare`, then `validate` or `validate_update`.
 
-    `validate_status` is for writes to the status subresource, of kinds that have one.
+    `validate_status` is for writes to the status subresource, of kinds that have one, after `prepare_status`. `stamp`
+    writes times into a document, where the API server's clock is known. `authorize` and `authorize_status` say what
+    the namespace does not allow.
     """
 
     validate: Validate
@@ -39,6 +47,11 @@ class KindRow(msgspec.Struct, frozen=True):
     options: Options = lambda gates, old: options_for_create(gates)
     validate_status: ValidateStatus | None = None
     has_generation: bool = False
+    prepare_status: PrepareStatus = strategies.prepare_nothing
+    stamp: Stamp | None = None
+    authorize: Authorize | None = None
+    authorize_status: AuthorizeStatus | None = None
+    warnings: Callable[[Any], list[str]] = lambda view: []
 
 
 Rows: TypeAlias = dict[type[View], KindRow]

@@ -18,7 +18,12 @@ from moorage.model.types.storage import Volume
 
 #: Go's spelling of names that are not the API's with a capital letter, wherever they occur.
 _SPELLINGS = {
-    **{name: name.upper() for name in ("csi", "fc", "grpc", "ip", "iqn", "iscsi", "nfs", "os", "rbd", "tty", "uid")},
+    **{
+        name: name.upper()
+        for name in ("cel", "csi", "fc", "grpc", "ip", "iqn", "iscsi", "nfs", "os", "rbd", "tty", "uid")
+    },
+    **{name: f"{name.capitalize()}Value" for name in ("int", "bool", "string", "version")},
+    **{name: f"{name[:-1].capitalize()}Values" for name in ("ints", "bools", "strings", "versions")},
     "apiGroup": "APIGroup",
     "apiVersion": "APIVersion",
     "awsElasticBlockStore": "AWSElasticBlockStore",
@@ -37,6 +42,7 @@ _SPELLINGS = {
     "gmsaCredentialSpecName": "GMSACredentialSpecName",
     "httpGet": "HTTPGet",
     "httpHeaders": "HTTPHeaders",
+    "ips": "IPs",
     "iscsiInterface": "ISCSIInterface",
     "pdName": "PDName",
     "seLinuxChangePolicy": "SELinuxChangePolicy",

@@ -80,7 +80,7 @@ def _rules(name: str) -> ResourceRules:
     native = is_native_resource(name)
     name_errors = _name_errors(name)
     container_errors = name_errors + _container_errors(name, native, huge_pages)
-    whole = name in _COUNTED_OBJECTS or _is_extended(name)
+    whole = name in _COUNTED_OBJECTS or is_extended_resource(name)
     return ResourceRules(
         name_errors=name_errors,
         container_errors=container_errors,
@@ -102,7 +102,7 @@ def is_native_resource(name: str) -> bool:
     return "/" not in name or _NATIVE_PREFIX in name
 
 
-def _is_extended(name: str) -> bool:
+def is_extended_resource(name: str) -> bool:
     """True for a name of another domain that stays valid when a quota puts `requests.` in front of it."""
     if is_native_resource(name) or name.startswith(_QUOTA_PREFIX):
         return False
@@ -124,7 +124,7 @@ def _name_errors(name: str) -> tuple[str, ...]:
 def _container_errors(name: str, native: bool, huge_pages: bool) -> tuple[str, ...]:
     if "/" not in name:
         return () if name in _COMPUTE or huge_pages else ("must be a standard resource for containers",)
-    return () if native or _is_extended(name) else ("doesn't follow extended resource name standard",)
+    return () if native or is_extended_resource(name) else ("doesn't follow extended resource name standard",)
 
 
 def _page_size(name: str) -> int | None:

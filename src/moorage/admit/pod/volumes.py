@@ -51,11 +51,11 @@ def validate_ephemeral(source: EphemeralVolumeSource, path: str, _: ValidationOp
     if template is None:
         yield required(at)
     else:
-        yield from _validate_template_metadata(template.metadata, f"{at}.metadata")
+        yield from validate_template_metadata(template.metadata, f"{at}.metadata")
         yield from validate_claim_spec(template.spec, f"{at}.spec", STRICT)
 
 
-def _validate_template_metadata(metadata: ObjectMeta, path: str) -> FieldErrors:
+def validate_template_metadata(metadata: ObjectMeta, path: str) -> FieldErrors:
     yield from validate_annotations(metadata.annotations, f"{path}.annotations")
     yield from validate_labels(metadata.labels, f"{path}.labels")
     for field in ObjectMeta.__struct_fields__:

@@ -1,4 +1,4 @@
-"""Validate tolerations of pods and taints of nodes.
+"""Validate tolerations of pods and devices, and taints of nodes.
 
 Kubernetes: ValidateTolerations, validateNodeTaints; for CEL the words of device selectors
 (pkg/apis/resource/validation). Differs: the operators of KEP-5721 and `expression` of KEP-5500; of a toleration with an
@@ -6,7 +6,6 @@ expression nothing else is checked. Each distinct expression is compiled once fo
 """
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from functools import lru_cache
 
 from moorage.admit.options import ValidationOptions
@@ -27,7 +26,9 @@ from moorage.model.field_error import (
 )
 from moorage.model.gates import TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
 from moorage.model.go.quoting import GoStruct, go_json
+from moorage.model.go.times import in_utc
 from moorage.model.names import byte_length, label_value_errors
+from moorage.model.types.devices import DeviceToleration
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 
@@ -74,13 +75,22 @@ def validate_tolerations(tolerations: Iterable[Toleration], path: str, options: 
     errors: list[FieldError] = []
     for index, toleration in enumerate(tolerations):
         if toleration.expression:
-            errors += _validate_with_expression(toleration, f"{path}[{index}]", options)
+            errors += validate_toleration_with_expression(toleration, f"{path}[{index}]", options)
         else:
             errors += _validate_without_expression(toleration, f"{path}[{index}]", options)
     return errors
 
 
 def _validate_without_expression(toleration: Toleration, path: str, options: ValidationOptions) -> FieldErrors:
+    yield from validate_comparing_toleration(toleration, path, options)
+    if toleration.effect:
+        yield from validate_taint_effect(toleration.effect, f"{path}.effect")
+
+
+def validate_comparing_toleration(
+    toleration: Toleration | DeviceToleration, path: str, options: ValidationOptions
+) -> FieldErrors:
+    """Check all of a toleration without an expression but the name of its effect."""
     if toleration.key:
         yield from validate_label_name(toleration.key, f"{path}.key")
     elif toleration.operator != "Exists":
@@ -88,11 +98,11 @@ def _validate_without_expression(toleration: Toleration, path: str, options: Val
     if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
         yield invalid(f"{path}.effect", AsJSON(toleration.effect), SECONDS_NEED_NO_EXECUTE)
     yield from _validate_operator_and_value(toleration, path, options)
-    if toleration.effect:
-        yield from validate_taint_effect(toleration.effect, f"{path}.effect")
 
 
-def _validate_operator_and_value(toleration: Toleration, path: str, options: ValidationOptions) -> list[FieldError]:
+def _validate_operator_and_value(
+    toleration: Toleration | DeviceToleration, path: str, options: ValidationOptions
+) -> list[FieldError]:
     value = toleration.value
     match toleration.operator:
         case "" | "Equal":
@@ -111,7 +121,9 @@ def _validate_operator_and_value(toleration: Toleration, path: str, options: Val
             return [not_supported(f"{path}.operator", AsJSON(name), supported)]
 
 
-def _validate_with_expression(toleration: Toleration, path: str, options: ValidationOptions) -> FieldErrors:
+def validate_toleration_with_expression(
+    toleration: Toleration | DeviceToleration, path: str, options: ValidationOptions
+) -> FieldErrors:
     if not options.allow_taint_toleration_cel:
         yield forbidden(f"{path}.expression", EXPRESSION_GATE_IS_OFF)
         return
@@ -138,16 +150,8 @@ def validate_taints(taints: Iterable[Taint], path: str) -> list[FieldError]:
             errors.append(invalid(f"{at}.value", taint.value, ";".join(messages)))
         errors += validate_taint_effect(taint.effect, f"{at}.effect") if taint.effect else [required(f"{at}.effect")]
         if (taint.key, taint.effect) in seen:
-            added = None if taint.timeAdded is None else _in_utc(taint.timeAdded)
+            added = None if taint.timeAdded is None else in_utc(taint.timeAdded)
             shown = GoStruct(Key=taint.key, Value=taint.value, Effect=taint.effect, TimeAdded=added)
             errors.append(FieldError(ErrorKind.DUPLICATE, at, go_json(shown), MUST_BE_UNIQUE))
         seen.add((taint.key, taint.effect))
     return errors
-
-
-def _in_utc(time: str) -> str:
-    """Return a time as Go prints it again: in UTC, to the second."""
-    try:
-        return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError):
-        return time

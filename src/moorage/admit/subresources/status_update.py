@@ -11,7 +11,7 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected
 from moorage.admit.kinds import cluster
-from moorage.admit.kinds.row import validate_only_metadata
+from moorage.admit.kinds.row import NamespaceLabels, validate_only_metadata
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, complete_metadata
@@ -30,7 +30,15 @@ def _kept_metadata(kind: Kind) -> list[str]:
     return [*kept, *_ALL_METADATA] if ("metadata",) in paths else kept
 
 
-def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view: Any = None) -> Admitted | Rejected:
+def admit_status(
+    new: Raw,
+    old: Raw,
+    gates: GateSet,
+    *,
+    now: str = "",
+    old_view: Any = None,
+    namespace_labels: NamespaceLabels | None = None,
+) -> Admitted | Rejected:
     """Admit a write to the status. `old_view` spares reading `old`; `now` is when a volume changed its phase."""
     kind = kind_of(new)
     row = None if kind is None else row_of(kind)
@@ -42,17 +50,19 @@ def admit_status(new: Raw, old: Raw, gates: GateSet, *, now: str = "", old_view:
             view_of(new)  # the server reads all of it, also what it goes on to ignore
         if old_view is None:
             old_view = view_of(old)
-        raw = _prepared(new, old, kind, now)
+        raw = _prepared(new, old, kind, now, gates)
         view = _view(raw, new, old, read, old_view)
     except ConversionError as error:
         return Rejected(kind, _name(old), problems=error.problems)
     errors = tuple(row.validate_status(view, old_view, gates))
+    if row.authorize_status is not None and namespace_labels is not None:
+        errors = (*row.authorize_status(view, old_view, namespace_labels), *errors)
     if errors:
         return Rejected(kind, _name(old), errors, object=raw, view=view)
     return Admitted(raw, view)
 
 
-def _prepared(new: Raw, old: Raw, kind: Kind, now: str) -> Raw:
+def _prepared(new: Raw, old: Raw, kind: Kind, now: str, gates: GateSet) -> Raw:
     """The object to be stored: the old one's spec, the new one's status, and metadata of both."""
     metadata = dict(new.get("metadata") or {})
     complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=kind.namespaced)
@@ -77,7 +87,9 @@ def _prepared(new: Raw, old: Raw, kind: Kind, now: str) -> Raw:
     if kind.template is None:
         # Defaults of a status are few, and no kind with a pod template has any.
         raw["spec"] = copy_document(raw.get("spec") or {})
-        row_of(kind).default(raw)
+        row = row_of(kind)
+        row.default(raw)
+        row.prepare_status(raw, old, gates)
     return raw
 
 

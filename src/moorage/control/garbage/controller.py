@@ -172,7 +172,7 @@ class GarbageCollector(Controller):
 
     name = "garbage-collector-controller"
     workers = 64
-    watches = tuple(kind for kind in KINDS.values() if kind.name != "Event")
+    watches = tuple(kind for kind in KINDS.values() if kind.name != "Event" and kind.gate is None)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

@@ -36,7 +36,9 @@ _SERVED = {
     "batch/v1": "CronJob Job",
 }
 _SERVED_KINDS = {version: frozenset(kinds.split()) for version, kinds in _SERVED.items()}
-_GROUPS = frozenset({"", "apps", "batch", "extensions", "policy", "scheduling.k8s.io", "storage.k8s.io"})
+_GROUPS = frozenset(
+    {"", "apps", "batch", "extensions", "policy", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io"}
+)
 _VERSION_OF_KIND = {kind.name: kind.api_version for kind in KINDS.values()} | {
     kind: version for version, kinds in _SERVED_KINDS.items() for kind in kinds
 }

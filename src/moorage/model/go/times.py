@@ -8,7 +8,7 @@ asks time.Parse(time.RFC3339), and metav1.MicroTime. As there, an hour may have 
 import re
 import time
 from calendar import monthrange
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
@@ -122,3 +122,11 @@ def _quote(text: str) -> str:
         else:
             quoted.extend(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
     return f'"{"".join(quoted)}"'
+
+
+def in_utc(text: str) -> str:
+    """Return a time as Go prints it again: in UTC, to the second."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return text

@@ -87,6 +87,11 @@ MERGED_FIELDS: Final[dict[tuple[str, str], MergeRow]] = {
     ("PersistentVolumeClaimStatus", "conditions"): _by("type"),
     ("CSINodeSpec", "drivers"): _by("name"),
     ("CSIDriverSpec", "volumeLifecycleModes"): _SET,
+    # Devices
+    ("ResourceClaimStatus", "reservedFor"): _by("uid"),
+    ("ResourceClaimStatus", "devices"): MergeRow("map", ("driver", "device", "pool", "shareID")),
+    ("AllocatedDeviceStatus", "conditions"): _applied_by("type"),
+    ("DeviceTaintRuleStatus", "conditions"): _by("type"),
     # Controllers
     ("DeploymentSpec", "strategy"): MergeRow(patch_strategy="retainKeys"),
     ("DeploymentStatus", "conditions"): _by("type"),

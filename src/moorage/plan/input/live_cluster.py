@@ -79,6 +79,8 @@ async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Mis
         except ApiError as error:
             if error.code not in (_NOT_FOUND, _FORBIDDEN) or kind.name in _NEEDED:
                 raise NoLiveCluster(f"{server}: {kind.plural} cannot be listed: {error.message}") from None
+            if error.code == _NOT_FOUND and kind.gate is not None:
+                continue
             why = "there is no such kind on the server" if error.code == _NOT_FOUND else error.message
             missing.append(Missing(kind.name, why))
         except Unreachable as error:

@@ -129,6 +129,11 @@ class AdmissionLookups:
         found = self._known["Namespace"].get(name)
         return None if found is None else found.status.phase or "Active"
 
+    def namespace_labels(self, name: str) -> Mapping[str, str] | None:
+        """Return the labels of a namespace, if there is one of that name."""
+        found = self._known["Namespace"].get(name)
+        return None if found is None else found.metadata.labels
+
     def _make_plugins(self, taints_new_nodes: bool, protects_storage: bool) -> tuple[Plugin, ...]:
         """In upstream's order."""
         known = self._known

@@ -1,7 +1,7 @@
 """Describe the API's types and fields in one sentence each, for `kubectl explain`.
 
-The texts are in `pod_texts` and `cluster_texts`: a line `Type: text` for a type, lines `  field: text` for its fields,
-all else indented by four. The fields below `*` mean the same in every type. What has no text gets one made of its name.
+The texts are in the modules `*_texts`: a line `Type: text` for a type, lines `  field: text` for its fields, all else
+indented by four. The fields below `*` mean the same in every type. What has no text gets one made of its name.
 Kubernetes: the comments of k8s.io/api, of which nothing is repeated here.
 """
 
@@ -9,16 +9,20 @@ import re
 from typing import Final
 
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of, gate_of, names_in, siblings
-from moorage.serve.openapi import cluster_texts, pod_texts
+from moorage.serve.openapi import cluster_texts, device_texts, pod_texts
 
 _SAME_AS = {"EphemeralContainer": "Container", "PodAntiAffinity": "PodAffinity"}
 _WORDS = re.compile("[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+_DEVICE_EFFECTS = ("NoExecute", "NoSchedule", "None")
 _EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
 
 VALUES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("Toleration", "operator"): tuple(sorted(names_in(TOLERATION))),
     ("Toleration", "effect"): _EFFECTS,
     ("Taint", "effect"): _EFFECTS,
+    ("DeviceToleration", "operator"): tuple(sorted(names_in(TOLERATION))),
+    ("DeviceToleration", "effect"): _DEVICE_EFFECTS,
+    ("DeviceTaint", "effect"): _DEVICE_EFFECTS,
     ("NodeSelectorRequirement", "operator"): tuple(sorted(names_in(NODE_SELECTOR))),
     ("TopologySpreadConstraint", "whenUnsatisfiable"): ("DoNotSchedule", "ScheduleAnyway"),
     ("TopologySpreadConstraint", "nodeAffinityPolicy"): ("Honor", "Ignore"),
@@ -45,7 +49,7 @@ def _comparisons(place: OperatorPlace) -> str:
 
 def _read_texts() -> dict[tuple[str, str], str]:
     """Texts by type and field; the field of a type's own text is empty."""
-    text = f"{pod_texts.TEXTS}{cluster_texts.TEXTS}".replace("\n    ", " ")
+    text = f"{pod_texts.TEXTS}{cluster_texts.TEXTS}{device_texts.TEXTS}".replace("\n    ", " ")
     text = text.replace("{comparisons of tolerations}", _comparisons(TOLERATION))
     text = text.replace("{comparisons of node selectors}", _comparisons(NODE_SELECTOR))
     texts, type_name = {}, ""

@@ -24,18 +24,28 @@ containerName requestName resourceName: ContainerExtendedResourceRequest
 containerPort: ContainerPort
 containers: PodSpec
 count lastObservedTime: io.k8s.api.events.v1.EventSeries
+counterSet counters: DeviceCounterConsumption
+counters name: CounterSet
 currentNumberScheduled desiredNumberScheduled numberMisscheduled numberReady: DaemonSetStatus
+device driver pool: AllocatedDeviceStatus
+device driver pool request: DeviceRequestAllocationResult
+deviceClassName: ExactDeviceRequest
+deviceClassName name: DeviceSubRequest
 devicePath name: AttachedVolume VolumeDevice
 diskName diskURI: AzureDiskVolumeSource
 driver: CSIVolumeSource FlexPersistentVolumeSource FlexVolumeSource
+driver parameters: OpaqueDeviceConfiguration
+driver pool: ResourceSliceSpec
 driver volumeHandle: CSIPersistentVolumeSource
 drivers: CSINodeSpec
-effect key: Taint
+effect key: DeviceTaint Taint
 endpoints path: GlusterfsPersistentVolumeSource GlusterfsVolumeSource
 eventTime: io.k8s.api.events.v1.Event
 exitCode: ContainerStateTerminated
+expression: CELDeviceSelector
 fieldPath: ObjectFieldSelector
 gateway secretRef system: ScaleIOPersistentVolumeSource ScaleIOVolumeSource
+generation name resourceSliceCount: ResourcePool
 gid uid: LinuxContainerUser
 image imageID name ready restartCount: ContainerStatus
 image monitors: RBDPersistentVolumeSource RBDVolumeSource
@@ -55,11 +65,13 @@ kind name: TypedLocalObjectReference TypedObjectReference
 kubeletConfigKey name namespace: ConfigMapNodeConfigSource
 lastTransitionTime message reason status type: Condition
 maxSkew topologyKey whenUnsatisfiable: TopologySpreadConstraint
+min: CapacityRequestPolicyRange
 monitors: CephFSPersistentVolumeSource CephFSVolumeSource
 mountPath name: VolumeMount VolumeMountStatus
-name: Container EnvVar EphemeralContainer PodOS PodResourceClaim PodResourceClaimStatus PodSchedulingGate
-  ResourceClaim ResourceStatus Volume
+name: Container Device DeviceRequest EnvVar EphemeralContainer PodOS PodResourceClaim PodResourceClaimStatus
+  PodSchedulingGate ResourceStatus Volume io.k8s.api.core.v1.ResourceClaim
 name nodeID: CSINodeDriver
+name resource uid: ResourceClaimConsumerReference
 name value: HTTPHeader Sysctl
 nodeSelectorTerms: NodeSelector
 operator: ContainerRestartRuleOnExitCodes
@@ -88,16 +100,20 @@ seconds: SleepAction
 secretName shareName: AzureFilePersistentVolumeSource AzureFileVolumeSource
 selector: ReplicaSetSpec
 selector template: DaemonSetSpec DeploymentSpec StatefulSetSpec
-spec: CSIDriver CSINode CronJob PersistentVolumeClaimTemplate SelfSubjectAccessReview SelfSubjectRulesReview
-  VolumeAttachment
+source: DeviceAllocationConfiguration
+spec: CSIDriver CSINode CronJob DeviceClass DeviceTaintRule PersistentVolumeClaimTemplate ResourceClaimTemplate
+  ResourceClaimTemplateSpec ResourceSlice SelfSubjectAccessReview SelfSubjectRulesReview VolumeAttachment
+  io.k8s.api.resource.v1.ResourceClaim
 status: ModifyVolumeStatus
 status type: DaemonSetCondition DeploymentCondition JobCondition NamespaceCondition NodeCondition
   PersistentVolumeClaimCondition PodCondition ReplicaSetCondition StatefulSetCondition
 storageClassName: CSIStorageCapacity
+taint: DeviceTaintRuleSpec
 target: Binding
 template: JobSpec
 topologyKey: PodAffinityTerm
 type: AppArmorProfile PodFailurePolicyOnPodConditionsPattern SeccompProfile
+value: Counter DeviceCapacity
 verbs: NonResourceRule ResourceRule
 volumeID: AWSElasticBlockStoreVolumeSource CinderPersistentVolumeSource CinderVolumeSource PortworxVolumeSource
 volumePath: VsphereVirtualDiskVolumeSource

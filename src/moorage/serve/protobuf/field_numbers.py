@@ -12,6 +12,9 @@ from moorage.model.types.meta import TypeMeta
 from moorage.model.types.view import View
 
 _EXCEPTIONS = """
+AllocatedDeviceStatus: driver pool device conditions data networkData shareID
+AllocationResult: devices 3=nodeSelector 5=allocationTimestamp
+CapacityRequestPolicy: default 3=validValues validRange
 ClusterTrustBundleProjection: name signerName labelSelector path optional
 ConfigMap: metadata data binaryData immutable
 ConfigMapEnvSource: ^LocalObjectReference optional
@@ -30,6 +33,13 @@ DeploymentSpec: replicas selector template strategy minReadySeconds revisionHist
   9=progressDeadlineSeconds
 DeploymentStatus: observedGeneration replicas updatedReplicas availableReplicas unavailableReplicas conditions
   readyReplicas collisionCount terminatingReplicas
+DeviceAllocationConfiguration: source requests ^DeviceConfiguration
+DeviceAttribute: 2=int bool string version ints bools strings versions
+DeviceClaimConfiguration: requests ^DeviceConfiguration
+DeviceClassConfiguration: ^DeviceConfiguration
+DeviceClassSpec: selectors config 4=extendedResourceName
+DeviceConfiguration: opaque
+DeviceTaintSelector: 2=driver pool device
 EphemeralContainer: ^Container targetContainerName
 ISCSIPersistentVolumeSource: targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery
   10=secretRef chapAuthSession initiatorName
@@ -76,6 +86,8 @@ ProbeHandler: exec httpGet tcpSocket grpc
 ReplicaSetSpec: replicas selector template minReadySeconds
 ReplicaSetStatus: replicas fullyLabeledReplicas observedGeneration readyReplicas availableReplicas conditions
   terminatingReplicas
+ResourceClaimConsumerReference: apiGroup 3=resource name uid
+ResourceClaimStatus: allocation reservedFor 4=devices
 ResourceHealth: resourceID health 6=message
 Secret: metadata data type stringData immutable
 SecretEnvSource: ^LocalObjectReference optional
@@ -98,7 +110,7 @@ VolumeSource: hostPath emptyDir gcePersistentDisk awsElasticBlockStore gitRepo s
   azureDisk photonPersistentDisk portworxVolume scaleIO projected storageos csi ephemeral image
 """
 #: KEP-5500: no release of Kubernetes has given it a number yet.
-UNNUMBERED = frozenset({"Toleration.expression"})
+UNNUMBERED = frozenset({"Toleration.expression", "DeviceToleration.expression"})
 
 
 def _rows() -> dict[str, str]:

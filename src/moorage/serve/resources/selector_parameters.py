@@ -100,6 +100,11 @@ _FIELDS: dict[tuple[str, str], dict[str, Reader]] = {
         "reportingController": _text("reportingController"),
         "type": _text("type"),
     },
+    ("resource.k8s.io/v1", "ResourceSlice"): {
+        **_CLUSTER_OBJECT,
+        "spec.nodeName": _text("spec", "nodeName"),
+        "spec.driver": _text("spec", "driver"),
+    },
     ("batch/v1", "Job"): {**_OBJECT, "status.successful": _text("status", "succeeded", absent="0")},
 }
 

@@ -44,7 +44,7 @@ def test_explain_finds_each_kind_by_its_path(facts: Any) -> None:
     space = "/namespaces/{namespace}" if facts.namespaced else ""
     operation = document["paths"][f"{base}{space}/{facts.plural}"]["post" if facts in VIRTUAL_KINDS else "get"]
     kind = operation["x-kubernetes-group-version-kind"]
-    assert kind == {"group": facts.group, "version": "v1", "kind": facts.name}
+    assert kind == {"group": facts.group, "version": facts.version, "kind": facts.name}
     schema = document["components"]["schemas"][definition_name(facts.view)]
     assert kind in schema["x-kubernetes-group-version-kind"]
 

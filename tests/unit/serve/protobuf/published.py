@@ -19,6 +19,7 @@ _GROUPS = [
     "core",
     "events",
     "policy",
+    "resource",
     "scheduling",
     "storage",
 ]
@@ -36,7 +37,7 @@ def read_proto(text: str, prefix: str = "") -> list[str]:
 
 
 def published_numbers() -> dict[str, dict[str, int]]:
-    """The numbers of the fields of each message; those of events.k8s.io are called `events.Name`."""
+    """The numbers of the fields of each message; `events.Name` and `resource.Name` for names that core has too."""
     rows = (line.partition(": ") for line in NUMBERS.read_text(encoding="utf-8").splitlines())
     words = ((name, (word.partition("=") for word in fields.split())) for name, _, fields in rows)
     return {name: {field: int(number) for field, _, number in pairs} for name, pairs in words}
@@ -44,6 +45,7 @@ def published_numbers() -> dict[str, dict[str, int]]:
 
 def main(api: Path, machinery: Path) -> None:
     files = {f"{group}/v1": api / group / "v1" / "generated.proto" for group in _GROUPS}
+    files["resource/v1beta2"] = api / "resource" / "v1beta2" / "generated.proto"
     files["meta/v1"] = machinery / "pkg/apis/meta/v1/generated.proto"
     lines = {}
     for (
@@ -51,7 +53,11 @@ def main(api: Path, machinery: Path) -> None:
         file,
     ) in files.items():  # the last one counts: core has an older Preconditions, and authentication another TokenRequest
         for line in read_proto(file.read_text(encoding="utf-8"), "events." if group == "events/v1" else ""):
-            lines[line.partition(":")[0]] = line
+            name = line.partition(":")[0]
+            if group.startswith("resource/") and name == "ResourceClaim":
+                line, name = f"resource.{line}", f"resource.{name}"
+            if group != "resource/v1beta2" or name not in lines:
+                lines[name] = line
     sys.stdout.write("".join(f"{lines[name]}\n" for name in sorted(lines)))
 
 

@@ -1,0 +1,279 @@
+"""Validate one device of a ResourceSlice: attributes, capacity, counters, taints, where it can be used.
+
+Kubernetes: validateDevice (pkg/apis/resource/validation). Differs: node selectors may have the operators of KEP-5721;
+a step of zero, at which upstream panics, is refused.
+"""
+
+import re
+
+from moorage.admit.kinds.devices.shared import (
+    MAX_SHOWN_KEY,
+    validate_binding_conditions,
+    validate_device_taint,
+    validate_list,
+    validate_map,
+    validate_qualified_name,
+    validate_set,
+)
+from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.metadata import subdomain_errors, validate_dns_label
+from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.resources import is_native_resource
+from moorage.admit.scheduling.node_affinity import validate_node_selector
+from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_found, required, too_long
+from moorage.model.names import byte_length
+from moorage.model.quantity import Quantity
+from moorage.model.types.resource_slice import (
+    CapacityRequestPolicy,
+    CapacityRequestPolicyRange,
+    Counter,
+    Device,
+    DeviceAttribute,
+    DeviceCapacity,
+    DeviceCounterConsumption,
+)
+from moorage.model.types.view import ABSENT_LIST
+
+MAX_ATTRIBUTES_AND_CAPACITIES = 32
+MAX_ATTRIBUTE_VALUES = 48
+MAX_VALUE_BYTES = 64
+MAX_TAINTS = 16
+MAX_CONSUMPTIONS = 2
+MAX_COUNTERS = 32
+MAX_VALID_VALUES = 10
+_MAX_SHOWN_COUNTER = 63
+
+ONE_VALUE = "exactly one value must be specified"
+NOT_A_VERSION = "must be a string compatible with semver.org spec 2.0.0"
+NOT_EMPTY = "must not be empty if specified"
+UNSET_OR_TRUE = "must be either unset or set to true"
+ONE_PLACE = (
+    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to "
+    "true in the ResourceSlice spec"
+)
+PLACES_OF_THE_SLICE = (
+    "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the "
+    "ResourceSlice spec"
+)
+BOTH_POLICIES = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
+_LISTS = ("bools", "ints", "strings", "versions")
+
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_PRERELEASE = r"(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
+_BUILD = r"[0-9a-zA-Z-]+"
+_is_version = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PRERELEASE}(?:\.{_PRERELEASE})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?\Z"
+).match
+
+
+def validate_device(
+    device: Device, old: Device | None, path: str, options: ValidationOptions, *, chooses_nodes: bool
+) -> list[FieldError]:
+    """Check a device. `chooses_nodes` if the slice leaves it to its devices on which nodes they are."""
+    errors = validate_dns_label(device.name, f"{path}.name")
+    errors += _validate_sizes(device, path)
+    at = f"{path}.attributes"
+    errors += validate_map(device.attributes, None, MAX_SHOWN_KEY, validate_qualified_name, _validate_attribute, at)
+    capacity_rule = _validate_shared_capacity if device.allowMultipleAllocations else _validate_capacity
+    at = f"{path}.capacity"
+    errors += validate_map(device.capacity, None, MAX_SHOWN_KEY, validate_qualified_name, capacity_rule, at)
+    if old is None or old.taints != device.taints:
+        errors += validate_list(device.taints, MAX_TAINTS, validate_device_taint, f"{path}.taints")
+    errors += validate_set(
+        device.consumesCounters,
+        MAX_CONSUMPTIONS,
+        _validate_consumption,
+        lambda consumption: consumption.counterSet,
+        f"{path}.consumesCounters",
+    )
+    if chooses_nodes:
+        errors += _validate_place(device, path, options)
+    elif device.nodeName is not None or device.nodeSelector is not None or device.allNodes is not None:
+        errors.append(invalid(path, None, PLACES_OF_THE_SLICE))
+    errors += validate_binding_conditions(device.bindingConditions, device.bindingFailureConditions, path)
+    return errors + _validate_mappings(device, f"{path}.nodeAllocatableResourceMappings")
+
+
+def _validate_sizes(device: Device, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    entries = len(device.attributes) + len(device.capacity)
+    if entries > MAX_ATTRIBUTES_AND_CAPACITIES:
+        detail = f"the total number of attributes and capacities must not exceed {MAX_ATTRIBUTES_AND_CAPACITIES}"
+        errors.append(invalid(path, entries, detail))
+    values = sum(sum(len(getattr(attribute, name)) for name in _LISTS) or 1 for attribute in device.attributes.values())
+    if values > MAX_ATTRIBUTE_VALUES:
+        detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
+        errors.append(invalid(path, values, detail))
+    return errors
+
+
+def has_lists(device: Device) -> bool:
+    """True if an attribute of the device has a list, even an empty one."""
+    return any(
+        getattr(attribute, name) is not ABSENT_LIST for attribute in device.attributes.values() for name in _LISTS
+    )
+
+
+def _validate_attribute(attribute: DeviceAttribute, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if attribute.string is not None:
+        errors += _validate_string(attribute.string, f"{path}.string")
+    if attribute.version is not None:
+        errors += _validate_version(attribute.version, f"{path}.version")
+    for name in _LISTS:
+        values = getattr(attribute, name)
+        if values is not ABSENT_LIST and not values:
+            errors.append(invalid(f"{path}.{name}", AsJSON([]), NOT_EMPTY))
+        if name == "strings":
+            errors += validate_list(values, len(values), _validate_string, f"{path}.strings")
+        elif name == "versions":
+            errors += validate_list(values, len(values), _validate_version, f"{path}.versions")
+    single = sum(getattr(attribute, name) is not None for name in ("bool", "int", "string", "version"))
+    found = single + sum(getattr(attribute, name) is not ABSENT_LIST for name in _LISTS)
+    if found == 0:
+        errors.append(invalid(path, "", ONE_VALUE))
+    elif found > 1:
+        errors.append(invalid(path, AsJSON(internal_form(attribute)), ONE_VALUE))
+    return errors
+
+
+def _validate_string(value: str, path: str) -> list[FieldError]:
+    return [too_long(path, MAX_VALUE_BYTES)] if byte_length(value) > MAX_VALUE_BYTES else []
+
+
+def _validate_version(value: str, path: str) -> list[FieldError]:
+    errors = [] if _is_version(value) else [invalid(path, value, NOT_A_VERSION)]
+    return errors + _validate_string(value, path)
+
+
+def _validate_capacity(capacity: DeviceCapacity, path: str) -> list[FieldError]:
+    if capacity.requestPolicy is None:
+        return []
+    return [forbidden(f"{path}.requestPolicy", "allowMultipleAllocations must be true")]
+
+
+def _validate_shared_capacity(capacity: DeviceCapacity, path: str) -> list[FieldError]:
+    policy = capacity.requestPolicy
+    return [] if policy is None else _validate_policy(policy, capacity.value, f"{path}.requestPolicy")
+
+
+def _validate_policy(policy: CapacityRequestPolicy, capacity: Quantity, path: str) -> list[FieldError]:
+    if policy.validValues and policy.validRange is not None:
+        return [forbidden(path, BOTH_POLICIES)]
+    if policy.validValues:
+        if policy.default is None:
+            return [required(f"{path}.default", "required when validValues is defined")]
+        return _validate_values(policy.validValues, policy.default, capacity, f"{path}.validValues")
+    if policy.validRange is not None:
+        if policy.default is None:
+            return [required(f"{path}.default", "required when validRange is defined")]
+        return _validate_range(policy.validRange, policy.default, capacity, f"{path}.validRange")
+    return []
+
+
+def _validate_values(
+    values: tuple[Quantity, ...], default: Quantity, capacity: Quantity, path: str
+) -> list[FieldError]:
+    errors = [
+        invalid(f"{path}[{index}]", str(value), "values must be sorted in ascending order")
+        for index, value in enumerate(values)
+        if index and value < values[index - 1]
+    ]
+
+    def validate(value: Quantity, at: str) -> list[FieldError]:
+        detail = f"option is larger than capacity value: {capacity}"
+        return [invalid(at, str(value), detail)] if capacity < value else []
+
+    errors += validate_set(values, MAX_VALID_VALUES, validate, lambda value: str(value.value()), path)
+    if len(values) > MAX_VALID_VALUES or all(value.compare(default) for value in values):
+        errors.append(invalid(path, str(default), "default value is not valid according to the requestPolicy"))
+    return errors
+
+
+def _validate_range(
+    valid: CapacityRequestPolicyRange, default: Quantity, capacity: Quantity, path: str
+) -> list[FieldError]:
+    low, high, step = valid.min, valid.max, valid.step
+    if low is None:
+        return [required(f"{path}.min", "required when validRange is defined")]
+    errors: list[FieldError] = []
+    if capacity < low:
+        errors.append(invalid(f"{path}.min", str(low), f"min is larger than capacity value: {capacity}"))
+    if default < low:
+        errors.append(invalid(f"{path}.min", str(default), f"default is less than min: {low}"))
+    if high is not None:
+        if high < low:
+            errors.append(invalid(f"{path}.max", str(low), f"min is larger than max: {high}"))
+        if capacity < high:
+            errors.append(invalid(f"{path}.max", str(high), f"max is larger than capacity value: {capacity}"))
+        if high < default:
+            errors.append(invalid(f"{path}.max", str(default), f"default is more than max: {high}"))
+    if step is not None:
+        first = low.add(step)
+        if capacity < first:
+            detail = f"one step {first} is larger than capacity value: {capacity}"
+            errors.append(invalid(f"{path}.step", str(step), detail))
+        for value in (default,) if high is None else (default, high):
+            if step.value() == 0 or (value.value() - low.value()) % step.value():
+                detail = f"value is not a multiple of a given step ({step}) from ({low})"
+                errors.append(invalid(f"{path}.step", str(value), detail))
+    return errors
+
+
+def _validate_consumption(consumption: DeviceCounterConsumption, path: str) -> list[FieldError]:
+    return validate_counters(consumption.counterSet, f"{path}.counterSet", consumption.counters, f"{path}.counters")
+
+
+def validate_counters(name: str, name_at: str, counters: dict[str, Counter], path: str) -> list[FieldError]:
+    """Check the name of a counter set, and the counters in it or consumed of it."""
+    errors = validate_dns_label(name, name_at) if name else [required(name_at)]
+    if not counters:
+        return [*errors, required(path)]
+    return errors + validate_map(
+        counters, MAX_COUNTERS, _MAX_SHOWN_COUNTER, validate_dns_label, lambda counter, at: [], path
+    )
+
+
+def _validate_place(device: Device, path: str, options: ValidationOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    found: list[str] = []
+    if device.nodeName:
+        found.append("`nodeName`")
+        errors += validate_node_name(device.nodeName, f"{path}.nodeName")
+    elif device.nodeName is not None:
+        errors.append(invalid(f"{path}.nodeName", device.nodeName, "must not be empty"))
+    if device.nodeSelector is not None:
+        found.append("`nodeSelector`")
+        errors += validate_node_selector(device.nodeSelector, f"{path}.nodeSelector", options)
+    if device.allNodes:
+        found.append("`allNodes`")
+    elif device.allNodes is not None:
+        errors.append(invalid(f"{path}.allNodes", device.allNodes, UNSET_OR_TRUE))
+    if not found:
+        errors.append(required(path, ONE_PLACE))
+    elif len(found) > 1:
+        errors.append(invalid(path, f"{{{', '.join(found)}}}", ONE_PLACE))
+    return errors
+
+
+def validate_node_name(name: str, path: str) -> list[FieldError]:
+    return [invalid(path, name, message) for message in subdomain_errors(name)]
+
+
+def _validate_mappings(device: Device, path: str) -> list[FieldError]:
+    """Check what a device takes of its node's allocatable resources."""
+    errors: list[FieldError] = []
+    for resource, mapping in device.nodeAllocatableResourceMappings.items():
+        at, key, multiplier = f"{path}[{resource}]", mapping.capacityKey, mapping.allocationMultiplier
+        if not is_native_resource(resource):
+            errors.append(invalid(at, AsJSON(resource), "must be a node allocatable resource name"))
+        if multiplier is None and key is None:
+            detail = "at least one of allocationMultiplier or capacityKey must be set"
+            errors.append(invalid(at, "", detail))
+        if multiplier is not None and multiplier.sign() <= 0:
+            errors.append(invalid(f"{at}.allocationMultiplier", str(multiplier), "must be positive"))
+        if key == "":
+            errors.append(invalid(f"{at}.capacityKey", "", "capacityKey must not be an empty string"))
+        elif key is not None and key not in device.capacity:
+            errors.append(not_found(f"{at}.capacityKey", AsJSON(key)))
+    return errors

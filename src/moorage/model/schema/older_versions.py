@@ -1,0 +1,94 @@
+"""Convert documents between a kind's own version and the older ones in which clients may send and get it.
+
+In: raw documents, or parts of them such as merge patches. Out: new documents; unknown fields stay where they are. Only
+v1beta1 of resource.k8s.io has another structure: requests for one class of devices have no `exactly`, and devices
+have all but their name below `basic`. Kubernetes: the conversions of pkg/apis/resource.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from moorage.model.kinds import OLDER_VERSIONS, Kind
+
+Raw = dict[str, Any]
+
+_EXACT_FIELDS = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
+
+
+def in_current_version(raw: Raw) -> Raw:
+    """Return a document of an older version in its kind's own; any other document as it is."""
+    api_version = raw.get("apiVersion")
+    kind = OLDER_VERSIONS.get((api_version, str(raw.get("kind")))) if isinstance(api_version, str) else None
+    return raw if kind is None or api_version is None else from_older(raw, kind, api_version.rpartition("/")[2])
+
+
+def from_older(raw: Raw, kind: Kind, version: str) -> Raw:
+    """Return a document, or a part of one, of an older version in the kind's own."""
+    return _convert(raw, kind, version, _exactly, _without_basic) | {"apiVersion": kind.api_version}
+
+
+def to_older(raw: Raw, kind: Kind, version: str) -> Raw:
+    """Return a document in an older version."""
+    return _convert(raw, kind, version, _flat, _with_basic) | {"apiVersion": f"{kind.group}/{version}"}
+
+
+def has_other_structure(kind: Kind, version: str) -> bool:
+    """True if documents of the version differ by more than its name."""
+    return version == "v1beta1" and kind.name in _PATHS
+
+
+#: The fields that lead to the lists that v1beta1 has in another form.
+_PATHS: dict[str, tuple[str, ...]] = {
+    "ResourceClaim": ("spec", "devices", "requests"),
+    "ResourceClaimTemplate": ("spec", "spec", "devices", "requests"),
+    "ResourceSlice": ("spec", "devices"),
+}
+
+
+def _convert(raw: Raw, kind: Kind, version: str, request: Callable[[Raw], Raw], device: Callable[[Raw], Raw]) -> Raw:
+    if not has_other_structure(kind, version):
+        return dict(raw)
+    if kind.name != "ResourceSlice":
+        return _at(raw, _PATHS[kind.name], request)
+    converted = _at(raw, _PATHS[kind.name], device)
+    spec = converted.get("spec")
+    if isinstance(spec, dict):
+        # In v1beta1 an empty name and false mean absence.
+        absent = [name for name in ("nodeName", "allNodes") if name in spec and not spec[name]]
+        converted["spec"] = {name: value for name, value in spec.items() if name not in absent}
+    return converted
+
+
+def _at(raw: Raw, path: tuple[str, ...], convert: Callable[[Raw], Raw]) -> Raw:
+    """Return the document with each item of the list at the path converted, if there is such a list."""
+    name, *rest = path
+    value = raw.get(name)
+    if rest and isinstance(value, dict):
+        return {**raw, name: _at(value, tuple(rest), convert)}
+    if not rest and isinstance(value, list):
+        return {**raw, name: [convert(item) if isinstance(item, dict) else item for item in value]}
+    return dict(raw)
+
+
+def _exactly(request: Raw) -> Raw:
+    exact = {name: request[name] for name in _EXACT_FIELDS if name in request}
+    rest = {name: value for name, value in request.items() if name not in exact}
+    is_set = any(value not in (None, "", 0) or value is False for value in exact.values())
+    return {**rest, "exactly": exact} if is_set else rest
+
+
+def _flat(request: Raw) -> Raw:
+    exact = request.get("exactly")
+    rest = {name: value for name, value in request.items() if name != "exactly"}
+    return {**rest, **exact} if isinstance(exact, dict) else rest
+
+
+def _without_basic(device: Raw) -> Raw:
+    basic = device.get("basic")
+    rest = {name: value for name, value in device.items() if name != "basic"}
+    return {**rest, **basic} if isinstance(basic, dict) else rest
+
+
+def _with_basic(device: Raw) -> Raw:
+    basic = {name: value for name, value in device.items() if name != "name"}
+    return {**({"name": device["name"]} if "name" in device else {}), "basic": basic}
