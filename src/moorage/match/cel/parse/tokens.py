@@ -185,8 +185,12 @@ class TokenStream:
     def close(self, bracket: str) -> None:
         """Take the end of a list or map, after a comma or not."""
         wanted = (",", bracket)
-        if self.token.kind not in wanted and self.token.kind != "eof" and self.following() in wanted:
-            self.complain(f"extraneous input '{self.token.text}' expecting '{bracket}'")
+        shown = f"{{'{bracket}', ','}}"
+        if self.token.kind == "eof":
+            self.complain(f"mismatched input '{self.token.text}' expecting {shown}")
+            raise Mismatch
+        if self.token.kind not in wanted and self.following() in wanted:
+            self.complain(f"extraneous input '{self.token.text}' expecting {shown}")
             self.skip()
         self.accept(",")
         self.expect(bracket)
