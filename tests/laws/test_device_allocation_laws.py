@@ -1,6 +1,7 @@
 """The allocator of devices agrees with a naive one, and never gives away what is not there."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -22,6 +23,7 @@ from tests.laws.naive_device_allocation import (
 from moorage.columns.devices.use import DeviceUse
 from moorage.match.devices.allocation import search as searching
 from moorage.match.devices.allocation.counters import CounterBudget
+from moorage.match.devices.allocation.explain import explain_request, why_not_device
 from moorage.match.devices.allocation.feasibility import could_fit
 from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.pools import DevicePool, gather_pools
@@ -149,6 +151,21 @@ def test_what_cannot_fit_is_never_allocated(world: DeviceWorld) -> None:
         assert allocate_naively(world) is None
 
 
+@_SETTINGS
+@given(device_worlds())
+def test_a_device_without_a_reason_against_it_is_one_that_can_be_had(world: DeviceWorld) -> None:
+    pools, use = pools_of(world), use_of(world)
+    for request in (one for claim in world.claims for alternatives in claim.requests for one in alternatives):
+        alone = replace(world, claims=(NaiveClaim(((replace(request, count=1),),), False),))
+        compiled = claim_of(alone.claims[0]).compiled.requests[0][0]
+        for at, device in enumerate(alone.devices):
+            pool = next(pool for pool in pools if pool.id[1] == device.pool)
+            published = next(one for one in pool.devices if one.id[2] == device.name)
+            why = why_not_device(compiled, published, pool, use, _NODE, _FEATURES)
+            naively = request.selects(device) and holds(alone, ((0, (at,)),))
+            assert (why is None) is naively, why
+
+
 class _Forgetful(Search):
     """Forgets what is picked already."""
 
@@ -187,6 +204,25 @@ def test_the_laws_notice_counters_overdrawn(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_laws_notice_capacity_overdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "fits_capacity", lambda *_: True)
     assert_notices(soundness())
+
+
+def test_reasons_are_counted_in_words() -> None:
+    devices = (
+        NaiveDevice("p0", "d0", "a", False, 0, 0),
+        NaiveDevice("p0", "d1", "a", True, 0, 0),
+        NaiveDevice("p0", "d2", "b", False, 0, 0),
+        NaiveDevice("p0", "d3", "a", False, 4, 0),
+        NaiveDevice("p0", "d4", "b", False, 0, 0),
+    )
+    world = DeviceWorld(devices, 3, frozenset((0,)))
+    request = claim_of(NaiveClaim(((NaiveRequest("r0", 1, "a", False, False, 0),),), False)).compiled.requests[0][0]
+    model = 'device.attributes["gpu.example.com"].model'
+    assert explain_request(request, pools_of(world), use_of(world), _NODE, _FEATURES) == {
+        "it is in use": 1,
+        "taint bad is not tolerated: no toleration is for its key and effect": 1,
+        f'selector #0 of the request is not true: has({model}) && {model} == "a"': 2,
+        "it consumes 4 of counter units in counter set c, of which 3 are left": 1,
+    }
 
 
 def test_a_search_is_given_up_after_so_many_steps() -> None:

@@ -26,21 +26,29 @@ def fits_capacity(
     requested: Mapping[str, Quantity], capacity: Mapping[str, DeviceCapacity], *taken: Mapping[str, Quantity]
 ) -> bool:
     """Return whether a request obeys the policies and fits beside what is taken already."""
-    if not requested.keys() <= capacity.keys():
-        return False
+    return why_unfit(requested, capacity, *taken) is None
+
+
+def why_unfit(
+    requested: Mapping[str, Quantity], capacity: Mapping[str, DeviceCapacity], *taken: Mapping[str, Quantity]
+) -> str | None:
+    """Return why a request cannot have a device, or another share of it; None if it can."""
+    for name in requested:
+        if name not in capacity:
+            return f"it has no capacity {name}"
     for name, one in capacity.items():
-        amount = _consumed(requested.get(name), one)
+        wanted = amount = _consumed(requested.get(name), one)
         if one.requestPolicy is not None and _violates(amount, one.requestPolicy):
-            return False
+            return f"its policy for capacity {name} does not allow {wanted}"
         try:
             for others in taken:
                 if name in others:
                     amount = amount.add(others[name])
-        except QuantityError:
-            return False
+        except QuantityError as error:
+            return str(error)
         if amount > one.value:
-            return False
-    return True
+            return f"{wanted} of capacity {name} would make {amount}, and it has {one.value}"
+    return None
 
 
 def _consumed(requested: Quantity | None, capacity: DeviceCapacity) -> Quantity:

@@ -56,6 +56,18 @@ class CounterBudget:
             return False
         return True
 
+    def why_not(self, device: Device) -> str | None:
+        """Return which counter is not enough for a device, or None."""
+        left = self._left
+        if self.take(device):
+            self.give_back(device)
+            return None
+        for (counter_set, name), amount in _consumed(device):
+            have = left.get((counter_set, name))
+            if have is not None and have < amount:
+                return f"it consumes {amount} of counter {name} in counter set {counter_set}, of which {have} are left"
+        return "a counter of its pool is overdrawn"
+
     def give_back(self, device: Device) -> None:
         for key, amount in _consumed(device):
             left = self._left.get(key)

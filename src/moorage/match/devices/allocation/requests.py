@@ -138,6 +138,20 @@ class CompiledRequest:
                 raise AllocationError(f"{owner}: CEL runtime error: {error}") from None
         return True
 
+    def why_unselected(self, device: DeviceDescription) -> str | None:
+        """Return which selector does not choose the device, or fails for it; None if all choose it."""
+        for where, selector in self._selectors:
+            owner, _, number = where.rpartition(": ")
+            about = f"{number} of {owner or 'the request'}"
+            if isinstance(selector, SelectorProblem):
+                return f"{about} does not compile: {selector.detail}"
+            try:
+                if not selector.matches(device):
+                    return f"{about} is not true: {selector.expression}"
+            except CelError as error:
+                return f"{about} failed: {error}"
+        return None
+
 
 class CompiledClaim:
     """A claim's requests: each a tuple of alternatives, which is one long for an exact request."""

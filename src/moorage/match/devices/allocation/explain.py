@@ -1,0 +1,83 @@
+"""Why a request cannot have a device: which selector, which taint, which inequality.
+
+In: a compiled request and a device of a pool. Out: the part of a sentence about the device, or None exactly when a
+search with nothing picked yet would pick it, constraints aside. Kubernetes: none; its allocator logs at most.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from moorage.match.devices.allocation.capacity import why_unfit
+from moorage.match.devices.allocation.counters import CounterBudget
+from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_PARTITIONABLE_DEVICES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from moorage.match.devices.allocation.features import AllocatorFeatures
+    from moorage.match.devices.allocation.pools import DevicePool
+    from moorage.match.devices.allocation.published import AllocationNode, PublishedDevice
+    from moorage.match.devices.allocation.requests import CompiledRequest
+    from moorage.match.devices.allocation.search import DevicesInUse
+
+IN_USE = "it is in use"
+ELSEWHERE = "it is not for this node"
+
+
+def why_not_device(
+    request: CompiledRequest,
+    device: PublishedDevice,
+    pool: DevicePool,
+    in_use: DevicesInUse,
+    node: AllocationNode,
+    features: AllocatorFeatures,
+) -> str | None:
+    """Return why the request cannot have the device, or None."""
+    if not request.admin_access and in_use.is_taken(device.id):
+        return IN_USE
+    if device.device.bindingConditions and not features.binding_conditions:
+        return f"it has binding conditions, which need the feature gate {DRA_DEVICE_BINDING_CONDITIONS.name}"
+    if (why := request.why_unselected(device.description)) is not None:
+        return why
+    if not device.is_on(node):
+        return ELSEWHERE
+    consumed = in_use.consumed(device.id)
+    if features.consumable_capacity:
+        why = why_unfit(request.capacity, device.device.capacity, consumed)
+        if why is not None:
+            return why
+    if device.device.consumesCounters:
+        if not features.partitionable_devices:
+            return f"it consumes counters, which need the feature gate {DRA_PARTITIONABLE_DEVICES.name}"
+        is_shared = device.shareable and features.consumable_capacity and consumed
+        budget = CounterBudget(pool, frozenset(in_use.in_pool(pool.id)))
+        if not is_shared and (why := budget.why_not(device.device)) is not None:
+            return why
+    if features.device_taints:
+        for taint in device.excluding:
+            if (why := request.tolerations.explain(taint)) is not None:
+                return why
+    return None
+
+
+def explain_request(
+    request: CompiledRequest,
+    pools: Iterable[DevicePool],
+    in_use: DevicesInUse,
+    node: AllocationNode,
+    features: AllocatorFeatures,
+) -> Counter[str]:
+    """Count the reasons why a node's devices cannot be had; a pool that gives none at all is one reason."""
+    reasons: Counter[str] = Counter()
+    for pool in pools:
+        if pool.incomplete:
+            reasons[f"resource pool {pool} is currently being updated"] += 1
+        elif pool.invalid:
+            reasons[f"resource pool {pool} is invalid: {pool.invalid}"] += 1
+        for device in pool.devices:
+            why = why_not_device(request, device, pool, in_use, node, features)
+            if why is not None:
+                reasons[why] += 1
+    return reasons
