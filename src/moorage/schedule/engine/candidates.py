@@ -341,13 +341,13 @@ class Engine:
         return self.candidates(self.cluster.refresh(record)).best()
 
     def reserve(self, record: PodRecord, slot: int) -> None:
-        """Have plugins keep the volumes that the pod gets on a slot, before the pod is put there."""
-        if record.claims:
+        """Have plugins keep the volumes and devices that the pod gets on a slot, before the pod is put there."""
+        if record.claims or record.shape.devices:
             for item in self.candidates(record.shape).filters:
                 item.plugin.reserve(item.prepared.want, self.cluster, record, slot)
 
     def unreserve(self, record: PodRecord) -> None:
         """Give back what was reserved, because the pod was not bound."""
-        if record.claims:
+        if record.claims or record.shape.devices:
             for item in self.candidates(record.shape).filters:
                 item.plugin.unreserve(item.prepared.want, self.cluster, record)
