@@ -218,7 +218,7 @@ def test_reasons_are_counted_in_words() -> None:
     request = claim_of(NaiveClaim(((NaiveRequest("r0", 1, "a", False, False, 0),),), False)).compiled.requests[0][0]
     model = 'device.attributes["gpu.example.com"].model'
     assert explain_request(request, pools_of(world), use_of(world), _NODE, _FEATURES) == {
-        "it is in use": 1,
+        "it is in use by another claim": 1,
         "taint bad is not tolerated: no toleration is for its key and effect": 1,
         f'selector #0 of the request is not true: has({model}) && {model} == "a"': 2,
         "it consumes 4 of counter units in counter set c, of which 3 are left": 1,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from moorage.match.devices.allocation.requests import CompiledRequest
     from moorage.match.devices.allocation.search import DevicesInUse
 
-IN_USE = "it is in use"
+IN_USE = "it is in use by another claim"
 ELSEWHERE = "it is not for this node"
 
 
@@ -69,15 +69,8 @@ def explain_request(
     node: AllocationNode,
     features: AllocatorFeatures,
 ) -> Counter[str]:
-    """Count the reasons why a node's devices cannot be had; a pool that gives none at all is one reason."""
-    reasons: Counter[str] = Counter()
-    for pool in pools:
-        if pool.incomplete:
-            reasons[f"resource pool {pool} is currently being updated"] += 1
-        elif pool.invalid:
-            reasons[f"resource pool {pool} is invalid: {pool.invalid}"] += 1
-        for device in pool.devices:
-            why = why_not_device(request, device, pool, in_use, node, features)
-            if why is not None:
-                reasons[why] += 1
-    return reasons
+    """Count the devices of a node's pools that cannot be had, by reason."""
+    answers = (
+        why_not_device(request, device, pool, in_use, node, features) for pool in pools for device in pool.devices
+    )
+    return Counter(why for why in answers if why is not None)

@@ -1,16 +1,12 @@
 """Say why claims cannot be allocated on a node: for each request what became of the devices there.
 
-Devices are counted by what keeps them out, in the allocator's order: selectors, use, capacity, taints. Where enough are
-left over, the requests stand in each other's way, or a constraint does.
+Devices are counted by what keeps them out, in the order of match/devices/allocation/explain. Where enough are left
+over, the requests stand in each other's way, or a constraint does.
 """
 
-from collections import Counter
-
 from moorage.columns.cluster import Cluster
-from moorage.match.devices.allocation.capacity import fits_capacity
+from moorage.match.devices.allocation.explain import explain_request
 from moorage.match.devices.allocation.pools import DevicePool
-from moorage.match.devices.allocation.problems import AllocationError
-from moorage.match.devices.allocation.published import PublishedDevice
 from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
 from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
 
@@ -23,7 +19,8 @@ def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> tuple[s
     said = [f"pool {pool} is {_state(pool)}" for pool in pools if pool.incomplete or pool.invalid]
     for facts, compiled in want.waiting:
         for alternatives in compiled.requests:
-            reasons = [why for one in alternatives if (why := _why_not(one, want, cluster, pools, facts.name))]
+            where = f'claim "{facts.name}"'
+            reasons = [why for one in alternatives if (why := _why_not(one, want, cluster, pools, slot, where))]
             if len(reasons) == len(alternatives):
                 said += reasons
     return tuple(said) or _together(want)
@@ -33,52 +30,25 @@ def _state(pool: DevicePool) -> str:
     return f"invalid: {pool.invalid}" if pool.invalid else "incomplete: not all of its ResourceSlices are there"
 
 
-def _why_not(request: CompiledRequest, want: DeviceNeeds, cluster: Cluster, pools: list[DevicePool], claim: str) -> str:
+def _why_not(
+    request: CompiledRequest, want: DeviceNeeds, cluster: Cluster, pools: list[DevicePool], slot: int, where: str
+) -> str:
     """Return why a request cannot be satisfied even alone; empty if it can."""
-    devices = [device for pool in pools for device in pool.devices]
-    kept_out: Counter[str] = Counter()
-    free = 0
-    for device in devices:
-        reason = _kept_out(request, want, cluster, device, claim)
-        if reason:
-            kept_out[reason] += 1
-        else:
-            free += 1
+    number = sum(len(pool.devices) for pool in pools)
+    devices = cluster.devices
+    kept_out = explain_request(request, pools, devices.use, devices.node(slot), want.features)
+    free = number - sum(kept_out.values())
     needed = max(request.count, 1)
     if free >= needed and not request.all_devices:
         return ""
-    where = f'claim "{claim}", request {request.full_name} (class {request.view.deviceClassName})'
-    if not devices:
+    where = f"{where}, request {request.full_name} (class {request.view.deviceClassName})"
+    if not number:
         return f"{where}: the node has no devices"
-    reasons = [f"{count} of {len(devices)}: {reason}" for reason, count in kept_out.most_common(_MAX_REASONS)]
+    reasons = [f"{count} of {number}: {reason}" for reason, count in kept_out.most_common(_MAX_REASONS)]
     if len(kept_out) > _MAX_REASONS:
         reasons.append(f"{len(kept_out) - _MAX_REASONS} more reasons")
     asked = "all matching devices are asked for" if request.all_devices else f"{free} of {needed} devices"
     return f"{where}: {asked}; {'; '.join(reasons)}" if reasons else ""
-
-
-def _kept_out(
-    request: CompiledRequest, want: DeviceNeeds, cluster: Cluster, device: PublishedDevice, claim: str
-) -> str:
-    """Return what keeps one device from a request, as the part of a sentence; empty if nothing does."""
-    try:
-        if not request.selects(device.description, claim):
-            return "not selected by the class's and the request's CEL selectors"
-    except AllocationError as error:
-        return str(error)
-    use = cluster.devices.use
-    if use.is_taken(device.id) and not request.admin_access:
-        return "in use by another claim"
-    taken = use.consumed(device.id)
-    counts = want.features.consumable_capacity and (request.capacity or device.has_policies or taken)
-    if counts and not fits_capacity(request.capacity, device.device.capacity, taken):
-        return "not enough capacity is left"
-    if want.features.device_taints:
-        for taint in device.excluding:
-            why = request.tolerations.explain(taint)
-            if why:
-                return why
-    return ""
 
 
 def _together(want: DeviceNeeds) -> tuple[str, ...]:
