@@ -151,7 +151,9 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             protects_storage=settings.protects_storage,
         )
         await api.start()
-        paths = WebPaths((Check("ping", lambda: ""), Check("store", lambda: store.complaint)), metrics.render)
+        paths = WebPaths(
+            (Check("ping", lambda: ""), Check("store", lambda: store.complaint)), metrics.render, api.gates
+        )
         authenticator = Authenticator({credentials.token: ADMIN})
         handler = Handler(api, paths, ApiServerMetrics(metrics))
         server = Server(handler, gate=authenticator.authenticate)

@@ -5,7 +5,7 @@ In: raw documents. Out: their `Kind`, typed views, unknown fields. Admission, ta
 answers of each strategy under pkg/registry. Differs: documents of other kinds are no error; they are not looked into.
 """
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, Gate
@@ -102,6 +102,10 @@ class Kind:
     def has_status(self) -> bool:
         """True if the status is written by a subresource of its own."""
         return self.subresource("status") is not None
+
+    def in_version(self, version: str) -> "Kind":
+        """Return the kind as clients see it in one of its older versions."""
+        return replace(self, api_version=f"{self.group}/{version}", older_versions=())
 
     def subresource(self, name: str) -> Subresource | None:
         return next((sub for sub in self.subresources if sub.name == name), None)

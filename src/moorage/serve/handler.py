@@ -16,6 +16,7 @@ from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
 from moorage.serve.pki.authentication import User
 from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
+from moorage.serve.resources.older_versions import converted_answer, converted_request
 from moorage.serve.resources.routes import Target, target_of
 from moorage.serve.resources.subresources import SUBRESOURCES, VIRTUAL
 from moorage.serve.templates import POD
@@ -67,7 +68,7 @@ class Handler:
             raise unauthorized()  # a request without a user that came past the gate
         meant = self._meant.get((request.method, request.target))
         if meant is None:
-            target = target_of(request.method, request.path)
+            target = target_of(request.method, request.path, self._api.gates)
             if target is None:
                 return self._paths.answer(request)
             meant = self._remember(target, request)
@@ -99,10 +100,14 @@ class Handler:
             raw, _ = decode_body(request.body, request.headers.get("content-type", ""), target.kind)
             return json_response(await virtual(self._api, target, raw, user), 201)
         is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
+        if target.older_version:
+            request = converted_request(request, target)
         if target.subresource and target.subresource != "status":
             answer: Answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
         else:
             answer = await self._verbs[target.verb](target, request)
+        if target.older_version:
+            answer = converted_answer(answer, target.kind, target.older_version)
         if is_yaml and isinstance(answer, Response):
             return as_yaml(answer)
         return answer

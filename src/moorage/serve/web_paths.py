@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from moorage.model.api_error import method_not_supported, no_such_path
+from moorage.model.gates import GateSet, default_gates
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.rendering import json_response
-from moorage.serve.resources.discovery import RESOURCES, answer_discovery, version_document
+from moorage.serve.resources.discovery import answer_discovery, resources, version_document
 from moorage.serve.resources.routes import DEFINITIONS
 
 _HEALTH = ("/livez", "/readyz", "/healthz")
@@ -26,10 +27,19 @@ class Check(NamedTuple):
 
 
 class WebPaths:
-    """`checks` decide about health; `render_metrics` returns the Prometheus text for an Accept header."""
+    """`checks` decide about health; `render_metrics` returns the Prometheus text for an Accept header.
 
-    def __init__(self, checks: tuple[Check, ...], render_metrics: Callable[[str], tuple[bytes, str]]) -> None:
+    `gates` decide which kinds discovery and OpenAPI have.
+    """
+
+    def __init__(
+        self,
+        checks: tuple[Check, ...],
+        render_metrics: Callable[[str], tuple[bytes, str]],
+        gates: GateSet | None = None,
+    ) -> None:
         self._checks = checks
+        self._gates = gates or default_gates()
         self._render_metrics = render_metrics
 
     def answer(self, request: Request) -> Response:
@@ -45,12 +55,12 @@ class WebPaths:
             body, content_type = self._render_metrics(accept)
             return Response(200, body, content_type)
         if path.startswith("/openapi/"):
-            return _openapi(path, request)
+            return _openapi(path, request, self._gates)
         if path == "/":
-            return json_response({"paths": sorted(_paths())})
+            return json_response({"paths": sorted(_paths(self._gates))})
         if path == DEFINITIONS:
             return json_response(_no_definitions())
-        found = answer_discovery(path, accept)
+        found = answer_discovery(path, accept, self._gates)
         if found is None:
             raise no_such_path()
         return _unless_known(request, found)
@@ -78,12 +88,13 @@ class WebPaths:
         return Response(200 if is_well else 500, "\n".join([*lines, ""]).encode(), _TEXT)
 
 
-def _openapi(path: str, request: Request) -> Response:
+def _openapi(path: str, request: Request, gates: GateSet) -> Response:
     # Only few clients ever ask, and what answers them takes a while to import.
     from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v2_protobuf, openapi_v3, openapi_v3_index
     from moorage.serve.openapi.protobuf_document import MEDIA_TYPE, asks_for_protobuf
 
-    kinds, media_type = (*KINDS.values(), *VIRTUAL_KINDS), "application/json"
+    served = (kind for kind in KINDS.values() if kind.gate is None or gates.enabled(kind.gate))
+    kinds, media_type = (*served, *VIRTUAL_KINDS), "application/json"
     if path == "/openapi/v2" and asks_for_protobuf(request.headers.get("accept", "")):
         body: bytes | None = openapi_v2_protobuf(kinds)
         media_type = MEDIA_TYPE
@@ -123,8 +134,8 @@ def _no_definitions() -> dict[str, Any]:
     }
 
 
-def _paths() -> set[str]:
-    groups = {group for group, _, _ in RESOURCES if group}
-    versions = {f"/apis/{group}/{version}" for group, version, _ in RESOURCES if group}
+def _paths(gates: GateSet) -> set[str]:
+    groups = {group for group, _, _ in resources(gates) if group}
+    versions = {f"/apis/{group}/{version}" for group, version, _ in resources(gates) if group}
     fixed = {"/api", "/api/v1", "/apis", "/metrics", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH}
     return fixed | versions | {f"/apis/{group}" for group in groups}

@@ -7,6 +7,7 @@ endpoints/discovery. Differs: nothing is added while running, so nothing is stal
 
 import hashlib
 import platform
+import re
 from functools import cache
 from typing import Final
 
@@ -14,6 +15,7 @@ import msgspec
 
 from moorage import __version__
 from moorage.model.api_error import Raw
+from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS, Kind, Subresource
 from moorage.serve.http.messages import Response
 
@@ -32,15 +34,31 @@ GROUP_ORDER: Final = (
 )
 
 
-def _position(kind: Kind) -> tuple[int, str, str]:
+_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+
+
+def _position(kind: Kind) -> tuple[int, str, tuple[int, ...], str]:
+    """The place of a kind: by group, then stable versions before beta and alpha ones, newer before older."""
     position = GROUP_ORDER.index(kind.group) if kind.group in GROUP_ORDER else len(GROUP_ORDER)
-    return position, kind.api_version, kind.plural
+    version = _VERSION.fullmatch(kind.version)
+    assert version is not None, kind.api_version
+    major, stage, minor = version.groups()
+    age = ((None, "beta", "alpha").index(stage), -int(major), -int(minor or 0))
+    return position, kind.group, age, kind.plural
 
 
 #: (group, version, plural) → kind, in the order in which discovery lists them.
 RESOURCES: Final[dict[tuple[str, str, str], Kind]] = {
     (kind.group, kind.version, kind.plural): kind for kind in sorted((*KINDS.values(), *VIRTUAL_KINDS), key=_position)
 }
+
+
+@cache
+def resources(gates: GateSet) -> dict[tuple[str, str, str], Kind]:
+    """Return what an API server with these gates serves: as `RESOURCES`, and kinds in their older versions."""
+    served = [kind for kind in RESOURCES.values() if kind.gate is None or gates.enabled(kind.gate)]
+    older = [kind.in_version(version) for kind in served for version in kind.older_versions]
+    return {(kind.group, kind.version, kind.plural): kind for kind in sorted((*served, *older), key=_position)}
 
 
 KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_PATCH = "1", "36", "4"
@@ -50,22 +68,22 @@ _AGGREGATED_VERSIONS = ("v2", "v2beta1")
 _PLAIN_TYPE = "application/json"
 
 
-def answer_discovery(path: str, accept: str = "") -> Response | None:
+def answer_discovery(path: str, accept: str = "", gates: GateSet | None = None) -> Response | None:
     """Answer a GET of this path; None if it is not a path of discovery, or of a group that does not exist."""
-    segments = path.strip("/").split("/")
+    segments, gates = path.strip("/").split("/"), gates or default_gates()
     if segments in (["api"], ["apis"]) and (version := aggregated_version(accept)):
-        return _aggregated(segments[0] == "api", version)
+        return _aggregated(segments[0] == "api", version, gates)
     match segments:
         case ["api"]:
-            return _encoded(render_api_versions())
+            return _encoded(render_api_versions(gates))
         case ["api", version]:
-            return _encoded(render_resource_list("", version))
+            return _encoded(render_resource_list("", version, gates))
         case ["apis"]:
-            return _encoded(render_group_list())
+            return _encoded(render_group_list(gates))
         case ["apis", group]:
-            return _encoded(render_group(group))
+            return _encoded(render_group(group, gates))
         case ["apis", group, version] if group:
-            return _encoded(render_resource_list(group, version))
+            return _encoded(render_resource_list(group, version, gates))
     return None
 
 
@@ -84,10 +102,10 @@ def aggregated_version(accept: str) -> str:
 
 
 @cache
-def groups() -> dict[str, dict[str, list[Kind]]]:
+def groups(gates: GateSet) -> dict[str, dict[str, list[Kind]]]:
     """group → version → resources, in the table's order."""
     found: dict[str, dict[str, list[Kind]]] = {}
-    for (group, version, _), resource in RESOURCES.items():
+    for (group, version, _), resource in resources(gates).items():
         found.setdefault(group, {}).setdefault(version, []).append(resource)
     return found
 
@@ -95,21 +113,21 @@ def groups() -> dict[str, dict[str, list[Kind]]]:
 # -- the plain form ------------------------------------------------------------------------------------------------
 
 
-def render_api_versions() -> Raw:
+def render_api_versions(gates: GateSet) -> Raw:
     """Without addresses: a client keeps the one it reached the server at."""
-    return {"kind": "APIVersions", "versions": list(groups()[""]), "serverAddressByClientCIDRs": []}
+    return {"kind": "APIVersions", "versions": list(groups(gates)[""]), "serverAddressByClientCIDRs": []}
 
 
-def render_group_list() -> Raw:
+def render_group_list(gates: GateSet) -> Raw:
     return {
         "kind": "APIGroupList",
         "apiVersion": "v1",
-        "groups": [_group_members(group, list(versions)) for group, versions in groups().items() if group],
+        "groups": [_group_members(group, list(versions)) for group, versions in groups(gates).items() if group],
     }
 
 
-def render_group(group: str) -> Raw | None:
-    versions = groups().get(group) if group else None
+def render_group(group: str, gates: GateSet) -> Raw | None:
+    versions = groups(gates).get(group) if group else None
     if versions is None:
         return None
     return {"kind": "APIGroup", "apiVersion": "v1", **_group_members(group, list(versions))}
@@ -120,11 +138,11 @@ def _group_members(group: str, versions: list[str]) -> Raw:
     return {"name": group, "versions": listed, "preferredVersion": listed[0]}
 
 
-def render_resource_list(group: str, version: str) -> Raw | None:
-    resources = groups().get(group, {}).get(version)
-    if resources is None:
+def render_resource_list(group: str, version: str, gates: GateSet) -> Raw | None:
+    found = groups(gates).get(group, {}).get(version)
+    if found is None:
         return None
-    listed = [entry for resource in resources for entry in _plain_resource(resource)]
+    listed = [entry for resource in found for entry in _plain_resource(resource)]
     group_version = f"{group}/{version}" if group else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
 
@@ -160,7 +178,7 @@ def _plain_subresource(kind: Kind, sub: Subresource) -> Raw:
 # -- the aggregated form -------------------------------------------------------------------------------------------
 
 
-def render_aggregated(core: bool, version: str) -> Raw:
+def render_aggregated(core: bool, version: str, gates: GateSet) -> Raw:
     items = [
         {
             "metadata": {"name": group} if group else {},
@@ -173,7 +191,7 @@ def render_aggregated(core: bool, version: str) -> Raw:
                 for group_version, resources in versions.items()
             ],
         }
-        for group, versions in groups().items()
+        for group, versions in groups(gates).items()
         if core is (group == "")
     ]
     return {"kind": _AGGREGATED, "apiVersion": f"{_AGGREGATED_GROUP}/{version}", "metadata": {}, "items": items}
@@ -237,8 +255,8 @@ def _encoded(raw: Raw | None) -> Response | None:
 
 
 @cache
-def _aggregated(core: bool, version: str) -> Response:
-    body = msgspec.json.encode(render_aggregated(core, version))
+def _aggregated(core: bool, version: str, gates: GateSet) -> Response:
+    body = msgspec.json.encode(render_aggregated(core, version, gates))
     content_type = f"{_PLAIN_TYPE};g={_AGGREGATED_GROUP};v={version};as={_AGGREGATED}"
     tag = f'"{hashlib.sha512(body).hexdigest().upper()}"'
     return Response(200, body, content_type, (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", "public")))

@@ -6,8 +6,9 @@ Kubernetes: the request info resolver.
 from typing import NamedTuple
 
 from moorage.model.api_error import ApiError, bad_request, method_not_supported, no_such_path
-from moorage.model.kinds import Kind, Ref
-from moorage.serve.resources.discovery import RESOURCES
+from moorage.model.gates import GateSet, default_gates
+from moorage.model.kinds import OLDER_VERSIONS, Kind, Ref
+from moorage.serve.resources.discovery import resources
 
 _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -28,13 +29,15 @@ class Target(NamedTuple):
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    #: The version that the client speaks, if it is not the kind's own.
+    older_version: str = ""
 
     @property
     def ref(self) -> Ref:
         return Ref(self.kind, self.namespace, self.name)
 
 
-def target_of(method: str, path: str) -> Target | None:
+def target_of(method: str, path: str, gates: GateSet | None = None) -> Target | None:
     """Route a request; None if the path is not that of a resource. Raises ApiError 400, 404 and 405."""
     if path == DEFINITIONS:
         return None
@@ -47,7 +50,7 @@ def target_of(method: str, path: str) -> Target | None:
         return None
     watching = rest[0] == "watch" and len(rest) > 1
     namespace, plural, rest = _in_namespace(rest[1:] if watching else rest)
-    kind = RESOURCES.get((group, version, plural))
+    kind = resources(gates or default_gates()).get((group, version, plural))
     if kind is None or len(rest) > 2 or (namespace and not kind.namespaced):
         raise no_such_path()
     name, subresource = (*rest, "", "")[:2]
@@ -57,7 +60,11 @@ def target_of(method: str, path: str) -> Target | None:
     verb = _verb(method, kind, name, subresource)
     if everywhere and verb != "list":
         raise method_not_supported()  # what is in all namespaces can be seen together, but not changed
-    return Target("watch" if watching and verb in ("get", "list") else verb, kind, namespace, name, subresource)
+    verb = "watch" if watching and verb in ("get", "list") else verb
+    own = OLDER_VERSIONS.get((kind.api_version, kind.name))
+    if own is not None:
+        return Target(verb, own, namespace, name, subresource, kind.version)
+    return Target(verb, kind, namespace, name, subresource)
 
 
 def _in_namespace(segments: list[str]) -> tuple[str, str, list[str]]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, STANDARD_VERBS
 from moorage.serve.resources.discovery import RESOURCES, aggregated_version, answer_discovery, version_document
 
@@ -13,9 +14,11 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryLi
 #: What kubectl sends.
 KUBECTL = f"{AGGREGATED.format('v2')},{AGGREGATED.format('v2beta1')},application/json"
 
+EVERYTHING = gates_from({"AllAlpha": True, "AllBeta": True})
+
 
 def get(path: str, accept: str = "application/json") -> Raw:
-    answer = answer_discovery(path, accept)
+    answer = answer_discovery(path, accept, EVERYTHING)
     assert answer is not None
     assert answer.status == 200
     document: Raw = json.loads(answer.body)

@@ -1,0 +1,84 @@
+"""Serve a kind in older versions: requests are converted when they come in, answers when they go out.
+
+Kubernetes: the conversion that every version goes through. Differs: field owners, strict field validation and JSON
+patches see the kind's own version; the protobuf form of v1beta1 is not read where its structure is another.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from moorage.model.api_error import bad_request, unsupported_media_type
+from moorage.model.kinds import Kind
+from moorage.model.schema.older_versions import from_older, has_other_structure, to_older
+from moorage.serve.decoding import JSON, PROTOBUF, YAML, decode_body, media_type
+from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.rendering import warning_headers
+from moorage.serve.resources.routes import Target
+from moorage.serve.verbs.patching import JSON_PATCH, PATCHES
+
+Raw = dict[str, Any]
+
+#: In which minor versions of Kubernetes a version is deprecated and gone.
+_LIFECYCLE = {"v1alpha3": (36, 39), "v1beta1": (35, 38), "v1beta2": (36, 39)}
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+def converted_request(request: Request, target: Target) -> Request:
+    """Return the request as one in the kind's own version. Raises ApiError 400 and 415."""
+    content_type = request.headers.get("content-type", "")
+    sent = media_type(content_type)
+    if target.verb not in ("create", "update", "patch") or sent == JSON_PATCH:
+        return request
+    kind, version = target.kind, target.older_version
+    if sent == PROTOBUF and has_other_structure(kind, version):
+        raise unsupported_media_type(sent, f"{JSON}, {YAML}")
+    raw, _ = decode_body(request.body, content_type, kind)
+    expected = f"{kind.group}/{version}"
+    named = raw.get("apiVersion") or expected
+    if named != expected:
+        raise bad_request(f"the API version in the data ({named}) does not match the expected API version ({expected})")
+    document = from_older(raw, kind, version)
+    headers = {**request.headers, "content-type": sent if sent in PATCHES else JSON}
+    return msgspec.structs.replace(request, headers=headers, body=_encode(document))
+
+
+def converted_answer(answer: Response | Stream, kind: Kind, version: str) -> Response | Stream:
+    """Return an answer, or the events of a watch, in an older version, with a warning that it is deprecated."""
+    deprecated, gone = _LIFECYCLE[version]
+    warning = f"{kind.group}/{version} {kind.name} is deprecated in v1.{deprecated}+, unavailable in v1.{gone}+"
+    headers = (*answer.headers, *warning_headers([warning]))
+    if isinstance(answer, Stream):
+        return msgspec.structs.replace(answer, headers=headers, chunks=_converted_lines(answer.chunks, kind, version))
+    body = _encode(_converted(_decode(answer.body), kind, version))
+    return msgspec.structs.replace(answer, headers=headers, body=body)
+
+
+async def _converted_lines(chunks: AsyncIterator[bytes], kind: Kind, version: str) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in chunks:
+            lines = (_decode(line) for line in chunk.splitlines() if line)
+            yield b"".join(
+                _encode({**line, "object": _converted(line["object"], kind, version)}) + b"\n" for line in lines
+            )
+    finally:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _converted(document: Raw, kind: Kind, version: str) -> Raw:
+    """Convert an object, or those in a list or a table; any other document stays as it is."""
+    name = document.get("kind")
+    if name == "Table":
+        rows = [{**row, "object": _converted(row["object"] or {}, kind, version)} for row in document["rows"]]
+        return {**document, "rows": [row if row["object"] else {**row, "object": None} for row in rows]}
+    if document.get("apiVersion") != kind.api_version:
+        return document
+    if name == f"{kind.name}List":
+        items = [to_older(item, kind, version) for item in document["items"]]
+        return {**document, "apiVersion": f"{kind.group}/{version}", "items": items}
+    return to_older(document, kind, version) if name == kind.name else document
