@@ -147,7 +147,11 @@ test_nothing_is_given_away_twice = soundness()
 @given(device_worlds())
 def test_what_cannot_fit_is_never_allocated(world: DeviceWorld) -> None:
     claims = [claim_of(claim) for claim in world.claims]
-    if not could_fit(pools_of(world), claims, use_of(world), _NODE, _FEATURES):
+
+    def selects(request: CompiledRequest, device: PublishedDevice, claim: str) -> bool:
+        return request.selects(device.description, claim)
+
+    if not could_fit(pools_of(world), claims, use_of(world), selects, _FEATURES):
         assert allocate_naively(world) is None
 
 
@@ -223,6 +227,31 @@ def test_reasons_are_counted_in_words() -> None:
         f'selector #0 of the request is not true: has({model}) && {model} == "a"': 2,
         "it consumes 4 of counter units in counter set c, of which 3 are left": 1,
     }
+
+
+def test_costly_selectors_count_as_many_steps() -> None:
+    devices = [{"name": f"d{n}", "attributes": {"n": {"int": n}}} for n in range(8)]
+    costly = f'lists.range(9000).all(x, x >= 0) && device.attributes["{DRIVER}"].n == 7'
+    one = {
+        "deviceClassName": "any",
+        "allocationMode": "ExactCount",
+        "count": 1,
+        "selectors": [{"cel": {"expression": costly}}],
+    }
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    raw = {"metadata": {"name": "s"}, "spec": {"driver": DRIVER, "nodeName": NODE, "pool": pool, "devices": devices}}
+    pools = gather_pools([PublishedSlice(convert_view(raw, ResourceSlice), _GATES)], _NODE, _FEATURES)
+    spec = convert_view({"devices": {"requests": [{"name": "r0", "exactly": one}]}}, ResourceClaimSpec)
+    claim = ClaimToAllocate("default/claim", compile_claim(spec, lambda _: _CLASS, _GATES))
+    attempts = 0
+    while True:
+        attempts += 1
+        try:
+            assert Search(pools, [claim], DeviceUse(), _NODE, _FEATURES, max_steps=3_000).run()
+            break
+        except SearchLimitError:
+            assert attempts < 8, "answers are remembered, so every attempt gets further"
+    assert attempts > 1
 
 
 def test_a_search_is_given_up_after_so_many_steps() -> None:

@@ -33,13 +33,17 @@ class SelectorProblem(msgspec.Struct, frozen=True):
 
 
 class DeviceSelector:
-    """A compiled expression. `matches` raises CelError where evaluation fails, every time it is asked."""
+    """A compiled expression. `matches` raises CelError where evaluation fails, every time it is asked.
 
-    __slots__ = ("_answers", "_lists", "expression", "program")
+    `spent` is what its evaluations cost so far, in CEL's units.
+    """
+
+    __slots__ = ("_answers", "_lists", "expression", "program", "spent")
 
     def __init__(self, expression: str, program: Program, lists: bool) -> None:
         self.expression = expression
         self.program = program
+        self.spent = 0
         self._lists = lists
         self._answers: dict[DeviceDescription, bool | str] = {}
 
@@ -58,9 +62,10 @@ class DeviceSelector:
             if len(self._answers) >= MAX_ANSWERS:
                 self._answers.clear()
             try:
-                answer = self.evaluate_with_cost(device)[0]
+                answer, cost = self.evaluate_with_cost(device)
             except CelError as error:
-                answer = str(error)
+                answer, cost = str(error), error.cost
+            self.spent += cost
             self._answers[device] = answer
         if isinstance(answer, str):
             raise CelError(answer)

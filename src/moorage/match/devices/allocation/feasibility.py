@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
 from moorage.match.devices.attributes import find_attribute, scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.pools import DevicePool
-    from moorage.match.devices.allocation.published import AllocationNode, PublishedDevice
+    from moorage.match.devices.allocation.published import PublishedDevice
     from moorage.match.devices.allocation.requests import CompiledRequest
     from moorage.match.devices.allocation.search import ClaimToAllocate, DevicesInUse
     from moorage.model.types.devices import DeviceConstraint
+
+    Selects = Callable[[CompiledRequest, PublishedDevice, str], bool]
 
 
 class _Need(NamedTuple):
@@ -37,10 +39,13 @@ def could_fit(
     pools: Sequence[DevicePool],
     claims: Sequence[ClaimToAllocate],
     in_use: DevicesInUse,
-    node: AllocationNode,
+    selects: Selects,
     features: AllocatorFeatures,
 ) -> bool:
-    """Return False if the claims cannot be allocated on the node; True if they might, or if only a search can tell."""
+    """Return False if the claims cannot be allocated on the node; True if they might, or if only a search can tell.
+
+    `selects` tells whether a request's selectors and the node allow a device; it may raise AllocationError.
+    """
     available = [device for pool in pools for device in pool.devices if not in_use.is_taken(device.id)]
     needs: list[_Need] = []
     for index, claim in enumerate(claims):
@@ -54,8 +59,10 @@ def could_fit(
                     device
                     for request in alternatives
                     for device in available
-                    if _is_candidate(request, device, claim.name, node, features)
+                    if selects(request, device, claim.name) and _is_tolerated(request, device, features)
                 }
+            except SearchLimitError:
+                raise
             except AllocationError:
                 return True
             shareable = frozenset(device for device in found if device.shareable and features.consumable_capacity)
@@ -70,11 +77,7 @@ def could_fit(
     )
 
 
-def _is_candidate(
-    request: CompiledRequest, device: PublishedDevice, claim: str, node: AllocationNode, features: AllocatorFeatures
-) -> bool:
-    if not request.selects(device.description, claim) or not device.is_on(node):
-        return False
+def _is_tolerated(request: CompiledRequest, device: PublishedDevice, features: AllocatorFeatures) -> bool:
     return not features.device_taints or all(map(request.tolerations.tolerates, device.excluding))
 
 

@@ -117,6 +117,10 @@ class CompiledRequest:
         if self.problem:
             raise AllocationError(f"claim {claim}, {self.problem}")
 
+    def is_known(self, device: DeviceDescription) -> bool:
+        """Return whether the answer of `selects` is remembered."""
+        return device in self._selected
+
     def selects(self, device: DeviceDescription, claim: str) -> bool:
         """Return whether the class's and the request's selectors choose the device; raises AllocationError."""
         selected = self._selected.get(device)
@@ -125,6 +129,11 @@ class CompiledRequest:
                 self._selected.clear()
             selected = self._selected[device] = self._select(device, claim)
         return selected
+
+    @property
+    def spent(self) -> int:
+        """Return what the evaluations of its selectors cost so far; others may share them."""
+        return sum(selector.spent for _, selector in self._selectors if isinstance(selector, DeviceSelector))
 
     def _select(self, device: DeviceDescription, claim: str) -> bool:
         for where, selector in self._selectors:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from moorage.match.devices.allocation.capacity import Amounts, consumed_amounts, fits_capacity
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 
 #: The most devices that one claim can be allocated.
 MAX_RESULTS = 32
-#: The most devices that are looked at for one pod on one node before the search is given up.
+#: The most steps for one pod on one node before the search is given up: devices looked at, selectors evaluated.
 MAX_STEPS = 100_000
 #: After so many, the search first makes sure that it is not in vain.
 _DOUBTFUL_STEPS = 2_000
+#: How much evaluating a selector may cost in CEL's units to count as one step.
+_COST_OF_A_STEP = 50
 
 
 class DevicesInUse(Protocol):
@@ -105,7 +108,7 @@ class Search:
         self._node = node
         self._features = features
         self._steps_left = max_steps
-        self._doubt_at = max_steps - _DOUBTFUL_STEPS
+        self._doubt_at: float = -inf
         self._max_steps = max_steps
         self._devices = [device for pool in pools for device in pool.devices]
         self._pool_of = {pool.id: pool for pool in pools}
@@ -126,6 +129,7 @@ class Search:
         levels = self._prepare()
         if sys.getrecursionlimit() < 1000 + 4 * levels:
             sys.setrecursionlimit(1000 + 4 * levels)
+        self._doubt_at = self._steps_left - _DOUBTFUL_STEPS
         try:
             outcome = self._claim(0)
         except _InVainError:
@@ -243,12 +247,12 @@ class Search:
                 failed.add(self._like(device))
         return _FAILED
 
-    def _step(self) -> None:
-        self._steps_left -= 1
-        if self._steps_left == self._doubt_at and not could_fit(
-            self._pools, self._claims, self._in_use, self._node, self._features
-        ):
-            raise _InVainError
+    def _step(self, steps: int = 1) -> None:
+        self._steps_left -= steps
+        if self._steps_left <= self._doubt_at:
+            self._doubt_at = -inf
+            if not could_fit(self._pools, self._claims, self._in_use, self._selects, self._features):
+                raise _InVainError
         if self._steps_left < 0:
             message = f"gave up allocating devices after {self._max_steps} steps"
             raise SearchLimitError(f"{message}: the claims' requests allow too many combinations")
@@ -264,7 +268,14 @@ class Search:
     def _selects(self, request: CompiledRequest, device: PublishedDevice, claim: str) -> bool:
         if device.device.bindingConditions and not self._features.binding_conditions:
             return False
-        return request.selects(device.description, claim) and (device.nodes is None or device.is_on(self._node))
+        description = device.description
+        if request.is_known(description):
+            selected = request.selects(description, claim)
+        else:
+            spent = request.spent
+            selected = request.selects(description, claim)
+            self._step((request.spent - spent) // _COST_OF_A_STEP)
+        return selected and (device.nodes is None or device.is_on(self._node))
 
     def _fits(self, request: CompiledRequest, device: PublishedDevice) -> bool:
         if not self._features.consumable_capacity:
@@ -375,6 +386,8 @@ class Search:
             for request in (one for alternatives in claim.compiled.requests for one in alternatives):
                 try:
                     selected.append(self._selects(request, device, claim.name))
+                except SearchLimitError:
+                    raise
                 except AllocationError as error:
                     selected.append(str(error))
         consumption = [
