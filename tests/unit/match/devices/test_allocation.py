@@ -1,0 +1,104 @@
+"""Allocation under the gates that Kubernetes does not have: thresholds and versions of KEP-5471 and KEP-5721."""
+
+from typing import Any
+
+import pytest
+
+from moorage.columns.devices.use import DeviceUse
+from moorage.match.devices.allocation.allocate import allocate
+from moorage.match.devices.allocation.explain import explain_request
+from moorage.match.devices.allocation.features import allocator_features
+from moorage.match.devices.allocation.pools import DevicePool, gather_pools
+from moorage.match.devices.allocation.published import AllocationNode, PublishedSlice
+from moorage.match.devices.allocation.requests import compile_claim
+from moorage.match.devices.allocation.search import ClaimToAllocate
+from moorage.model.gates import GateSet, default_gates, gates_from
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaimSpec
+from moorage.model.types.resource_slice import ResourceSlice
+
+ALL_ON = gates_from({"AllAlpha": True})
+DRIVER = "gpu.example.com"
+NODE = AllocationNode("n0", {"kernel": "6.8.0", "zone": "z1"})
+
+
+def pools(gates: GateSet, devices: list[dict[str, Any]], *rules: dict[str, Any], **where: Any) -> list[DevicePool]:
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "pool": pool, "devices": devices, **(where or {"nodeName": "n0"})}
+    published = convert_view({"metadata": {"name": "s"}, "spec": spec}, ResourceSlice)
+    views = [convert_view({"metadata": {"name": "r"}, "spec": rule}, DeviceTaintRule) for rule in rules]
+    return gather_pools([PublishedSlice(published, gates, views)], NODE, allocator_features(gates))
+
+
+def claim(gates: GateSet, *tolerations: dict[str, Any]) -> ClaimToAllocate:
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1, "tolerations": list(tolerations)}
+    spec = convert_view({"devices": {"requests": [{"name": "r0", "exactly": exactly}]}}, ResourceClaimSpec)
+    return ClaimToAllocate("default/claim", compile_claim(spec, lambda _: DeviceClass(), gates))
+
+
+def devices_given(found: list[DevicePool], wanted: ClaimToAllocate, gates: GateSet) -> list[str] | None:
+    results = allocate(found, [wanted], DeviceUse(), NODE, allocator_features(gates))
+    return None if results is None else [one["device"] for one in results[0]["devices"]["results"]]
+
+
+def tainted(**errors: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "taints": [{"key": "errors", "value": value, "effect": "NoSchedule"}]}
+        for name, value in errors.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("toleration", "expected"),
+    [
+        ({"key": "errors", "operator": "Lt", "value": "5"}, ["good"]),
+        ({"key": "errors", "operator": "Gt", "value": "5"}, ["bad"]),
+        ({"key": "errors", "operator": "Lt", "value": "1"}, None),
+        ({"expression": "taint.key == 'errors' && taint.value == '3'"}, ["good"]),
+    ],
+)
+def test_a_device_beyond_the_threshold_is_never_allocated(
+    toleration: dict[str, Any], expected: list[str] | None
+) -> None:
+    found = pools(ALL_ON, tainted(bad="9", good="3"))
+    assert devices_given(found, claim(ALL_ON, toleration), ALL_ON) == expected
+    off = default_gates()
+    assert devices_given(pools(off, tainted(bad="9", good="3")), claim(off, toleration), off) is None
+
+
+def test_the_inequality_is_told() -> None:
+    wanted = claim(ALL_ON, {"key": "errors", "operator": "Lt", "value": "5"})
+    request = wanted.compiled.requests[0][0]
+    found = pools(ALL_ON, tainted(bad="9", good="3"))
+    assert explain_request(request, found, DeviceUse(), NODE, allocator_features(ALL_ON)) == {
+        "taint errors=9 is not tolerated: 9 < 5 is false (toleration Lt 5)": 1
+    }
+
+
+def test_a_rule_drains_an_old_driver() -> None:
+    rule = {
+        "deviceSelector": {"driver": DRIVER},
+        "taint": {"key": "driver", "value": "1.4.0", "effect": "NoSchedule"},
+    }
+    found = pools(ALL_ON, [{"name": "d0"}], rule)
+    old = {"key": "driver", "operator": "SemverLt", "value": "1.5.0"}
+    new = {"key": "driver", "operator": "SemverGt", "value": "1.5.0"}
+    assert devices_given(found, claim(ALL_ON, old), ALL_ON) == ["d0"]
+    assert devices_given(found, claim(ALL_ON, new), ALL_ON) is None
+
+
+@pytest.mark.parametrize(("version", "expected"), [("6.5.0", ["d0"]), ("6.9.0", None)])
+def test_node_selectors_of_slices_compare_versions(version: str, expected: list[str] | None) -> None:
+    newer = {"key": "kernel", "operator": "SemverGt", "values": [version]}
+    where = {"nodeSelectorTerms": [{"matchExpressions": [newer]}]}
+    found = pools(ALL_ON, [{"name": "d0"}], nodeSelector=where)
+    assert devices_given(found, claim(ALL_ON), ALL_ON) == expected
+
+
+def test_the_result_can_be_used_where_the_slice_can() -> None:
+    newer = {"key": "kernel", "operator": "SemverGt", "values": ["6.5.0"]}
+    where = {"nodeSelectorTerms": [{"matchExpressions": [newer]}]}
+    found = pools(ALL_ON, [{"name": "d0"}], nodeSelector=where)
+    results = allocate(found, [claim(ALL_ON)], DeviceUse(), NODE, allocator_features(ALL_ON))
+    assert results is not None
+    assert results[0]["nodeSelector"] == where
