@@ -1,1 +1,1 @@
-"""Devices (DRA): which device a selector chooses, which taints are tolerated, who gets which device."""
+"""Devices (DRA): selectors, taints and tolerations, eviction, and which devices claims are allocated."""

@@ -1,4 +1,4 @@
-"""Pods and their ResourceClaims: which claim a pod's entry names, whose claim it is, and for whom it is reserved.
+"""Pods and their ResourceClaims: which claim an entry names, whether the pod owns it and has it reserved.
 
 Kubernetes: dynamic-resource-allocation/resourceclaim. Differs: claims of whole PodGroups are not known.
 """

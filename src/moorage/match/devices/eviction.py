@@ -1,6 +1,6 @@
 """NoExecute taints of devices × the claims that use them → when a pod has to go, and because of which taints.
 
-In: slices, DeviceTaintRules and claims. Out: an `DeviceEviction` for a claim or a pod, or None. Only tolerations that
+In: slices, DeviceTaintRules and claims. Out: a `DeviceEviction` for a claim or a pod, or None. Only tolerations that
 name the effect NoExecute count here (an expression counts as it is); of all that match a taint the smallest
 `tolerationSeconds` counts, from the taint's `timeAdded` on. Kubernetes: pkg/controller/devicetainteviction. Pure: the
 controller asks these functions.

@@ -76,7 +76,7 @@ class DeviceSelector:
         result, cost = self.program.run_with_cost({"device": device.cel_device(self._lists)})
         if type(result) is bool:
             return result, cost
-        problem = not_bool(result)
+        problem = _as_bool(result)
         if isinstance(problem, bool):
             return problem, cost
         error = CelError(f"CEL result of type {type_of_value(result).name} could not be converted to bool: {problem}")
@@ -119,10 +119,10 @@ _CONVERSIONS: dict[type, str] = {
 }
 
 
-def not_bool(result: Any) -> bool | str:
-    """Return why a result is neither true nor false; an optional one may hold one."""
+def _as_bool(result: Any) -> bool | str:
+    """Return the result if it is a bool, or an optional that holds one; otherwise why it is not."""
     if isinstance(result, OptionalValue):
-        return not_bool(result.value) if result.present else "optional.none() dereference"
+        return _as_bool(result.value) if result.present else "optional.none() dereference"
     if type(result) is bool:
         return result
     known = _CONVERSIONS.get(type(result))
