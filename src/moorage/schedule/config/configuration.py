@@ -268,12 +268,14 @@ def _read(config: PluginConfig, kind: type[Args], at: str, findings: Findings) -
     for unknown in unknown_fields(raw, kind):
         findings.refuse_unknown(unknown, f"{at}.args")
     try:
-        return convert_view(raw, kind)
+        args = convert_view(raw, kind)
+        problems = args.decoding_problems()
     except ConversionError as error:
-        for problem in error.problems:
-            where = f"{at}.args.{problem.path}" if problem.path else f"{at}.args"
-            findings.refuse_as_said(where, f"{decoding}decoding args for plugin {config.name}: {problem.reason}")
-    return None
+        problems = [(problem.path, problem.reason) for problem in error.problems]
+    for path, reason in problems:
+        where = f"{at}.args.{path}" if path else f"{at}.args"
+        findings.refuse_as_said(where, f"{decoding}decoding args for plugin {config.name}: {reason}")
+    return None if problems else args
 
 
 def _read_foreign(config: PluginConfig, kind: type[Any], at: str, findings: Findings) -> Any:

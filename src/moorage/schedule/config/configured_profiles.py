@@ -27,7 +27,6 @@ MAX_WEIGHT = (2**31 - 1) // MAX_SCORE
 
 # Plugins that Kubernetes has and Moorage does not, and what follows from that.
 NOT_HERE: Mapping[str, str] = {
-    "DynamicResources": "Moorage does not allocate devices to resource claims",
     "GangScheduling": "Moorage schedules pods one by one and not in groups",
     "NodeDeclaredFeatures": "Moorage does not compare pods with the features that nodes declare",
     "PodGroupPodsCount": "Moorage schedules pods one by one and not in groups",

@@ -2,8 +2,7 @@
 
 The order matters twice: the first plugin to refuse a node gives the reason that is counted in the event, and cheap
 filters whose refusals are final come before expensive ones.
-Kubernetes: apis/config/v1/default_plugins.go and framework/plugins/registry.go. Differs: dynamic resource allocation
-and pod groups are not supported.
+Kubernetes: apis/config/v1/default_plugins.go and framework/plugins/registry.go. Differs: pod groups are not supported.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ from typing import Any
 import msgspec
 
 from moorage.match.tolerations import ProgramCache
-from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
+from moorage.model.gates import DYNAMIC_RESOURCE_ALLOCATION, TAINT_TOLERATION_CEL, Gate, GateSet
 from moorage.schedule.config import plugin_args
 from moorage.schedule.config.configuration_views import Point
 from moorage.schedule.framework.plugin import Plugin, PreFilterOnly, Profile
@@ -60,7 +59,8 @@ Make = Callable[[Any, Any], Plugin[Any]]
 class Row(msgspec.Struct, frozen=True):
     """A plugin: where it is asked, its weight if it scores, how to make it, and the type of its arguments.
 
-    Without `make` it is a part of the queue, the cycle or the binder. `origin` names another package's entry point.
+    Without `make` it is a part of the queue, the cycle or the binder. `origin` names another package's entry point;
+    a plugin does nothing while its `gate` is off.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Row(msgspec.Struct, frozen=True):
     weight: int = 0
     args: type[Any] | None = None
     origin: str = ""
+    gate: Gate | None = None
 
 
 class PluginOrder(msgspec.Struct, frozen=True):
@@ -157,6 +158,8 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
         _PREPARES_AND_FILTERS | {Point.PRE_ENQUEUE, Point.POST_FILTER, Point.SCORE, Point.RESERVE, Point.PRE_BIND},
         lambda _, shared: DynamicResources(shared.gates),
         2,
+        plugin_args.DynamicResourcesArgs,
+        gate=DYNAMIC_RESOURCE_ALLOCATION,
     ),
     # No node is left: the cycle looks for pods to evict.
     Row("DefaultPreemption", _points(Point.PRE_ENQUEUE, Point.POST_FILTER), args=plugin_args.DefaultPreemptionArgs),
@@ -225,13 +228,14 @@ def make_profile(
     made: dict[str, Plugin[Any]] = {}
     for plugin in (*order.filters, *order.before_filters, *(scoring for scoring, _ in order.scores)):
         row = rows[plugin]
-        if plugin not in made and row.make is not None:
+        is_off = row.gate is not None and not shared.gates.enabled(row.gate)
+        if plugin not in made and row.make is not None and not is_off:
             made[plugin] = row.make(given[plugin] if plugin in given else default_args(row), shared)
-    before = (PreFilterOnly(made[plugin]) for plugin in order.before_filters)
+    before = (PreFilterOnly(made[plugin]) for plugin in order.before_filters if plugin in made)
     return Profile(
         name,
-        (*before, *(made[plugin] for plugin in order.filters)),
-        tuple((made[plugin], weight) for plugin, weight in order.scores),
+        (*before, *(made[plugin] for plugin in order.filters if plugin in made)),
+        tuple((made[plugin], weight) for plugin, weight in order.scores if plugin in made),
         order.respects_scheduling_gates,
     )
 

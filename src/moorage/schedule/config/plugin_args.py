@@ -13,13 +13,21 @@ from itertools import pairwise
 from moorage.columns.resources import CPU, MEMORY
 from moorage.match.node_selector import compile_node_selector, compile_preferred_terms
 from moorage.model.field_error import AsJSON, FieldError, duplicate, forbidden, invalid, not_supported, required
-from moorage.model.gates import GateSet
+from moorage.model.gates import (
+    DRA_DEVICE_BINDING_CONDITIONS,
+    DRA_RESOURCE_CLAIM_DEVICE_STATUS,
+    DRA_SCHEDULER_FILTER_TIMEOUT,
+    GateSet,
+)
+from moorage.model.go.durations import DurationError, duration_text, parse_duration
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import label_key_errors
 from moorage.model.types.meta import TypeMeta
 from moorage.model.types.pod import NodeAffinity, TopologySpreadConstraint
 from moorage.model.types.view import ABSENT_LIST, Int32, Int64, View
 
+DEFAULT_BINDING_SECONDS = 600.0
+_SECOND = 1_000_000_000
 SYSTEM, LIST = "System", "List"
 LEAST_ALLOCATED, MOST_ALLOCATED = "LeastAllocated", "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
@@ -35,6 +43,10 @@ class Args(TypeMeta, frozen=True, gc=False):
 
     def validate(self, path: str, gates: GateSet) -> Errors:
         """Return Kubernetes' field errors, in its order."""
+        return []
+
+    def decoding_problems(self) -> list[tuple[str, str]]:
+        """Return the fields whose text cannot be parsed, with Go's error text."""
         return []
 
 
@@ -210,6 +222,44 @@ class VolumeBindingArgs(Args, frozen=True, gc=False):
             detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
             points = [GoStruct(Utilization=point.utilization, Score=point.score) for point in self.shape]
             errors.append(invalid(f"{path}.shape", points, detail))
+        return errors
+
+
+class DynamicResourcesArgs(Args, frozen=True, gc=False):
+    """`bindingTimeout` is read by the live binder only; `filterTimeout` by nothing: a search is bounded by steps."""
+
+    filterTimeout: str | None = None
+    bindingTimeout: str | None = None
+
+    @property
+    def binding_seconds(self) -> float:
+        return DEFAULT_BINDING_SECONDS if self.bindingTimeout is None else parse_duration(self.bindingTimeout) / _SECOND
+
+    def decoding_problems(self) -> list[tuple[str, str]]:
+        problems = []
+        for name in ("filterTimeout", "bindingTimeout"):
+            try:
+                parse_duration(getattr(self, name) or "0")
+            except DurationError as error:
+                problems.append((name, str(error)))
+        return problems
+
+    def validate(self, path: str, gates: GateSet) -> Errors:
+        errors: Errors = []
+        if self.filterTimeout is not None:
+            where, duration = f"{path}.filterTimeout", parse_duration(self.filterTimeout)
+            if not gates.enabled(DRA_SCHEDULER_FILTER_TIMEOUT):
+                errors.append(forbidden(where, "DRASchedulingFilterTimeout feature gate is disabled"))
+            elif duration < 0:
+                errors.append(invalid(where, duration_text(duration), "must be zero or positive"))
+        if self.bindingTimeout is not None:
+            where, duration = f"{path}.bindingTimeout", parse_duration(self.bindingTimeout)
+            needed = (DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS)
+            if not all(map(gates.enabled, needed)):
+                detail = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"
+                errors.append(forbidden(where, detail))
+            elif duration < _SECOND:
+                errors.append(invalid(where, duration_text(duration), "must be at least 1 second"))
         return errors
 
 

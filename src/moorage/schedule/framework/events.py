@@ -16,7 +16,9 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.pod_classes import Label
 from moorage.columns.resources import pod_requests
 from moorage.columns.shape import Shape
+from moorage.match.devices.claims import ClaimKey, claim_keys
 from moorage.match.volumes.claims import claims_of
+from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 
@@ -52,6 +54,14 @@ class EventKind(Enum):
     CSI_NODE_CHANGED = "CSINodeUpdate"
     STORAGE_CAPACITY = "CSIStorageCapacityUpdate"  # there is more of it, or the driver does not report it any more
     ATTACHMENT_REMOVED = "VolumeAttachmentDelete"
+    OWN_CLAIMS = "UnschedulablePodUpdatePodGeneratedResourceClaim"
+    RESOURCE_CLAIM_ADDED = "resource.k8s.io/ResourceClaimAdd"
+    RESOURCE_CLAIM_CHANGED = "resource.k8s.io/ResourceClaimUpdate"
+    DEVICES_FREED = "resource.k8s.io/ResourceClaimDelete"  # of a claim, whether it is deallocated or deleted
+    DEVICE_CLASS_ADDED = "resource.k8s.io/DeviceClassAdd"
+    DEVICE_CLASS_CHANGED = "resource.k8s.io/DeviceClassUpdate"
+    RESOURCE_SLICE_ADDED = "resource.k8s.io/ResourceSliceAdd"
+    RESOURCE_SLICE_CHANGED = "resource.k8s.io/ResourceSliceUpdate"  # and rules, which taint the devices in it
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -65,6 +75,8 @@ class Event(msgspec.Struct, frozen=True):
 
 
 _ABOUT_CLAIMS = frozenset({EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED})
+#: Events about one ResourceClaim, which concern the pods that use it.
+ABOUT_RESOURCE_CLAIMS = frozenset({EventKind.RESOURCE_CLAIM_ADDED, EventKind.RESOURCE_CLAIM_CHANGED})
 
 
 def concerns(event: Event, key: str, pod: Pod) -> bool:
@@ -73,10 +85,33 @@ def concerns(event: Event, key: str, pod: Pod) -> bool:
         return event.of == key
     if event.by == key:
         return False
+    if event.kind in ABOUT_RESOURCE_CLAIMS:
+        return bool(pod.spec.resourceClaims) and claim_of(event) in claim_keys(pod)
     if event.kind not in _ABOUT_CLAIMS:
         return True
     claim = event.new.metadata
     return bool(claim.namespace == pod.metadata.namespace and any(use.name == claim.name for use in claims_of(pod)))
+
+
+def claim_of(event: Event) -> ClaimKey:
+    """Return the ResourceClaim that an event is about."""
+    return event.new.metadata.namespace, event.new.metadata.name
+
+
+def resource_claim_event(old: ResourceClaim | None, new: ResourceClaim | None) -> Event | None:
+    """Return the event of a claim that is added, changed or removed; None if it helps no pod.
+
+    Kubernetes: isSchedulableAfterClaimChange. Differs: the removal of an allocated claim is an event, too.
+    """
+    if old is not None and old.status.allocation is not None and (new is None or new.status.allocation is None):
+        return Event(EventKind.DEVICES_FREED, old, new)
+    if new is None or (old is not None and old.status == new.status and _is_leaving(old) == _is_leaving(new)):
+        return None
+    return Event(EventKind.RESOURCE_CLAIM_ADDED if old is None else EventKind.RESOURCE_CLAIM_CHANGED, old, new)
+
+
+def _is_leaving(claim: ResourceClaim) -> bool:
+    return claim.metadata.deletionTimestamp is not None
 
 
 def node_events(old: Node | None, new: Node | None) -> tuple[Event, ...]:
@@ -116,6 +151,8 @@ def own_events(key: str, old: Pod, new: Pod) -> tuple[Event, ...]:
         kinds.append(EventKind.OWN_TOLERATIONS)
     if scaled_down(old, new):
         kinds.append(EventKind.OWN_SCALED_DOWN)
+    if old.status.resourceClaimStatuses != new.status.resourceClaimStatuses:
+        kinds.append(EventKind.OWN_CLAIMS)
     return tuple(Event(kind, old, new, key) for kind in kinds or [EventKind.OWN_OTHER])
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from tests.unit.schedule.clusters import candidates_of, cluster_of, node, passing, pod
 
-from moorage.model.gates import default_gates, gates_from
+from moorage.model.gates import GateSet, default_gates, gates_from
 from moorage.schedule.config.default_profile import (
     DEFAULT_SCHEDULER,
     Shared,
@@ -34,7 +34,14 @@ def test_filters_run_in_kubernetes_order() -> None:
         "VolumeZone",
         "PodTopologySpread",
         "InterPodAffinity",
+        "DynamicResources",
     ]
+
+
+def test_without_its_gate_a_plugin_is_not_there() -> None:
+    profile = default_profile(GateSet(frozenset()))
+    assert "DynamicResources" not in {plugin.name for plugin in profile.filters}
+    assert "DynamicResources" not in {plugin.name for plugin, _ in profile.scores}
 
 
 def test_scores_have_kubernetes_weights() -> None:
@@ -44,6 +51,7 @@ def test_scores_have_kubernetes_weights() -> None:
         "NodeResourcesFit": 1,
         "PodTopologySpread": 2,
         "InterPodAffinity": 2,
+        "DynamicResources": 2,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
     }

@@ -224,10 +224,18 @@ def test_arguments_may_be_left_out() -> None:
         ),
         (
             "DynamicResources",
-            {"filterTimeout": "3s"},
+            {"filterTimeout": "-3s", "bindingTimeout": "500ms"},
             [
-                'profiles[0].pluginConfig[0]: plugin "DynamicResources" does not exist here: '
-                "Moorage does not allocate devices to resource claims; take it out of the file"
+                f'{ARGS}.filterTimeout: Invalid value: "-3s": must be zero or positive',
+                f'{ARGS}.bindingTimeout: Invalid value: "500ms": must be at least 1 second',
+            ],
+        ),
+        (
+            "DynamicResources",
+            {"filterTimeout": "soon"},
+            [
+                "decoding .profiles[0].pluginConfig[0]: decoding args for plugin DynamicResources: "
+                'time: invalid duration "soon"'
             ],
         ),
     ],

@@ -202,8 +202,9 @@ NEITHER = "or disable it at both"
         (
             {"reserve": {"disabled": named("*")}},
             [
-                "reserve.disabled[0]: VolumeBinding is asked at filter but not at reserve, where it keeps for the pod "
+                f"reserve.disabled[0]: {plugin} is asked at filter but not at reserve, where it keeps for the pod "
                 f"what it found: enable it at reserve too, {NEITHER}"
+                for plugin in ("VolumeBinding", "DynamicResources")
             ],
         ),
         (
@@ -240,7 +241,7 @@ def test_refused_by_name(plugins: Raw, expected: list[str]) -> None:
             "enable DefaultBinder",
         ),
         (
-            {"score": {"enabled": [{"name": "ImageLocality", "weight": 21474826}]}},
+            {"score": {"enabled": [{"name": "ImageLocality", "weight": 21474824}]}},
             "the weights of all plugins that score add up to 21474837, and Moorage adds up to 21474836: lower them",
         ),
     ],
@@ -250,5 +251,5 @@ def test_refused_as_a_whole(plugins: Raw, expected: str) -> None:
 
 
 def test_disabling_what_is_not_here_is_no_mistake() -> None:
-    disabled = named("DynamicResources", "GangScheduling")
+    disabled = named("NodeDeclaredFeatures", "GangScheduling")
     assert profile({"multiPoint": {"disabled": disabled}}).order == profile().order

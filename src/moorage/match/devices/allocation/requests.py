@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.match.cel import CelError
 from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.selector import DeviceSelector, SelectorProblem, compile_device_selector
 from moorage.match.devices.tolerations import compile_device_tolerations
@@ -140,11 +139,11 @@ class CompiledRequest:
             owner = where if where[0] != ":" else f"claim {claim}{where}"
             if isinstance(selector, SelectorProblem):
                 raise AllocationError(f"{owner}: CEL compile error: {selector.detail}")
-            try:
-                if not selector.matches(device):
-                    return False
-            except CelError as error:
-                raise AllocationError(f"{owner}: CEL runtime error: {error}") from None
+            answer = selector.answer(device)
+            if isinstance(answer, str):
+                raise AllocationError(f"{owner}: CEL runtime error: {answer}")
+            if not answer:
+                return False
         return True
 
     def why_unselected(self, device: DeviceDescription) -> str | None:
@@ -154,11 +153,11 @@ class CompiledRequest:
             about = f"{number} of {owner or 'the request'}"
             if isinstance(selector, SelectorProblem):
                 return f"{about} does not compile: {selector.detail}"
-            try:
-                if not selector.matches(device):
-                    return f"{about} is not true: {selector.expression}"
-            except CelError as error:
-                return f"{about} failed: {error}"
+            answer = selector.answer(device)
+            if isinstance(answer, str):
+                return f"{about} failed: {answer}"
+            if not answer:
+                return f"{about} is not true: {selector.expression}"
         return None
 
 

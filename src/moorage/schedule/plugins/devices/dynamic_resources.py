@@ -1,8 +1,9 @@
 """DynamicResources: filter out nodes where the pod's ResourceClaims cannot be allocated or used, and allocate them.
 
-What is found for the node that is chosen is promised to the pod, so that no other gets it. Kubernetes:
-pkg/scheduler/framework/plugins/dynamicresources. Differs: one search for all nodes that offer the same devices in the
-same use; thresholds, versions and expressions in device tolerations; a bound on steps in place of a time-out.
+What is found for the node that is chosen is promised to the pod, so that no other gets it.
+Kubernetes: pkg/scheduler/framework/plugins/dynamicresources. Differs: one search for all nodes that offer the same
+devices in the same use;
+thresholds, versions and expressions in device tolerations; a bound on steps in place of a time-out.
 """
 
 from typing import Any
@@ -15,9 +16,10 @@ from moorage.columns.shape import Shape
 from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.requests import CompiledClaim, compile_claim
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState
-from moorage.model.gates import DRA_PRIORITIZED_LIST, DYNAMIC_RESOURCE_ALLOCATION, GateSet
+from moorage.model.gates import DRA_PRIORITIZED_LIST, GateSet
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import AllocationResult, ResourceClaim
+from moorage.schedule.framework.events import EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Normalization, Plugin, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, DeviceNeeds
@@ -33,6 +35,13 @@ class DynamicResources(Plugin[DeviceNeeds]):
 
     name = "DynamicResources"
     normalization = Normalization.UP
+    requeue_on = (
+        on(EventKind.NODE_ADDED, EventKind.NODE_LABELS, EventKind.NODE_ALLOCATABLE),
+        on(EventKind.RESOURCE_CLAIM_ADDED, EventKind.RESOURCE_CLAIM_CHANGED, EventKind.DEVICES_FREED),
+        on(EventKind.OWN_CLAIMS),
+        on(EventKind.DEVICE_CLASS_ADDED, EventKind.DEVICE_CLASS_CHANGED),
+        on(EventKind.RESOURCE_SLICE_ADDED, EventKind.RESOURCE_SLICE_CHANGED),
+    )
 
     def __init__(self, gates: GateSet) -> None:
         super().__init__()
@@ -41,7 +50,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
         self._compiled: dict[bytes, CompiledClaim] = {}
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
-        if not shape.devices or not self._gates.enabled(DYNAMIC_RESOURCE_ALLOCATION):
+        if not shape.devices:
             return SKIP
         problem = next((text for facts in shape.devices if (text := self._problem(facts))), "")
         if problem:
