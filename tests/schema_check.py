@@ -27,6 +27,10 @@ ALL_KINDS = (*KINDS.values(), *VIRTUAL_KINDS)
 #: Fields that differ on purpose, by definition and name.
 ACCEPTED = {
     "io.k8s.api.core.v1.Toleration.expression",  # KEP-5500, which no release has
+    "io.k8s.api.resource.v1.DeviceToleration.expression",  # the same
+    "io.k8s.api.resource.v1beta2.DeviceTaintRuleSpec.taint",  # the taint of v1, which has the same fields
+    "io.k8s.api.resource.v1.AllocatedDeviceStatus.data",  # any object: its type has no fields
+    "io.k8s.api.resource.v1.OpaqueDeviceConfiguration.parameters",  # the same
     "io.k8s.api.apps.v1.ControllerRevision.data",  # any object: its type has no fields
     "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry.fieldsV1",  # the same
     "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta.shardInfo",  # sharded lists, an alpha feature

@@ -11,7 +11,7 @@ import msgspec
 
 from moorage.model.go.quoting import GoStruct
 from moorage.model.quantity import Quantity
-from moorage.model.types import meta
+from moorage.model.types import devices, meta
 from moorage.model.types.container import PodSecurityContext
 from moorage.model.types.pod import PodSpec, Toleration
 from moorage.model.types.storage import Volume
@@ -126,7 +126,18 @@ def _pod_spec(spec: PodSpec) -> GoStruct:
     return shown
 
 
-def _toleration(toleration: Toleration) -> GoStruct:
+def _opaque(config: devices.OpaqueDeviceConfiguration) -> GoStruct:
+    return GoStruct(Driver=config.driver, Parameters=_as_written(config.parameters))
+
+
+def _as_written(value: Any) -> Any:
+    """Return JSON whose members stay in their order."""
+    if isinstance(value, dict):
+        return GoStruct({name: _as_written(item) for name, item in value.items()})
+    return [_as_written(item) for item in value] if isinstance(value, list) else value
+
+
+def _toleration(toleration: Toleration | devices.DeviceToleration) -> GoStruct:
     """Without `expression`, which Kubernetes does not have, unless it is written."""
     shown = _plain_struct(toleration)
     if not toleration.expression:
@@ -137,6 +148,10 @@ def _toleration(toleration: Toleration) -> GoStruct:
 _FORMS: dict[type, Callable[[Any], GoStruct]] = {
     PodSpec: _pod_spec,
     Toleration: _toleration,
+    devices.DeviceToleration: _toleration,
+    devices.OpaqueDeviceConfiguration: _opaque,
+    devices.DeviceClaimConfiguration: lambda config: _in_order(config, ("requests", "opaque")),
+    devices.DeviceAllocationConfiguration: lambda config: _in_order(config, ("source", "requests", "opaque")),
     Volume: lambda volume: _in_order(volume, _VOLUME_FIELDS),
     **dict.fromkeys(_ALWAYS_WRITTEN, _json_struct),
 }

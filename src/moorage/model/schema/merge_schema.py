@@ -140,6 +140,7 @@ KEY_DEFAULTS: Final[dict[tuple[str, str], Any]] = {
     ("ContainerPort", "protocol"): "TCP",
     ("ServicePort", "protocol"): "TCP",
     ("ObjectReference", "name"): NO_DEFAULT,
+    ("AllocatedDeviceStatus", "shareID"): NO_DEFAULT,
 }
 
 

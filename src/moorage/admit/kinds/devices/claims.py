@@ -15,59 +15,64 @@ from moorage.admit.kinds.devices.claim_status import (
     validate_claim_status,
 )
 from moorage.admit.kinds.devices.requests import validate_claim_spec
-from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.row import KindRow, NamespaceLabels, Rows
 from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
+from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.pod.volumes import validate_template_metadata
 from moorage.admit.prepare import devices as prepare
 from moorage.admit.ratcheting import operator_gates_in_use
-from moorage.model.field_error import FieldError
+from moorage.model.field_error import AsJSON, FieldErrors, invalid
 from moorage.model.gates import GateSet
 from moorage.model.types.devices import DeviceRequest, DeviceToleration, ResourceClaim, ResourceClaimTemplate
+from moorage.model.types.view import View
 
 
-def validate_claim(claim: ResourceClaim, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(claim.metadata, "metadata")
-    return errors + validate_claim_spec(claim.spec, "spec", options)
+def validate_claim(claim: ResourceClaim, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(claim.metadata, "metadata")
+    yield from validate_claim_spec(claim.spec, "spec", options)
 
 
-def validate_claim_update(new: ResourceClaim, old: ResourceClaim, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(new.metadata, "metadata")
-    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + validate_immutable(new.spec, old.spec, "spec", internal_form(new.spec))
+def validate_claim_update(new: ResourceClaim, old: ResourceClaim, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(new.metadata, "metadata")
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_spec_kept(new.spec, old.spec)
 
 
-def validate_template(template: ResourceClaimTemplate, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(template.metadata, "metadata")
-    errors += validate_template_metadata(template.spec.metadata, "spec.metadata")
-    return errors + validate_claim_spec(template.spec.spec, "spec.spec", options)
+def _validate_spec_kept(new: View, old: View) -> FieldErrors:
+    if new != old:
+        yield invalid("spec", AsJSON(internal_form(new)), FIELD_IS_IMMUTABLE)
+
+
+def validate_template(template: ResourceClaimTemplate, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(template.metadata, "metadata")
+    yield from validate_template_metadata(template.spec.metadata, "spec.metadata")
+    yield from validate_claim_spec(template.spec.spec, "spec.spec", options)
 
 
 def validate_template_update(
     new: ResourceClaimTemplate, old: ResourceClaimTemplate, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_template(new, options)
-    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + validate_immutable(new.spec, old.spec, "spec", internal_form(new.spec))
+) -> FieldErrors:
+    yield from validate_template(new, options)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_spec_kept(new.spec, old.spec)
 
 
-def _authorize_claim(claim: ResourceClaim, labels_of: NamespaceLabels) -> list[FieldError]:
+def _authorize_claim(claim: ResourceClaim, labels_of: NamespaceLabels) -> FieldErrors:
     return _authorize(claim.spec.devices.requests, claim.metadata.namespace, labels_of)
 
 
-def _authorize_template(template: ResourceClaimTemplate, labels_of: NamespaceLabels) -> list[FieldError]:
+def _authorize_template(template: ResourceClaimTemplate, labels_of: NamespaceLabels) -> FieldErrors:
     return _authorize(template.spec.spec.devices.requests, template.metadata.namespace, labels_of)
 
 
-def _authorize(requests: tuple[DeviceRequest, ...], namespace: str, labels_of: NamespaceLabels) -> list[FieldError]:
+def _authorize(requests: tuple[DeviceRequest, ...], namespace: str, labels_of: NamespaceLabels) -> FieldErrors:
     """Check that the first request for admin access, if any, is one of administrators."""
     for index, request in enumerate(requests):
         if request.exactly is not None and request.exactly.adminAccess:
             # Upstream leaves `exactly` out of the path, and `spec` of a template's.
-            return check_admin_label(namespace, f"spec.devices.requests[{index}].adminAccess", labels_of)
-    return []
+            yield from check_admin_label(namespace, f"spec.devices.requests[{index}].adminAccess", labels_of)
+            return
 
 
 def tolerations_of(requests: tuple[DeviceRequest, ...]) -> Iterator[DeviceToleration]:

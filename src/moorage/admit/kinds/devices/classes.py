@@ -16,30 +16,28 @@ from moorage.admit.metadata import validate_dns_label, validate_object_meta, val
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.resources import is_extended_resource
 from moorage.admit.prepare import devices as prepare
-from moorage.model.field_error import FieldError, invalid, too_many
+from moorage.model.field_error import FieldErrors, invalid, too_many
 from moorage.model.types.devices import DeviceClass, DeviceClassSpec, DeviceTaintRule, DeviceTaintRuleSpec
 
 MAX_RULE_CONDITIONS = 8
 
 
-def validate_device_class(device_class: DeviceClass, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(device_class.metadata, "metadata", namespaced=False)
-    return errors + _validate_class_spec(device_class.spec, None, options)
+def validate_device_class(device_class: DeviceClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(device_class.metadata, "metadata", namespaced=False)
+    yield from _validate_class_spec(device_class.spec, None, options)
 
 
-def validate_device_class_update(new: DeviceClass, old: DeviceClass, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(new.metadata, "metadata", namespaced=False)
-    errors += validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_class_spec(new.spec, old.spec, options)
+def validate_device_class_update(new: DeviceClass, old: DeviceClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(new.metadata, "metadata", namespaced=False)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_class_spec(new.spec, old.spec, options)
 
 
-def _validate_class_spec(
-    spec: DeviceClassSpec, old: DeviceClassSpec | None, options: ValidationOptions
-) -> list[FieldError]:
+def _validate_class_spec(spec: DeviceClassSpec, old: DeviceClassSpec | None, options: ValidationOptions) -> FieldErrors:
     same_selectors = old is not None and spec.selectors == old.selectors
-    errors = validate_selectors(spec.selectors, "spec.selectors", options, stored=same_selectors)
+    yield from validate_selectors(spec.selectors, "spec.selectors", options, stored=same_selectors)
     same_config = old is not None and spec.config == old.config
-    errors += validate_list(
+    yield from validate_list(
         spec.config,
         MAX_CONFIGURATIONS,
         lambda config, at: validate_configuration(config, at, stored=same_config),
@@ -47,42 +45,37 @@ def _validate_class_spec(
     )
     name = spec.extendedResourceName
     if name is not None and not is_extended_resource(name):
-        errors.append(invalid("spec.extendedResourceName", name, "must be a valid extended resource name"))
-    return errors
+        yield invalid("spec.extendedResourceName", name, "must be a valid extended resource name")
 
 
-def validate_taint_rule(rule: DeviceTaintRule, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(rule.metadata, "metadata", namespaced=False)
-    return errors + _validate_rule_spec(rule.spec, None)
+def validate_taint_rule(rule: DeviceTaintRule, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(rule.metadata, "metadata", namespaced=False)
+    yield from _validate_rule_spec(rule.spec, None)
 
 
-def validate_taint_rule_update(
-    new: DeviceTaintRule, old: DeviceTaintRule, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_rule_spec(new.spec, old.spec)
+def validate_taint_rule_update(new: DeviceTaintRule, old: DeviceTaintRule, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_rule_spec(new.spec, old.spec)
 
 
-def _validate_rule_spec(spec: DeviceTaintRuleSpec, old: DeviceTaintRuleSpec | None) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_rule_spec(spec: DeviceTaintRuleSpec, old: DeviceTaintRuleSpec | None) -> FieldErrors:
     selector, path = spec.deviceSelector, "spec.deviceSelector"
     if selector is not None:
         if selector.driver is not None:
-            errors += validate_driver_name(selector.driver, f"{path}.driver")
+            yield from validate_driver_name(selector.driver, f"{path}.driver")
         if selector.pool is not None:
-            errors += validate_pool_name(selector.pool, f"{path}.pool")
+            yield from validate_pool_name(selector.pool, f"{path}.pool")
         if selector.device is not None:
-            errors += validate_dns_label(selector.device, f"{path}.device")
-    return errors + validate_device_taint(spec.taint, "spec.taint", None if old is None else old.taint)
+            yield from validate_dns_label(selector.device, f"{path}.device")
+    yield from validate_device_taint(spec.taint, "spec.taint", None if old is None else old.taint)
 
 
-def validate_taint_rule_status(new: DeviceTaintRule, old: DeviceTaintRule) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
+def validate_taint_rule_status(new: DeviceTaintRule, old: DeviceTaintRule) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     conditions, path = new.status.conditions, "status.conditions"
-    errors += validate_conditions(conditions, path)
+    yield from validate_conditions(conditions, path)
     if len(conditions) > MAX_RULE_CONDITIONS:
-        errors.append(too_many(path, len(conditions), MAX_RULE_CONDITIONS))
-    return errors
+        yield too_many(path, len(conditions), MAX_RULE_CONDITIONS)
 
 
 ROWS: Rows = {

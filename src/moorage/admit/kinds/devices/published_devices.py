@@ -5,6 +5,7 @@ a step of zero, at which upstream panics, is refused.
 """
 
 import re
+from itertools import pairwise
 
 from moorage.admit.kinds.devices.shared import (
     MAX_SHOWN_KEY,
@@ -20,7 +21,7 @@ from moorage.admit.metadata import subdomain_errors, validate_dns_label
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.resources import is_native_resource
 from moorage.admit.scheduling.node_affinity import validate_node_selector
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_found, required, too_long
+from moorage.model.field_error import AsJSON, FieldErrors, forbidden, invalid, not_found, required, too_long
 from moorage.model.names import byte_length
 from moorage.model.quantity import Quantity
 from moorage.model.types.resource_slice import (
@@ -68,18 +69,18 @@ _is_version = re.compile(
 
 def validate_device(
     device: Device, old: Device | None, path: str, options: ValidationOptions, *, chooses_nodes: bool
-) -> list[FieldError]:
+) -> FieldErrors:
     """Check a device. `chooses_nodes` if the slice leaves it to its devices on which nodes they are."""
-    errors = validate_dns_label(device.name, f"{path}.name")
-    errors += _validate_sizes(device, path)
+    yield from validate_dns_label(device.name, f"{path}.name")
+    yield from _validate_sizes(device, path)
     at = f"{path}.attributes"
-    errors += validate_map(device.attributes, None, MAX_SHOWN_KEY, validate_qualified_name, _validate_attribute, at)
+    yield from validate_map(device.attributes, None, MAX_SHOWN_KEY, validate_qualified_name, _validate_attribute, at)
     capacity_rule = _validate_shared_capacity if device.allowMultipleAllocations else _validate_capacity
     at = f"{path}.capacity"
-    errors += validate_map(device.capacity, None, MAX_SHOWN_KEY, validate_qualified_name, capacity_rule, at)
+    yield from validate_map(device.capacity, None, MAX_SHOWN_KEY, validate_qualified_name, capacity_rule, at)
     if old is None or old.taints != device.taints:
-        errors += validate_list(device.taints, MAX_TAINTS, validate_device_taint, f"{path}.taints")
-    errors += validate_set(
+        yield from validate_list(device.taints, MAX_TAINTS, validate_device_taint, f"{path}.taints")
+    yield from validate_set(
         device.consumesCounters,
         MAX_CONSUMPTIONS,
         _validate_consumption,
@@ -87,24 +88,22 @@ def validate_device(
         f"{path}.consumesCounters",
     )
     if chooses_nodes:
-        errors += _validate_place(device, path, options)
+        yield from _validate_place(device, path, options)
     elif device.nodeName is not None or device.nodeSelector is not None or device.allNodes is not None:
-        errors.append(invalid(path, None, PLACES_OF_THE_SLICE))
-    errors += validate_binding_conditions(device.bindingConditions, device.bindingFailureConditions, path)
-    return errors + _validate_mappings(device, f"{path}.nodeAllocatableResourceMappings")
+        yield invalid(path, None, PLACES_OF_THE_SLICE)
+    yield from validate_binding_conditions(device.bindingConditions, device.bindingFailureConditions, path)
+    yield from _validate_mappings(device, f"{path}.nodeAllocatableResourceMappings")
 
 
-def _validate_sizes(device: Device, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_sizes(device: Device, path: str) -> FieldErrors:
     entries = len(device.attributes) + len(device.capacity)
     if entries > MAX_ATTRIBUTES_AND_CAPACITIES:
         detail = f"the total number of attributes and capacities must not exceed {MAX_ATTRIBUTES_AND_CAPACITIES}"
-        errors.append(invalid(path, entries, detail))
+        yield invalid(path, entries, detail)
     values = sum(sum(len(getattr(attribute, name)) for name in _LISTS) or 1 for attribute in device.attributes.values())
     if values > MAX_ATTRIBUTE_VALUES:
         detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
-        errors.append(invalid(path, values, detail))
-    return errors
+        yield invalid(path, values, detail)
 
 
 def has_lists(device: Device) -> bool:
@@ -114,166 +113,156 @@ def has_lists(device: Device) -> bool:
     )
 
 
-def _validate_attribute(attribute: DeviceAttribute, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_attribute(attribute: DeviceAttribute, path: str) -> FieldErrors:
     if attribute.string is not None:
-        errors += _validate_string(attribute.string, f"{path}.string")
+        yield from _validate_string(attribute.string, f"{path}.string")
     if attribute.version is not None:
-        errors += _validate_version(attribute.version, f"{path}.version")
+        yield from _validate_version(attribute.version, f"{path}.version")
     for name in _LISTS:
         values = getattr(attribute, name)
         if values is not ABSENT_LIST and not values:
-            errors.append(invalid(f"{path}.{name}", AsJSON([]), NOT_EMPTY))
+            yield invalid(f"{path}.{name}", AsJSON([]), NOT_EMPTY)
         if name == "strings":
-            errors += validate_list(values, len(values), _validate_string, f"{path}.strings")
+            yield from validate_list(values, len(values), _validate_string, f"{path}.strings")
         elif name == "versions":
-            errors += validate_list(values, len(values), _validate_version, f"{path}.versions")
+            yield from validate_list(values, len(values), _validate_version, f"{path}.versions")
     single = sum(getattr(attribute, name) is not None for name in ("bool", "int", "string", "version"))
     found = single + sum(getattr(attribute, name) is not ABSENT_LIST for name in _LISTS)
     if found == 0:
-        errors.append(invalid(path, "", ONE_VALUE))
+        yield invalid(path, "", ONE_VALUE)
     elif found > 1:
-        errors.append(invalid(path, AsJSON(internal_form(attribute)), ONE_VALUE))
-    return errors
+        yield invalid(path, AsJSON(internal_form(attribute)), ONE_VALUE)
 
 
-def _validate_string(value: str, path: str) -> list[FieldError]:
-    return [too_long(path, MAX_VALUE_BYTES)] if byte_length(value) > MAX_VALUE_BYTES else []
+def _validate_string(value: str, path: str) -> FieldErrors:
+    if byte_length(value) > MAX_VALUE_BYTES:
+        yield too_long(path, MAX_VALUE_BYTES)
 
 
-def _validate_version(value: str, path: str) -> list[FieldError]:
-    errors = [] if _is_version(value) else [invalid(path, value, NOT_A_VERSION)]
-    return errors + _validate_string(value, path)
+def _validate_version(value: str, path: str) -> FieldErrors:
+    if not _is_version(value):
+        yield invalid(path, value, NOT_A_VERSION)
+    yield from _validate_string(value, path)
 
 
-def _validate_capacity(capacity: DeviceCapacity, path: str) -> list[FieldError]:
-    if capacity.requestPolicy is None:
-        return []
-    return [forbidden(f"{path}.requestPolicy", "allowMultipleAllocations must be true")]
+def _validate_capacity(capacity: DeviceCapacity, path: str) -> FieldErrors:
+    if capacity.requestPolicy is not None:
+        yield forbidden(f"{path}.requestPolicy", "allowMultipleAllocations must be true")
 
 
-def _validate_shared_capacity(capacity: DeviceCapacity, path: str) -> list[FieldError]:
+def _validate_shared_capacity(capacity: DeviceCapacity, path: str) -> FieldErrors:
     policy = capacity.requestPolicy
-    return [] if policy is None else _validate_policy(policy, capacity.value, f"{path}.requestPolicy")
+    if policy is not None:
+        yield from _validate_policy(policy, capacity.value, f"{path}.requestPolicy")
 
 
-def _validate_policy(policy: CapacityRequestPolicy, capacity: Quantity, path: str) -> list[FieldError]:
-    if policy.validValues and policy.validRange is not None:
-        return [forbidden(path, BOTH_POLICIES)]
-    if policy.validValues:
-        if policy.default is None:
-            return [required(f"{path}.default", "required when validValues is defined")]
-        return _validate_values(policy.validValues, policy.default, capacity, f"{path}.validValues")
-    if policy.validRange is not None:
-        if policy.default is None:
-            return [required(f"{path}.default", "required when validRange is defined")]
-        return _validate_range(policy.validRange, policy.default, capacity, f"{path}.validRange")
-    return []
+def _validate_policy(policy: CapacityRequestPolicy, capacity: Quantity, path: str) -> FieldErrors:
+    values, valid_range, default = policy.validValues, policy.validRange, policy.default
+    if values and valid_range is not None:
+        yield forbidden(path, BOTH_POLICIES)
+    elif default is None and (values or valid_range is not None):
+        yield required(f"{path}.default", f"required when {'validValues' if values else 'validRange'} is defined")
+    elif default is not None and values:
+        yield from _validate_values(values, default, capacity, f"{path}.validValues")
+    elif default is not None and valid_range is not None:
+        yield from _validate_range(valid_range, default, capacity, f"{path}.validRange")
 
 
-def _validate_values(
-    values: tuple[Quantity, ...], default: Quantity, capacity: Quantity, path: str
-) -> list[FieldError]:
-    errors = [
-        invalid(f"{path}[{index}]", str(value), "values must be sorted in ascending order")
-        for index, value in enumerate(values)
-        if index and value < values[index - 1]
-    ]
+def _validate_values(values: tuple[Quantity, ...], default: Quantity, capacity: Quantity, path: str) -> FieldErrors:
+    for index, (before, value) in enumerate(pairwise(values), 1):
+        if value < before:
+            yield invalid(f"{path}[{index}]", str(value), "values must be sorted in ascending order")
 
-    def validate(value: Quantity, at: str) -> list[FieldError]:
-        detail = f"option is larger than capacity value: {capacity}"
-        return [invalid(at, str(value), detail)] if capacity < value else []
+    def validate(value: Quantity, at: str) -> FieldErrors:
+        if capacity < value:
+            yield invalid(at, str(value), f"option is larger than capacity value: {capacity}")
 
-    errors += validate_set(values, MAX_VALID_VALUES, validate, lambda value: str(value.value()), path)
+    yield from validate_set(values, MAX_VALID_VALUES, validate, lambda value: str(value.value()), path)
     if len(values) > MAX_VALID_VALUES or all(value.compare(default) for value in values):
-        errors.append(invalid(path, str(default), "default value is not valid according to the requestPolicy"))
-    return errors
+        yield invalid(path, str(default), "default value is not valid according to the requestPolicy")
 
 
-def _validate_range(
-    valid: CapacityRequestPolicyRange, default: Quantity, capacity: Quantity, path: str
-) -> list[FieldError]:
+def _validate_range(valid: CapacityRequestPolicyRange, default: Quantity, capacity: Quantity, path: str) -> FieldErrors:
     low, high, step = valid.min, valid.max, valid.step
     if low is None:
-        return [required(f"{path}.min", "required when validRange is defined")]
-    errors: list[FieldError] = []
+        yield required(f"{path}.min", "required when validRange is defined")
+        return
     if capacity < low:
-        errors.append(invalid(f"{path}.min", str(low), f"min is larger than capacity value: {capacity}"))
+        yield invalid(f"{path}.min", str(low), f"min is larger than capacity value: {capacity}")
     if default < low:
-        errors.append(invalid(f"{path}.min", str(default), f"default is less than min: {low}"))
+        yield invalid(f"{path}.min", str(default), f"default is less than min: {low}")
     if high is not None:
         if high < low:
-            errors.append(invalid(f"{path}.max", str(low), f"min is larger than max: {high}"))
+            yield invalid(f"{path}.max", str(low), f"min is larger than max: {high}")
         if capacity < high:
-            errors.append(invalid(f"{path}.max", str(high), f"max is larger than capacity value: {capacity}"))
+            yield invalid(f"{path}.max", str(high), f"max is larger than capacity value: {capacity}")
         if high < default:
-            errors.append(invalid(f"{path}.max", str(default), f"default is more than max: {high}"))
+            yield invalid(f"{path}.max", str(default), f"default is more than max: {high}")
     if step is not None:
         first = low.add(step)
         if capacity < first:
             detail = f"one step {first} is larger than capacity value: {capacity}"
-            errors.append(invalid(f"{path}.step", str(step), detail))
+            yield invalid(f"{path}.step", str(step), detail)
         for value in (default,) if high is None else (default, high):
             if step.value() == 0 or (value.value() - low.value()) % step.value():
                 detail = f"value is not a multiple of a given step ({step}) from ({low})"
-                errors.append(invalid(f"{path}.step", str(value), detail))
-    return errors
+                yield invalid(f"{path}.step", str(value), detail)
 
 
-def _validate_consumption(consumption: DeviceCounterConsumption, path: str) -> list[FieldError]:
+def _validate_consumption(consumption: DeviceCounterConsumption, path: str) -> FieldErrors:
     return validate_counters(consumption.counterSet, f"{path}.counterSet", consumption.counters, f"{path}.counters")
 
 
-def validate_counters(name: str, name_at: str, counters: dict[str, Counter], path: str) -> list[FieldError]:
+def validate_counters(name: str, name_at: str, counters: dict[str, Counter], path: str) -> FieldErrors:
     """Check the name of a counter set, and the counters in it or consumed of it."""
-    errors = validate_dns_label(name, name_at) if name else [required(name_at)]
-    if not counters:
-        return [*errors, required(path)]
-    return errors + validate_map(
-        counters, MAX_COUNTERS, _MAX_SHOWN_COUNTER, validate_dns_label, lambda counter, at: [], path
-    )
+    if name:
+        yield from validate_dns_label(name, name_at)
+    else:
+        yield required(name_at)
+    if counters:
+        yield from validate_map(
+            counters, MAX_COUNTERS, _MAX_SHOWN_COUNTER, validate_dns_label, lambda counter, at: [], path
+        )
+    else:
+        yield required(path)
 
 
-def _validate_place(device: Device, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_place(device: Device, path: str, options: ValidationOptions) -> FieldErrors:
     found: list[str] = []
     if device.nodeName:
         found.append("`nodeName`")
-        errors += validate_node_name(device.nodeName, f"{path}.nodeName")
+        yield from validate_node_name(device.nodeName, f"{path}.nodeName")
     elif device.nodeName is not None:
-        errors.append(invalid(f"{path}.nodeName", device.nodeName, "must not be empty"))
+        yield invalid(f"{path}.nodeName", device.nodeName, "must not be empty")
     if device.nodeSelector is not None:
         found.append("`nodeSelector`")
-        errors += validate_node_selector(device.nodeSelector, f"{path}.nodeSelector", options)
+        yield from validate_node_selector(device.nodeSelector, f"{path}.nodeSelector", options)
     if device.allNodes:
         found.append("`allNodes`")
     elif device.allNodes is not None:
-        errors.append(invalid(f"{path}.allNodes", device.allNodes, UNSET_OR_TRUE))
+        yield invalid(f"{path}.allNodes", device.allNodes, UNSET_OR_TRUE)
     if not found:
-        errors.append(required(path, ONE_PLACE))
+        yield required(path, ONE_PLACE)
     elif len(found) > 1:
-        errors.append(invalid(path, f"{{{', '.join(found)}}}", ONE_PLACE))
-    return errors
+        yield invalid(path, f"{{{', '.join(found)}}}", ONE_PLACE)
 
 
-def validate_node_name(name: str, path: str) -> list[FieldError]:
+def validate_node_name(name: str, path: str) -> FieldErrors:
     return [invalid(path, name, message) for message in subdomain_errors(name)]
 
 
-def _validate_mappings(device: Device, path: str) -> list[FieldError]:
+def _validate_mappings(device: Device, path: str) -> FieldErrors:
     """Check what a device takes of its node's allocatable resources."""
-    errors: list[FieldError] = []
     for resource, mapping in device.nodeAllocatableResourceMappings.items():
         at, key, multiplier = f"{path}[{resource}]", mapping.capacityKey, mapping.allocationMultiplier
         if not is_native_resource(resource):
-            errors.append(invalid(at, AsJSON(resource), "must be a node allocatable resource name"))
+            yield invalid(at, AsJSON(resource), "must be a node allocatable resource name")
         if multiplier is None and key is None:
             detail = "at least one of allocationMultiplier or capacityKey must be set"
-            errors.append(invalid(at, "", detail))
+            yield invalid(at, "", detail)
         if multiplier is not None and multiplier.sign() <= 0:
-            errors.append(invalid(f"{at}.allocationMultiplier", str(multiplier), "must be positive"))
+            yield invalid(f"{at}.allocationMultiplier", str(multiplier), "must be positive")
         if key == "":
-            errors.append(invalid(f"{at}.capacityKey", "", "capacityKey must not be an empty string"))
+            yield invalid(f"{at}.capacityKey", "", "capacityKey must not be an empty string")
         elif key is not None and key not in device.capacity:
-            errors.append(not_found(f"{at}.capacityKey", AsJSON(key)))
-    return errors
+            yield not_found(f"{at}.capacityKey", AsJSON(key))

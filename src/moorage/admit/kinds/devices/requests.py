@@ -24,7 +24,7 @@ from moorage.match.devices.selector import SelectorProblem, compile_device_selec
 from moorage.match.operators import TOLERATION, gate_of
 from moorage.model.field_error import (
     AsJSON,
-    FieldError,
+    FieldErrors,
     forbidden,
     internal_error,
     invalid,
@@ -59,138 +59,148 @@ def request_names(claim: views.DeviceClaim) -> RequestNames:
     return {request.name: frozenset(sub.name for sub in request.firstAvailable) for request in claim.requests}
 
 
-def validate_claim_spec(spec: views.ResourceClaimSpec, path: str, options: ValidationOptions) -> list[FieldError]:
+def validate_claim_spec(spec: views.ResourceClaimSpec, path: str, options: ValidationOptions) -> FieldErrors:
     claim, at = spec.devices, f"{path}.devices"
     names = request_names(claim)
-    errors = validate_set(
+    yield from validate_set(
         claim.requests,
         MAX_REQUESTS,
         lambda request, where: _validate_request(request, where, options),
         lambda request: request.name,
         f"{at}.requests",
     )
-    errors += validate_list(
+    yield from validate_list(
         claim.constraints,
         MAX_CONSTRAINTS,
         lambda constraint, where: _validate_constraint(constraint, where, names, options),
         f"{at}.constraints",
     )
-    return errors + validate_list(
+    yield from validate_list(
         claim.config,
         MAX_CONFIGURATIONS,
         lambda config, where: (
-            validate_request_references(config.requests, f"{where}.requests", names)
-            + validate_configuration(config, where)
+            *validate_request_references(config.requests, f"{where}.requests", names),
+            *validate_configuration(config, where),
         ),
         f"{at}.config",
     )
 
 
-def _validate_request(request: views.DeviceRequest, path: str, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_dns_label(request.name, f"{path}.name")
-    if request.exactly is None and not request.firstAvailable:
-        return [*errors, required(path, ONE_REQUEST_TYPE)]
-    if request.exactly is None:
-        return errors + validate_set(
+def _validate_request(request: views.DeviceRequest, path: str, options: ValidationOptions) -> FieldErrors:
+    yield from validate_dns_label(request.name, f"{path}.name")
+    if request.exactly is not None and request.firstAvailable:
+        yield invalid(path, None, f"{ONE_REQUEST_TYPE}, but multiple fields are set")
+    elif request.exactly is not None:
+        yield from _validate_exact(request.exactly, f"{path}.exactly", options)
+    elif request.firstAvailable:
+        yield from validate_set(
             request.firstAvailable,
             MAX_SUBREQUESTS,
-            lambda sub, at: validate_dns_label(sub.name, f"{at}.name") + _validate_exact(sub, at, options),
+            lambda sub, at: (*validate_dns_label(sub.name, f"{at}.name"), *_validate_exact(sub, at, options)),
             lambda sub: sub.name,
             f"{path}.firstAvailable",
         )
-    if request.firstAvailable:
-        return [*errors, invalid(path, None, f"{ONE_REQUEST_TYPE}, but multiple fields are set")]
-    return errors + _validate_exact(request.exactly, f"{path}.exactly", options)
+    else:
+        yield required(path, ONE_REQUEST_TYPE)
 
 
 def _validate_exact(
     request: views.ExactDeviceRequest | views.DeviceSubRequest, path: str, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     name_at = f"{path}.deviceClassName"
     name = request.deviceClassName
-    errors = validate_dns_subdomain(name, name_at) if name else [required(name_at)]
-    errors += validate_selectors(request.selectors, f"{path}.selectors", options)
-    errors += _validate_mode(request.allocationMode, request.count, path)
+    if name:
+        yield from validate_dns_subdomain(name, name_at)
+    else:
+        yield required(name_at)
+    yield from validate_selectors(request.selectors, f"{path}.selectors", options)
+    yield from _validate_mode(request.allocationMode, request.count, path)
     for index, toleration in enumerate(request.tolerations):
-        errors += validate_device_toleration(toleration, f"{path}.tolerations[{index}]", options)
-    return errors
+        yield from validate_device_toleration(toleration, f"{path}.tolerations[{index}]", options)
 
 
-def _validate_mode(mode: str, count: int, path: str) -> list[FieldError]:
+def _validate_mode(mode: str, count: int, path: str) -> FieldErrors:
     if mode not in _MODES:
-        return [not_supported(f"{path}.allocationMode", AsJSON(mode), _MODES)]
-    if mode == "All":
-        detail = "must not be specified when allocationMode is 'All'"
-        return [invalid(f"{path}.count", count, detail)] if count else []
-    return [] if count > 0 else [invalid(f"{path}.count", count, "must be greater than zero")]
+        yield not_supported(f"{path}.allocationMode", AsJSON(mode), _MODES)
+    elif mode == "All" and count:
+        yield invalid(f"{path}.count", count, "must not be specified when allocationMode is 'All'")
+    elif mode != "All" and count <= 0:
+        yield invalid(f"{path}.count", count, "must be greater than zero")
 
 
 def validate_selectors(
     selectors: tuple[views.DeviceSelector, ...], path: str, options: ValidationOptions, *, stored: bool = False
-) -> list[FieldError]:
+) -> FieldErrors:
     """Check device selectors; of expressions that are `stored` already, less is demanded."""
 
-    def validate(selector: views.DeviceSelector, at: str) -> list[FieldError]:
+    def validate(selector: views.DeviceSelector, at: str) -> FieldErrors:
         if selector.cel is None:
-            return [required(f"{at}.cel")]
-        return _validate_expression(selector.cel.expression, f"{at}.cel.expression", options, stored)
+            yield required(f"{at}.cel")
+            return
+        yield from _validate_expression(selector.cel.expression, f"{at}.cel.expression", options, stored)
 
-    return validate_list(selectors, MAX_SELECTORS, validate, path)
+    yield from validate_list(selectors, MAX_SELECTORS, validate, path)
 
 
-def _validate_expression(expression: str, path: str, options: ValidationOptions, stored: bool) -> list[FieldError]:
+def _validate_expression(expression: str, path: str, options: ValidationOptions, stored: bool) -> FieldErrors:
     if byte_length(expression) > MAX_EXPRESSION_BYTES:
-        return [too_long(path, MAX_EXPRESSION_BYTES)]
+        yield too_long(path, MAX_EXPRESSION_BYTES)
+        return
     compiled = compile_device_selector(expression, options.gates, stored)
     if isinstance(compiled, SelectorProblem):
         detail = compiled.detail
-        return [internal_error(path, detail) if compiled.internal else invalid(path, expression, detail)]
-    return [forbidden(path, TOO_COMPLEX)] if compiled.exceeds_cost_limit else []
+        yield (internal_error(path, detail) if compiled.internal else invalid(path, expression, detail))
+        return
+    if compiled.exceeds_cost_limit:
+        yield forbidden(path, TOO_COMPLEX)
 
 
 def validate_device_toleration(
     toleration: views.DeviceToleration, path: str, options: ValidationOptions
-) -> list[FieldError]:
+) -> FieldErrors:
     if toleration.expression:
-        return list(validate_toleration_with_expression(toleration, path, options))
+        yield from validate_toleration_with_expression(toleration, path, options)
+        return
     gate = gate_of(toleration.operator, TOLERATION)
     if gate is not None and options.allows_operators_of(gate):
-        errors = list(validate_comparing_toleration(toleration, path, options))
+        yield from validate_comparing_toleration(toleration, path, options)
     else:
-        errors = validate_label_name(toleration.key, f"{path}.key") if toleration.key else []
-        errors += _validate_plain_operator(toleration, path)
+        if toleration.key:
+            yield from validate_label_name(toleration.key, f"{path}.key")
+        yield from _validate_plain_operator(toleration, path)
     if toleration.effect and toleration.effect not in DEVICE_TAINT_EFFECTS:
-        errors += validate_device_effect(toleration.effect, f"{path}.effect")
-    return errors
+        yield from validate_device_effect(toleration.effect, f"{path}.effect")
 
 
-def _validate_plain_operator(toleration: views.DeviceToleration, path: str) -> list[FieldError]:
+def _validate_plain_operator(toleration: views.DeviceToleration, path: str) -> FieldErrors:
     match toleration.operator:
         case "Exists":
             detail = "must be empty for operator `Exists`"
-            return [invalid(f"{path}.value", toleration.value, detail)] if toleration.value else []
+            if toleration.value:
+                yield invalid(f"{path}.value", toleration.value, detail)
         case "Equal":
-            return validate_label_value(toleration.value, f"{path}.value")
+            yield from validate_label_value(toleration.value, f"{path}.value")
         case "":
-            return [required(f"{path}.operator")]
+            yield required(f"{path}.operator")
         case other:
-            return [not_supported(f"{path}.operator", AsJSON(other), _OPERATORS)]
+            yield not_supported(f"{path}.operator", AsJSON(other), _OPERATORS)
 
 
 def _validate_constraint(
     constraint: views.DeviceConstraint, path: str, names: RequestNames, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_request_references(constraint.requests, f"{path}.requests", names)
+) -> FieldErrors:
+    yield from validate_request_references(constraint.requests, f"{path}.requests", names)
     if constraint.matchAttribute is not None:
-        return errors + validate_fully_qualified_name(constraint.matchAttribute, f"{path}.matchAttribute")
-    if constraint.distinctAttribute is not None:
-        return errors + validate_fully_qualified_name(constraint.distinctAttribute, f"{path}.distinctAttribute")
-    if options.gates.enabled(DRA_CONSUMABLE_CAPACITY):
-        return [*errors, required(path, NO_ATTRIBUTE)]
-    return [*errors, required(f"{path}.matchAttribute")]
+        yield from validate_fully_qualified_name(constraint.matchAttribute, f"{path}.matchAttribute")
+    elif constraint.distinctAttribute is not None:
+        yield from validate_fully_qualified_name(constraint.distinctAttribute, f"{path}.distinctAttribute")
+    elif options.gates.enabled(DRA_CONSUMABLE_CAPACITY):
+        yield required(path, NO_ATTRIBUTE)
+    else:
+        yield required(f"{path}.matchAttribute")
 
 
-def validate_request_references(references: tuple[str, ...], path: str, names: RequestNames) -> list[FieldError]:
+def validate_request_references(references: tuple[str, ...], path: str, names: RequestNames) -> FieldErrors:
     """Check a list of requests' names, which must differ."""
     return validate_set(
         references,
@@ -201,19 +211,21 @@ def validate_request_references(references: tuple[str, ...], path: str, names: R
     )
 
 
-def validate_request_reference(reference: str, path: str, names: RequestNames) -> list[FieldError]:
+def validate_request_reference(reference: str, path: str, names: RequestNames) -> FieldErrors:
     """Check the name of a request, or of a request and a subrequest."""
     name, *subrequests = reference.split("/")
     if len(subrequests) > 1:
-        return [invalid(path, reference, NOT_A_REQUEST)]
-    errors = [error for part in (name, *subrequests) for error in validate_dns_label(part, path)]
+        yield invalid(path, reference, NOT_A_REQUEST)
+        return
+    for part in (name, *subrequests):
+        yield from validate_dns_label(part, path)
     if name not in names or not names[name].issuperset(subrequests):
-        errors.append(invalid(path, reference, NOT_A_REQUEST))
-    return errors
+        yield invalid(path, reference, NOT_A_REQUEST)
 
 
-def validate_configuration(config: views.DeviceConfiguration, path: str, *, stored: bool = False) -> list[FieldError]:
+def validate_configuration(config: views.DeviceConfiguration, path: str, *, stored: bool = False) -> FieldErrors:
     if config.opaque is None:
-        return [required(f"{path}.opaque")]
-    errors = validate_driver_name(config.opaque.driver, f"{path}.opaque.driver")
-    return errors + validate_opaque_data(config.opaque.parameters, f"{path}.opaque.parameters", stored=stored)
+        yield required(f"{path}.opaque")
+        return
+    yield from validate_driver_name(config.opaque.driver, f"{path}.opaque.driver")
+    yield from validate_opaque_data(config.opaque.parameters, f"{path}.opaque.parameters", stored=stored)

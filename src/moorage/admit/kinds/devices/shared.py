@@ -16,7 +16,7 @@ from moorage.admit.pod.volume_backends import validate_csi_driver_name
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import (
     AsJSON,
-    FieldError,
+    FieldErrors,
     duplicate,
     invalid,
     not_supported,
@@ -29,7 +29,7 @@ from moorage.model.types.meta import Condition
 from moorage.model.types.resource_slice import DeviceTaint
 
 Item = TypeVar("Item")
-ValidateItem = Callable[[Any, str], list[FieldError]]
+ValidateItem = Callable[[Any, str], FieldErrors]
 
 MAX_POOL_NAME = 253
 MAX_IDENTIFIER = 32
@@ -69,44 +69,42 @@ _REASON_ERROR = regex_error(
 )
 
 
-def validate_list(found: Sequence[Any], limit: int, validate: ValidateItem, path: str) -> list[FieldError]:
+def validate_list(found: Sequence[Any], limit: int, validate: ValidateItem, path: str) -> FieldErrors:
     """Check each item of a list, or only its size if there are too many of them."""
     if len(found) > limit:
-        return [too_many(path, len(found), limit)]
-    return [error for index, item in enumerate(found) for error in validate(item, f"{path}[{index}]")]
+        yield too_many(path, len(found), limit)
+        return
+    for index, item in enumerate(found):
+        yield from validate(item, f"{path}[{index}]")
 
 
 def validate_set(
     found: Sequence[Item], limit: int, validate: ValidateItem, key: Callable[[Item], Hashable], path: str
-) -> list[FieldError]:
+) -> FieldErrors:
     """Check a list whose items must differ by their keys."""
-    errors = validate_list(found, limit, validate, path)
-    if len(found) > limit:
-        return errors
-    return errors + duplicate_errors([key(item) for item in found], path)
+    yield from validate_list(found, limit, validate, path)
+    if len(found) <= limit:
+        yield from duplicate_errors(map(key, found), path)
 
 
-def duplicate_errors(keys: Iterable[Hashable], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def duplicate_errors(keys: Iterable[Hashable], path: str) -> FieldErrors:
     seen: set[Hashable] = set()
     for index, key in enumerate(keys):
         if key in seen:
-            errors.append(duplicate(f"{path}[{index}]", key))
+            yield duplicate(f"{path}[{index}]", key)
         seen.add(key)
-    return errors
 
 
 def validate_map(
     found: Mapping[str, Any], limit: int | None, max_shown: int, key_rule: ValidateItem, rule: ValidateItem, path: str
-) -> list[FieldError]:
+) -> FieldErrors:
     """Check the keys, reported at the path of the map, and the values of a map."""
     if limit is not None and len(found) > limit:
-        return [too_many(path, len(found), limit)]
-    errors: list[FieldError] = []
+        yield too_many(path, len(found), limit)
+        return
     for key, value in found.items():
-        errors += key_rule(key, path)
-        errors += rule(value, f"{path}[{_shortened(key, max_shown)}]")
-    return errors
+        yield from key_rule(key, path)
+        yield from rule(value, f"{path}[{_shortened(key, max_shown)}]")
 
 
 def _shortened(key: str, limit: int) -> str:
@@ -119,119 +117,127 @@ def _shortened(key: str, limit: int) -> str:
     return shown.decode("utf-8", "replace")
 
 
-def validate_pool_name(name: str, path: str) -> list[FieldError]:
+def validate_pool_name(name: str, path: str) -> FieldErrors:
     if not name:
-        return [required(path)]
-    errors = [too_long(path, MAX_POOL_NAME)] if byte_length(name) > MAX_POOL_NAME else []
+        yield required(path)
+        return
+    if byte_length(name) > MAX_POOL_NAME:
+        yield too_long(path, MAX_POOL_NAME)
     for part in name.split("/"):
-        errors += [invalid(path, part, message) for message in subdomain_errors(part)]
-    return errors
+        yield from (invalid(path, part, message) for message in subdomain_errors(part))
 
 
-def validate_qualified_name(name: str, path: str) -> list[FieldError]:
+def validate_qualified_name(name: str, path: str) -> FieldErrors:
     """Check `identifier` or `domain/identifier`; names with more slashes pass, as upstream lets them."""
     parts = name.split("/")
     if len(parts) == 1:
-        return _validate_identifier(name, path)
+        yield from _validate_identifier(name, path)
+        return
     if len(parts) > 2:
-        return []
+        return
     domain, identifier = parts
-    errors = validate_driver_name(domain, path) if domain else [invalid(path, "", "the domain must not be empty")]
+    if domain:
+        yield from validate_driver_name(domain, path)
+    else:
+        yield invalid(path, "", "the domain must not be empty")
     if not identifier:
-        return [*errors, invalid(path, "", "the name must not be empty")]
-    return errors + _validate_identifier(identifier, path)
+        yield invalid(path, "", "the name must not be empty")
+        return
+    yield from _validate_identifier(identifier, path)
 
 
-def validate_fully_qualified_name(name: str, path: str) -> list[FieldError]:
-    errors = validate_qualified_name(name, path)
+def validate_fully_qualified_name(name: str, path: str) -> FieldErrors:
+    yield from validate_qualified_name(name, path)
     if "/" not in name:
         detail = "a fully qualified name must be a domain and a name separated by a slash"
-        errors.append(invalid(path, AsJSON(name), detail))
-    return errors
+        yield invalid(path, AsJSON(name), detail)
 
 
-def _validate_identifier(name: str, path: str) -> list[FieldError]:
-    errors = [too_long(path, MAX_IDENTIFIER)] if byte_length(name) > MAX_IDENTIFIER else []
-    return errors if _is_identifier(name) else [*errors, invalid(path, name, _IDENTIFIER_ERROR)]
+def _validate_identifier(name: str, path: str) -> FieldErrors:
+    if byte_length(name) > MAX_IDENTIFIER:
+        yield too_long(path, MAX_IDENTIFIER)
+    if not _is_identifier(name):
+        yield invalid(path, name, _IDENTIFIER_ERROR)
 
 
-def validate_label_value(value: str, path: str) -> list[FieldError]:
+def validate_label_value(value: str, path: str) -> FieldErrors:
     return [invalid(path, value, message) for message in label_value_errors(value)]
 
 
-def validate_opaque_data(data: Any, path: str, *, stored: bool = False) -> list[FieldError]:
+def validate_opaque_data(data: Any, path: str, *, stored: bool = False) -> FieldErrors:
     """Check a driver's own data, which must be a JSON object; what is `stored` already may be of any size."""
     if data is None:
-        return [required(path)]
+        yield required(path)
+        return
     if not stored and len(msgspec.json.encode(data)) > MAX_OPAQUE_BYTES:
-        return [too_long(path, MAX_OPAQUE_BYTES)]
-    return [] if isinstance(data, dict) else [invalid(path, "<value omitted>", "must be a valid JSON object")]
+        yield too_long(path, MAX_OPAQUE_BYTES)
+        return
+    if not isinstance(data, dict):
+        yield invalid(path, "<value omitted>", "must be a valid JSON object")
 
 
-def validate_device_taint(taint: DeviceTaint, path: str, old: DeviceTaint | None = None) -> list[FieldError]:
-    errors = validate_label_name(taint.key, f"{path}.key")
-    errors += validate_label_value(taint.value, f"{path}.value")
+def validate_device_taint(taint: DeviceTaint, path: str, old: DeviceTaint | None = None) -> FieldErrors:
+    yield from validate_label_name(taint.key, f"{path}.key")
+    yield from validate_label_value(taint.value, f"{path}.value")
     if old is not None and old.effect == taint.effect:
-        return errors
+        return
     if not taint.effect:
-        return [*errors, required(f"{path}.effect")]
-    return errors + validate_device_effect(taint.effect, f"{path}.effect")
+        yield required(f"{path}.effect")
+        return
+    yield from validate_device_effect(taint.effect, f"{path}.effect")
 
 
-def validate_device_effect(effect: str, path: str) -> list[FieldError]:
-    return [] if effect in DEVICE_TAINT_EFFECTS else [not_supported(path, AsJSON(effect), DEVICE_TAINT_EFFECTS)]
+def validate_device_effect(effect: str, path: str) -> FieldErrors:
+    if effect not in DEVICE_TAINT_EFFECTS:
+        yield not_supported(path, AsJSON(effect), DEVICE_TAINT_EFFECTS)
 
 
-def validate_binding_conditions(conditions: tuple[str, ...], failures: tuple[str, ...], path: str) -> list[FieldError]:
+def validate_binding_conditions(conditions: tuple[str, ...], failures: tuple[str, ...], path: str) -> FieldErrors:
     """Check the names of a device's binding conditions, which come with failure conditions or not at all."""
     at, failures_at = f"{path}.bindingConditions", f"{path}.bindingFailureConditions"
-    errors = validate_list(conditions, _MAX_BINDING_CONDITIONS, validate_label_name, at)
-    errors += validate_list(failures, _MAX_BINDING_CONDITIONS, validate_label_name, failures_at)
-    errors += duplicate_errors(conditions, at)
+    yield from validate_list(conditions, _MAX_BINDING_CONDITIONS, validate_label_name, at)
+    yield from validate_list(failures, _MAX_BINDING_CONDITIONS, validate_label_name, failures_at)
+    yield from duplicate_errors(conditions, at)
     seen: set[str] = set()
     for index, failure in enumerate(failures):
         if failure in seen:
-            errors.append(duplicate(f"{failures_at}[{index}]", failure))
+            yield duplicate(f"{failures_at}[{index}]", failure)
         seen.add(failure)
         if failure in conditions:
             detail = "bindingFailureConditions must not overlap with bindingConditions"
-            errors.append(invalid(f"{failures_at}[{index}]", failure, detail))
+            yield invalid(f"{failures_at}[{index}]", failure, detail)
     if failures and not conditions:
         detail = "bindingConditions are required to use bindingFailureConditions"
-        errors.append(invalid(at, AsJSON(conditions), detail))
+        yield invalid(at, AsJSON(conditions), detail)
     if conditions and not failures:
         detail = "bindingFailureConditions are required to use bindingConditions"
-        errors.append(invalid(failures_at, AsJSON(failures), detail))
-    return errors
+        yield invalid(failures_at, AsJSON(failures), detail)
 
 
-def validate_conditions(conditions: tuple[Condition, ...], path: str) -> list[FieldError]:
+def validate_conditions(conditions: tuple[Condition, ...], path: str) -> FieldErrors:
     """Check the conditions of a status, which must differ by their types."""
-    errors: list[FieldError] = []
     seen: set[str] = set()
     for index, condition in enumerate(conditions):
         if condition.type in seen:
-            errors.append(duplicate(f"{path}[{index}].type", condition.type))
+            yield duplicate(f"{path}[{index}].type", condition.type)
         seen.add(condition.type)
-        errors += _validate_condition(condition, f"{path}[{index}]")
-    return errors
+        yield from _validate_condition(condition, f"{path}[{index}]")
 
 
-def _validate_condition(condition: Condition, path: str) -> list[FieldError]:
-    errors = validate_label_name(condition.type, f"{path}.type")
+def _validate_condition(condition: Condition, path: str) -> FieldErrors:
+    yield from validate_label_name(condition.type, f"{path}.type")
     if condition.status not in _CONDITION_STATUSES:
-        errors.append(not_supported(f"{path}.status", AsJSON(condition.status), _CONDITION_STATUSES))
+        yield not_supported(f"{path}.status", AsJSON(condition.status), _CONDITION_STATUSES)
     if condition.observedGeneration < 0:
         detail = "must be greater than or equal to zero"
-        errors.append(invalid(f"{path}.observedGeneration", condition.observedGeneration, detail))
+        yield invalid(f"{path}.observedGeneration", condition.observedGeneration, detail)
     if condition.lastTransitionTime is None:
-        errors.append(required(f"{path}.lastTransitionTime"))
+        yield required(f"{path}.lastTransitionTime")
     if not condition.reason:
-        errors.append(required(f"{path}.reason"))
+        yield required(f"{path}.reason")
     elif not _is_reason(condition.reason):
-        errors.append(invalid(f"{path}.reason", condition.reason, _REASON_ERROR))
+        yield invalid(f"{path}.reason", condition.reason, _REASON_ERROR)
     if byte_length(condition.reason) > _MAX_REASON:
-        errors.append(too_long(f"{path}.reason", _MAX_REASON))
+        yield too_long(f"{path}.reason", _MAX_REASON)
     if byte_length(condition.message) > _MAX_MESSAGE:
-        errors.append(too_long(f"{path}.message", _MAX_MESSAGE))
-    return errors
+        yield too_long(f"{path}.message", _MAX_MESSAGE)

@@ -24,7 +24,7 @@ from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.prepare import devices as prepare
 from moorage.admit.ratcheting import operator_gates_in_use
 from moorage.admit.scheduling.node_affinity import validate_node_selector
-from moorage.model.field_error import AsJSON, FieldError, invalid, required
+from moorage.model.field_error import AsJSON, FieldErrors, invalid, required
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import NodeSelectorTerm
@@ -40,34 +40,33 @@ ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNo
 COUNTERS_OR_DEVICES = "only one of `sharedCounters` or `devices` is allowed"
 
 
-def validate_slice(published: ResourceSlice, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta(published.metadata, "metadata", namespaced=False)
-    return errors + _validate_spec(published.spec, None, options)
+def validate_slice(published: ResourceSlice, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(published.metadata, "metadata", namespaced=False)
+    yield from _validate_spec(published.spec, None, options)
 
 
-def validate_slice_update(new: ResourceSlice, old: ResourceSlice, options: ValidationOptions) -> list[FieldError]:
-    errors = validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    return errors + _validate_spec(new.spec, old.spec, options)
+def validate_slice_update(new: ResourceSlice, old: ResourceSlice, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_spec(new.spec, old.spec, options)
 
 
-def _validate_spec(
-    spec: ResourceSliceSpec, old: ResourceSliceSpec | None, options: ValidationOptions
-) -> list[FieldError]:
-    errors = validate_driver_name(spec.driver, "spec.driver") + _validate_pool(spec.pool, "spec.pool")
+def _validate_spec(spec: ResourceSliceSpec, old: ResourceSliceSpec | None, options: ValidationOptions) -> FieldErrors:
+    yield from validate_driver_name(spec.driver, "spec.driver")
+    yield from _validate_pool(spec.pool, "spec.pool")
     if old is not None:
         for value, before, path in (
             (spec.pool.name, old.pool.name, "spec.pool.name"),
             (spec.driver, old.driver, "spec.driver"),
         ):
             if value != before:
-                errors.append(invalid(path, value, FIELD_IS_IMMUTABLE))
-        errors += validate_immutable(spec.nodeName, old.nodeName, "spec.nodeName")
-    errors += _validate_place(spec, options)
+                yield invalid(path, value, FIELD_IS_IMMUTABLE)
+        yield from validate_immutable(spec.nodeName, old.nodeName, "spec.nodeName")
+    yield from _validate_place(spec, options)
     if spec.sharedCounters is not ABSENT_LIST and spec.devices is not ABSENT_LIST:
-        errors.append(invalid("spec", "", COUNTERS_OR_DEVICES))
+        yield invalid("spec", "", COUNTERS_OR_DEVICES)
     before_by_name = {device.name: device for device in reversed(old.devices)} if old is not None else {}
     advanced = any(device.taints or device.consumesCounters or has_lists(device) for device in spec.devices)
-    errors += validate_set(
+    yield from validate_set(
         spec.devices,
         MAX_ADVANCED_DEVICES if advanced else MAX_DEVICES,
         lambda device, at: validate_device(
@@ -76,7 +75,7 @@ def _validate_spec(
         lambda device: device.name,
         "spec.devices",
     )
-    return errors + validate_set(
+    yield from validate_set(
         spec.sharedCounters,
         MAX_COUNTER_SETS,
         _validate_counter_set,
@@ -85,47 +84,44 @@ def _validate_spec(
     )
 
 
-def _validate_pool(pool: ResourcePool, path: str) -> list[FieldError]:
-    errors = validate_pool_name(pool.name, f"{path}.name")
+def _validate_pool(pool: ResourcePool, path: str) -> FieldErrors:
+    yield from validate_pool_name(pool.name, f"{path}.name")
     if pool.resourceSliceCount <= 0:
-        errors.append(invalid(f"{path}.resourceSliceCount", pool.resourceSliceCount, "must be greater than zero"))
+        yield invalid(f"{path}.resourceSliceCount", pool.resourceSliceCount, "must be greater than zero")
     if pool.generation < 0:
-        errors.append(invalid(f"{path}.generation", pool.generation, "must be greater than or equal to zero"))
-    return errors
+        yield invalid(f"{path}.generation", pool.generation, "must be greater than or equal to zero")
 
 
-def _validate_counter_set(counters: CounterSet, path: str) -> list[FieldError]:
+def _validate_counter_set(counters: CounterSet, path: str) -> FieldErrors:
     return validate_counters(counters.name, f"{path}.name", counters.counters, f"{path}.counters")
 
 
-def _validate_place(spec: ResourceSliceSpec, options: ValidationOptions) -> list[FieldError]:
+def _validate_place(spec: ResourceSliceSpec, options: ValidationOptions) -> FieldErrors:
     """Check that the slice says in one way on which nodes its devices are."""
-    errors: list[FieldError] = []
     found: list[str] = []
     if spec.nodeName:
         found.append("`nodeName`")
-        errors += validate_node_name(spec.nodeName, "spec.nodeName")
+        yield from validate_node_name(spec.nodeName, "spec.nodeName")
     elif spec.nodeName is not None:
         detail = "must be either unset or set to a non-empty string"
-        errors.append(invalid("spec.nodeName", spec.nodeName, detail))
+        yield invalid("spec.nodeName", spec.nodeName, detail)
     if spec.nodeSelector is not None:
         found.append("`nodeSelector`")
-        errors += validate_node_selector(spec.nodeSelector, "spec.nodeSelector", options)
+        yield from validate_node_selector(spec.nodeSelector, "spec.nodeSelector", options)
         terms = spec.nodeSelector.nodeSelectorTerms
         if len(terms) != 1:
             shown, detail = AsJSON(internal_form(terms)), "must have exactly one node selector term"
-            errors.append(invalid("spec.nodeSelector.nodeSelectorTerms", shown, detail))
+            yield invalid("spec.nodeSelector.nodeSelectorTerms", shown, detail)
     for name in ("allNodes", "perDeviceNodeSelection"):
         value = getattr(spec, name)
         if value:
             found.append(f"`{name}`")
         elif value is not None:
-            errors.append(invalid(f"spec.{name}", value, UNSET_OR_TRUE))
+            yield invalid(f"spec.{name}", value, UNSET_OR_TRUE)
     if not found:
-        errors.append(required("spec", ONE_PLACE))
+        yield required("spec", ONE_PLACE)
     elif len(found) > 1:
-        errors.append(invalid("spec", f"{{{', '.join(found)}}}", f"{ONE_PLACE}, but multiple fields are set"))
-    return errors
+        yield invalid("spec", f"{{{', '.join(found)}}}", f"{ONE_PLACE}, but multiple fields are set")
 
 
 def _options(gates: GateSet, old: ResourceSlice | None) -> ValidationOptions:
