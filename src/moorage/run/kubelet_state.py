@@ -15,7 +15,8 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
 from moorage.run.admission import Admission, Load
-from moorage.run.mounts import Mounts
+from moorage.run.device_claims import DeviceClaims, NotPrepared
+from moorage.run.mounts import Mounts, NotMounted
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing
 from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
@@ -24,6 +25,8 @@ Raw = dict[str, Any]
 
 #: Delays between attempts to mount volumes; the first failure is not reported.
 _FIRST_MOUNT_DELAY, _MAX_MOUNT_DELAY = 1.0, 122.0
+#: Delay between attempts to prepare claims on devices, after the first, silent one.
+_PREPARE_DELAY = 60.0
 
 
 class WriteStatus(NamedTuple):
@@ -51,19 +54,33 @@ class ReportEvent(NamedTuple):
     container: str = ""
 
 
-Action = WriteStatus | Remove | ReportEvent
+class ReportDevices(NamedTuple):
+    """Write the status of the devices of a claim that was prepared."""
+
+    claim: str
+
+
+Action = WriteStatus | Remove | ReportEvent | ReportDevices
 
 
 class KubeletState:
     """Nodes, pods and their next steps. `due` returns actions; `next_time` says when there are more."""
 
-    def __init__(self, admission: Admission, mounts: Mounts | None = None, *, reports: bool = True) -> None:
-        """`reports`: `due` returns the events of containers that start and stop, too."""
+    def __init__(
+        self,
+        admission: Admission,
+        mounts: Mounts | None = None,
+        claims: DeviceClaims | None = None,
+        *,
+        reports: bool = True,
+    ) -> None:
+        """`reports`: `due` returns the events of containers that start and stop, and the state of devices, too."""
         self._reports = reports
+        self._claims = claims or DeviceClaims(admission.gates)
         self.started = 0
         self.refused: Counter[str] = Counter()
         self._admission, self._mounts = admission, mounts or Mounts(admission.gates)
-        self._unmounted: dict[str, tuple[float, float]] = {}  # pods that wait for volumes: delay, next attempt
+        self._held_up: dict[str, tuple[float, float]] = {}  # pods that wait for volumes or claims: delay, next attempt
         self._nodes: dict[str, Node] = {}
         self._loads: dict[str, Load] = {}  # of nodes with capacity
         self._lives: dict[str, SimulatedPod] = {}
@@ -140,7 +157,7 @@ class KubeletState:
             del self._waiting[node][key]
         life = self._lives.pop(key, None)
         if life is not None:
-            self._unmounted.pop(key, None)
+            self._held_up.pop(key, None)
             self._release(life)
             name = life.pod.spec.nodeName
             del self._on[name][key]
@@ -159,11 +176,20 @@ class KubeletState:
 
     def volumes_changed(self, now: float) -> None:
         """Let pods that wait for volumes try again."""
-        for key in self._unmounted:
+        for key in self._held_up:
+            self._try_again(key, self._lives[key], now)
+
+    def claims_changed(self, claims: set[str], now: float) -> None:
+        """Let pods that wait for one of these ResourceClaims try again."""
+        for key in self._held_up:
             life = self._lives[key]
-            if life.stage is PodStage.STARTING:
-                life.at = min(life.at, now)
-                self._plan(key, life)
+            if not claims.isdisjoint(self._claims.keys(life.pod)):
+                self._try_again(key, life, now)
+
+    def _try_again(self, key: str, life: SimulatedPod, now: float) -> None:
+        if life.stage is PodStage.STARTING:
+            life.at = min(life.at, now)
+            self._plan(key, life)
 
     def next_time(self) -> float:
         """Return when the next step is due; infinity if none is planned."""
@@ -201,6 +227,7 @@ class KubeletState:
         if phase == "Running":
             life = life_found(pod, now)
             self._addresses = max(self._addresses, address_number(life.address))
+            self._claims.adopt(pod)
         else:
             self._addresses += 1
             life = SimulatedPod(pod, PodStage.STARTING, now, pod_address(self._addresses))
@@ -234,6 +261,8 @@ class KubeletState:
             self._now_due.append(self._write(key, life, life.doing(), now))
         if pod.metadata.annotations != old.metadata.annotations:
             life.follow(pod)
+        if key in self._held_up and life.stage is PodStage.STARTING:
+            life.at = min(life.at, now)
         self._plan(key, life)
 
     def _stop(self, key: str, life: SimulatedPod, now: float) -> None:
@@ -245,10 +274,13 @@ class KubeletState:
         pod = life.pod
         _, step = life.next_step()
         if step is PodStep.START:
-            waits = self._wait_for_mounts(key, life, now) if life.stage is PodStage.STARTING else None
-            if waits is not None:
-                yield from waits
-                return
+            if life.stage is PodStage.STARTING:
+                obstacle = self._prepare(life)
+                if isinstance(obstacle, NotMounted | NotPrepared):
+                    yield from self._hold_up(key, life, obstacle, now)
+                    return
+                self._held_up.pop(key, None)
+                yield from obstacle
             life.start(now) if life.stage is PodStage.STARTING else life.start_again(now)
             self.started += not life.restarts
             yield self._write(key, life, life.doing(), now)
@@ -270,25 +302,37 @@ class KubeletState:
         elif step is PodStep.EXIT:
             yield from self._exit(key, life, now)
 
-    def _wait_for_mounts(self, key: str, life: SimulatedPod, now: float) -> list[Action] | None:
-        """Return what to do if volumes cannot be mounted; None if they can.
+    def _prepare(self, life: SimulatedPod) -> NotMounted | NotPrepared | list[ReportDevices]:
+        """Mount volumes, then prepare claims on devices. Return what to report of devices, or why it cannot be done."""
+        pod = life.pod
+        missing = self._mounts.missing(pod, self._nodes[pod.spec.nodeName])
+        if missing is not None:
+            return missing
+        prepared = self._claims.prepare(pod)
+        if isinstance(prepared, NotPrepared):
+            return prepared
+        return [ReportDevices(claim) for claim in prepared] if self._reports else []
+
+    def _hold_up(
+        self, key: str, life: SimulatedPod, obstacle: NotMounted | NotPrepared, now: float
+    ) -> Iterable[Action]:
+        """Plan the next attempt to start.
 
         The first time there is no event, because claims and volumes may be seen a moment after the pod.
         """
-        missing = self._mounts.missing(life.pod, self._nodes[life.pod.spec.nodeName])
-        if missing is None:
-            self._unmounted.pop(key, None)
-            return None
-        delay, due = self._unmounted.get(key, (0.0, now))
+        delay, due = self._held_up.get(key, (0.0, now))
         if now < due:
             life.at = due
             return []
-        wait = min(2 * delay, _MAX_MOUNT_DELAY) or _FIRST_MOUNT_DELAY
+        if isinstance(obstacle, NotPrepared):
+            wait = _PREPARE_DELAY if delay else _FIRST_MOUNT_DELAY
+        else:
+            wait = min(2 * delay, _MAX_MOUNT_DELAY) or _FIRST_MOUNT_DELAY
         life.at = now + wait
-        self._unmounted[key] = wait, life.at
+        self._held_up[key] = wait, life.at
         if not delay:
             return [self._write(key, life, life.doing(), now)]
-        return [ReportEvent(life.pod, "Warning", *missing)]
+        return [ReportEvent(life.pod, "Warning", *obstacle)]
 
     def _exit(self, key: str, life: SimulatedPod, now: float) -> Iterator[Action]:
         pod = life.pod
@@ -330,6 +374,7 @@ class KubeletState:
         if load is not None and life.counted is not None:
             load.remove(life.counted)
             life.counted = None
+        self._claims.unprepare(life.pod)
 
 
 def _precedence(named: tuple[str, Pod]) -> tuple[bool, str, str]:

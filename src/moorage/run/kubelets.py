@@ -20,8 +20,10 @@ from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission
+from moorage.run.claim_writer import ClaimWriter
+from moorage.run.device_claims import DeviceClaims
 from moorage.run.heartbeats import Heartbeats
-from moorage.run.kubelet_state import KubeletState, Remove, ReportEvent, WriteStatus
+from moorage.run.kubelet_state import KubeletState, Remove, ReportDevices, ReportEvent, WriteStatus
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
 from moorage.run.pod_writer import PodWriter
@@ -31,7 +33,7 @@ _BASIC = frozenset({"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfp
 _KNOWN = _BASIC | {"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported"}
 
 
-def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admission) -> None:
+def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admission, claims: DeviceClaims) -> None:
     counter, gauge = metrics.counter_function, metrics.gauge_function
     gauge("kubelet_running_pods", "Number of pods that have a running pod sandbox.", lambda: state.running_pods)
     gauge("kubelet_simulated_nodes", "Number of nodes that are simulated.", lambda: len(state.nodes))
@@ -43,6 +45,12 @@ def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admiss
         counter(f"kubelet_cel_cache_{what}_total", said, partial(getattr, admission.programs, what))
     said = "Evaluations of toleration expressions that failed."
     counter("kubelet_cel_evaluation_errors_total", said, lambda: admission.evaluation_errors)
+    said = "The number of ResourceClaims that are currently in use on the node, by driver name."
+    gauge("dra_resource_claims_in_use", said, lambda: _by_driver(claims), ("driver_name",))
+
+
+def _by_driver(claims: DeviceClaims) -> Mapping[Labels, float]:
+    return {(driver,): count for driver, count in claims.in_use().items()}
 
 
 def _rejections(state: KubeletState) -> Mapping[Labels, float]:
@@ -57,6 +65,7 @@ def _rejections(state: KubeletState) -> Mapping[Labels, float]:
 _AT_ONCE = 64
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 _CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
+_RESOURCE_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 
 
 class Recorder(Protocol):
@@ -85,12 +94,14 @@ class Kubelets:
         self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
         admission = Admission(gates)
         self._mounts = Mounts(gates)
-        self._state = KubeletState(admission, self._mounts)
+        self._claims = DeviceClaims(gates)
+        self._state = KubeletState(admission, self._mounts, self._claims)
         if metrics is not None:
-            add_kubelet_metrics(metrics, self._state, admission)
+            add_kubelet_metrics(metrics, self._state, admission, self._claims)
         self._calls, self._beats = BackgroundCalls(_AT_ONCE), BackgroundCalls(_AT_ONCE)
         self._hearts = Heartbeats(client, self._beats, clock, capacity)
         self._writer = PodWriter(client, self._calls, self._state.has)
+        self._claim_writer = ClaimWriter(client, self._calls, self._claims, clock)
         self._wakened = asyncio.Event()
         self._informers = [
             Informer(client, _CLAIM, self._volumes_changed),
@@ -98,6 +109,8 @@ class Kubelets:
             Informer(client, _NODE, self._nodes_changed),
             Informer(client, _POD, self._pods_changed),
         ]
+        # Not waited for: an API server before Kubernetes 1.34 does not serve it.
+        self._claim_informer = Informer(client, _RESOURCE_CLAIM, self._claims_changed)
 
     @property
     def node_count(self) -> int:
@@ -137,10 +150,12 @@ class Kubelets:
             async with asyncio.TaskGroup() as group:
                 for informer in self._informers:
                     group.create_task(informer.run())
+                group.create_task(self._claim_informer.run())
                 group.create_task(self._hearts.run())
                 await self._work()
         finally:
             self._writer.close()
+            self._claim_writer.close()
             await self._calls.close()
             await self._beats.close()
 
@@ -177,6 +192,11 @@ class Kubelets:
         self._state.volumes_changed(self._clock())
         self._wakened.set()
 
+    def _claims_changed(self, deltas: list[Delta]) -> None:
+        self._claims.changed(deltas)
+        self._state.claims_changed({delta.new.key for delta in deltas if delta.new is not None}, self._clock())
+        self._wakened.set()
+
     async def _work(self) -> None:
         while True:
             self._wakened.clear()
@@ -185,6 +205,8 @@ class Kubelets:
                     self._writer.write(action)
                 elif isinstance(action, Remove):
                     self._writer.remove(action)
+                elif isinstance(action, ReportDevices):
+                    self._claim_writer.write(action.claim)
                 else:
                     self._report(action)
             wait = self._state.next_time() - self._clock()

@@ -19,12 +19,14 @@ from moorage.model.types.pod import Pod
 from moorage.plan.simulation.api import NODE, POD, SimulatedApi
 from moorage.plan.simulation.controllers import NODE_LIFECYCLE, Controllers
 from moorage.run.admission import Admission
+from moorage.run.device_claims import DeviceClaims
 from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
 from moorage.run.simulated_pod import COMPLETES_AFTER
 
 _CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
+_RESOURCE_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 _LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
 KUBELET = "kubelet"
 #: A time that no plan reaches.
@@ -38,8 +40,8 @@ class SimulatedKubelets:
 
     def __init__(self, api: SimulatedApi, controllers: Controllers, gates: GateSet, *, ends: bool) -> None:
         self._api, self._controllers, self._ends = api, controllers, ends
-        self._mounts = Mounts(gates)
-        self.state = KubeletState(Admission(gates), self._mounts, reports=False)
+        self._mounts, self._claims = Mounts(gates), DeviceClaims(gates)
+        self.state = KubeletState(Admission(gates), self._mounts, self._claims, reports=False)
         self.down: set[str] = set()
         self._pods: dict[str, Pod] = {}
         self._leases: dict[str, Object] = {}
@@ -70,6 +72,10 @@ class SimulatedKubelets:
         elif kind is _CLAIM or kind is _VOLUME:
             self._mounts.changed([Delta(old, new)])
             self.state.volumes_changed(now)
+        elif kind is _RESOURCE_CLAIM:
+            self._claims.changed([Delta(old, new)])
+            if new is not None:
+                self.state.claims_changed({new.key}, now)
 
     def _is_alive(self, node: Node, old: Object | None) -> bool:
         if node.metadata.annotations.get(STOPPED) == "true":
