@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bench.perf.device_objects import DEVICE_KINDS, DeviceObjects
 from bench.perf.objects import SERVICE
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.model.types.core import Namespace
@@ -42,7 +43,8 @@ class ClusterObjects:
 
     def __init__(self, configuration: Configuration, gates: GateSet, seed: int = 0) -> None:
         self._selectors = DefaultSelectors()
-        self.scheduler = configuration.make_scheduler(Cluster(seed), gates, self._selectors)
+        self.scheduler = configuration.make_scheduler(Cluster(seed, gates), gates, self._selectors)
+        self.devices = DeviceObjects(self.scheduler, gates)
         self.pending: dict[str, PodRecord] = {}
         self.attempted: set[str] = set()
         self.on_gone: Callable[[str], None] = lambda key: None
@@ -56,6 +58,8 @@ class ClusterObjects:
     def add_pod(self, pod: Pod, now: float) -> str:
         """A pod appears, without a node or with one; returns its key."""
         key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        if pod.spec.resourceClaims:
+            pod = self.devices.pod_appears(pod)
         record = self.cluster.record(key, pod)
         slot = self.cluster.nodes.slot_of.get(pod.spec.nodeName) if pod.spec.nodeName else None
         if slot is not None:
@@ -82,14 +86,20 @@ class ClusterObjects:
         else:
             self.scheduler.pod_changed(record, now)
 
-    def delete_pod(self, key: str, now: float) -> None:
-        """As the API server deletes: what must finish first is only marked."""
+    def pod_bound(self, record: PodRecord) -> None:
+        """Carry out that the scheduler has chosen a node for a pod."""
+        self.pending.pop(record.key, None)
+        if record.shape.devices:
+            self.devices.pod_bound(record)
+
+    def delete_pod(self, key: str, now: float, grace: bool = True) -> None:
+        """Delete a pod as the API server does: with a finalizer, or a grace period to wait for, it is only marked."""
         waiting = self.pending.get(key)
         record = waiting or self.cluster.pods.get(key)
         if record is None:
             return
         pod = record.pod
-        lingers = waiting is None and (pod.spec.terminationGracePeriodSeconds or 0) > 0
+        lingers = grace and waiting is None and (pod.spec.terminationGracePeriodSeconds or 0) > 0
         if lingers or pod.metadata.finalizers:
             if pod.metadata.deletionTimestamp is None:
                 metadata = msgspec.structs.replace(pod.metadata, deletionTimestamp=_DELETED)
@@ -97,9 +107,15 @@ class ClusterObjects:
         elif waiting is not None:
             del self.pending[key]
             self.scheduler.delete(key, now)
+            self._free_claims(pod)
         else:
             self.scheduler.pod_gone(key, now)
+            self._free_claims(pod)
         self.on_gone(key)
+
+    def _free_claims(self, pod: Pod) -> None:
+        if pod.spec.resourceClaims:
+            self.devices.pod_gone(pod)
 
     def pods_of(self, namespace: str) -> Iterator[tuple[str, Pod]]:
         for records in (self.cluster.pods, self.pending):
@@ -138,6 +154,8 @@ class ClusterObjects:
                 self.add_namespace(thing.metadata.name, thing.metadata.labels, now)
             case PodDisruptionBudget():
                 self.scheduler.budgets.set(thing)
+            case _ if isinstance(thing, DEVICE_KINDS):
+                self.devices.add(thing, now)
             case _:
                 self.add_storage(thing, now)
 
@@ -151,6 +169,8 @@ class ClusterObjects:
             self.add_service(namespace, name, None)
         elif kind == "PodDisruptionBudget":
             self.scheduler.budgets.remove(namespace, name)
+        else:
+            self.devices.remove(kind, namespace, name, now)
 
 
 def _resized(old: Pod, new: Pod) -> Pod:

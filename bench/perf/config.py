@@ -19,6 +19,7 @@ from bench.perf.operations import (
     CreateNodes,
     CreatePods,
     CreatePodSets,
+    CreateResourceClaims,
     Operation,
     StopCollectingMetrics,
     UpdateAny,
@@ -159,7 +160,7 @@ def _check_templates(operation: Operation, folder: Path) -> None:
     """Refuse kinds that Moorage does not have before anything is run."""
     paths: tuple[str, ...] = ()
     match operation:
-        case CreateAny() | UpdateAny():
+        case CreateAny() | UpdateAny() | CreateResourceClaims():
             paths = (operation.templatePath,)
         case Churn():
             paths = operation.templatePaths

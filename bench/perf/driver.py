@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 600.0  # upstream gives up after as long
 
 
 class Driver:
-    """See the module. `window` is where to measure, while somebody measures."""
+    """Works off the queue. `window` is where to measure; None while nothing is measured."""
 
     def __init__(self, objects: ClusterObjects, clock: Clock) -> None:
         self._objects = objects
@@ -71,7 +71,7 @@ class Driver:
 
     def _bound(self, action: Bind) -> None:
         record = action.pod.record
-        self._objects.pending.pop(record.key, None)
+        self._objects.pod_bound(record)
         if self.window is not None:
             self.window.pod_scheduled(record.pod)
 

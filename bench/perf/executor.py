@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 from bench.perf import node_maker
 from bench.perf.clock import Clock
 from bench.perf.cluster_objects import ClusterObjects
+from bench.perf.device_objects import driver_slices
 from bench.perf.driver import Driver
 from bench.perf.figures import Figures, Window, matches
 from bench.perf.objects import SERVICE, VIEWS, Names, PodTemplate, prepare, view
 from bench.perf.operations import (
+    AllocResourceClaims,
     Barrier,
     Churn,
     CreateAny,
@@ -26,6 +28,8 @@ from bench.perf.operations import (
     CreateNodes,
     CreatePods,
     CreatePodSets,
+    CreateResourceClaims,
+    CreateResourceDriver,
     DeletePods,
     Operation,
     Sleep,
@@ -39,6 +43,7 @@ from bench.perf.templates import Template
 from bench.perf.volume_maker import VolumeMaker
 from bench.process import peak_memory
 from moorage.model.types.pod import Pod
+from moorage.model.types.resource_slice import ResourceSlice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +67,7 @@ class Executor:
 
     def __init__(self, workload: Workload, seed: int = 0, timer: Callable[[], float] = perf_counter) -> None:
         self.workload = workload
+        self._seed = seed
         self.objects = ClusterObjects(workload.configuration, workload.gates, seed)
         self.clock = Clock(timer)
         self.driver = Driver(self.objects, self.clock)
@@ -89,10 +95,14 @@ class Executor:
                 self._barrier(operation)
             case Sleep():
                 self._pass_time(seconds(operation.duration))
-            case CreateAny():
+            case CreateAny() | CreateResourceClaims():
                 self._create_any(operation)
             case UpdateAny():
                 self._update_any(operation)
+            case CreateResourceDriver():
+                self._create_resource_driver(operation)
+            case AllocResourceClaims():
+                self.objects.devices.allocate_claims(operation.namespace, self._seed)
             case StartCollectingMetrics():
                 self._start(Window(operation.namespaces, operation.labelSelector, operation.name))
             case StopCollectingMetrics():
@@ -145,7 +155,7 @@ class Executor:
             left = self.driver.wait_for(keys, until=end)
             now = self.clock.now()
             for key in keys:
-                self.objects.delete_pod(key, now)
+                self.objects.delete_pod(key, now, grace=False)
             if left:
                 break
         if operation.collectMetrics:
@@ -163,7 +173,9 @@ class Executor:
                 volumes = VolumeMaker(self._template(operation.persistentVolumeTemplatePath), claim)
                 claims = [volumes.add(self.objects, namespace, i, self.clock.now()) for i in range(count)]
             names = self._names
-            return [template.make(i, count, namespace, names, claims[i] if claims else "") for i in range(count)]
+            pods = [template.make(i, count, namespace, names, claims[i] if claims else "") for i in range(count)]
+            make_claims = self.objects.devices.make_claims
+            return [make_claims(pod) if pod.spec.resourceClaims else pod for pod in pods]
 
     def _enqueue(self, pods: list[Pod]) -> list[str]:
         add, now, window = self.objects.add_pod, self.clock.now, self.driver.window
@@ -219,7 +231,7 @@ class Executor:
 
     # -- other objects ------------------------------------------------------------------------------------------------
 
-    def _create_any(self, operation: CreateAny) -> None:
+    def _create_any(self, operation: CreateAny | CreateResourceClaims) -> None:
         if operation.namespace:
             self.objects.add_namespace(operation.namespace, {}, self.clock.now())
         template = self._template(operation.templatePath)
@@ -245,6 +257,20 @@ class Executor:
         if namespace:
             metadata["namespace"] = namespace
         return raw, name
+
+    def _create_resource_driver(self, operation: CreateResourceDriver) -> None:
+        """Publish the devices of a driver, until the scheduler knows which nodes have them."""
+        objects, now, window = self.objects, self.clock.now(), self.driver.window
+        with self._not_measured():
+            nodes = objects.devices.node_names(operation.nodes)
+            raw = driver_slices(operation.driverName, nodes, operation.maxClaimsPerNode)
+            slices = [view(one, ResourceSlice, operation.driverName) for one in raw]
+        for published in slices:
+            objects.devices.add(published, now)
+        objects.cluster.devices.catch_up()
+        if window is not None:
+            window.lap()
+            window.note = f"{len(slices)} ResourceSlices known to the scheduler after {window.cpu_seconds:.2f} CPU s"
 
     def _update_any(self, operation: UpdateAny) -> None:
         template = self._template(operation.templatePath)
@@ -327,7 +353,7 @@ class Executor:
         self.driver.window = None
         gc.unfreeze()
         left = window.created - window.scheduled
-        note = self._note_left(left) if left > 0 else ""
+        note = self._note_left(left) if left > 0 else window.note
         figures = window.figures(self.workload.name, len(self.objects.cluster.nodes), note)
         self.figures.append(figures.with_peak(peak_memory()))
 

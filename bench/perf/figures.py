@@ -50,6 +50,7 @@ class Window:
         self.failed = 0
         self.created = 0
         self.scheduled = 0
+        self.note = ""
         self.restart()
 
     def restart(self) -> None:
@@ -82,6 +83,11 @@ class Window:
         """Pods that were waited for have their nodes; what comes after the last lap does not count."""
         self._seconds = perf_counter() - self._started
         self._cpu_seconds = process_time() - self._cpu_started
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Return the CPU time until the last lap."""
+        return self._cpu_seconds
 
     def figures(self, workload: str, nodes: int, note: str) -> Figures:
         """The watch as it stood at the last lap."""

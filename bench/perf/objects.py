@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bench.perf.problems import ConfigError
+from moorage.admit.prepare import devices
 from moorage.admit.prepare.kind_defaults import (
     default_claim,
     default_namespace,
@@ -20,6 +21,7 @@ from moorage.admit.prepare.pod_defaults import default_pod
 from moorage.admit.raw import copy_document
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.schema.older_versions import in_current_version
 from moorage.model.schema.shapes import ListShape, MapShape, Shape, StructShape, struct_shape
 from moorage.model.types.pod import Pod
 from moorage.model.types.view import View
@@ -39,11 +41,15 @@ _DEFAULTS: dict[str, Callable[[Raw], None]] = {
     "PersistentVolume": default_persistent_volume,
     "PersistentVolumeClaim": default_claim,
     "StorageClass": default_storage_class,
+    "ResourceSlice": devices.default_slice,
+    "ResourceClaim": devices.default_claim,
+    "ResourceClaimTemplate": devices.default_template,
+    "DeviceTaintRule": devices.default_taint_rule,
 }
 VIEWS: dict[str, type[View]] = {
-    kind: facts.view
-    for (_, kind), facts in KINDS.items()
-    if kind
+    name: kind.view
+    for (_, name), kind in KINDS.items()
+    if name
     in (
         "Pod",
         "Node",
@@ -55,6 +61,11 @@ VIEWS: dict[str, type[View]] = {
         "CSIDriver",
         "CSIStorageCapacity",
         "PodDisruptionBudget",
+        "ResourceSlice",
+        "DeviceClass",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "DeviceTaintRule",
     )
 }
 SERVICE = "Service"
@@ -101,7 +112,7 @@ class Names:
 def prepare(raw: Raw) -> Raw:
     """A copy with defaults, and with fields under the names that Go's decoder would have found them by."""
     kind = raw["kind"]
-    copy: Raw = copy_document(raw)
+    copy: Raw = in_current_version(copy_document(raw))
     if kind in VIEWS:
         copy = _fold_names(copy, struct_shape(VIEWS[kind]))
     if not isinstance(copy.get("metadata"), dict):

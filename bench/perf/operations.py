@@ -1,8 +1,7 @@
 """The opcodes of scheduler_perf: raw operation and parameters → one typed operation.
 
 A field `xParam: $name` stands for `x` with the workload's parameter of that name. Unknown opcodes and fields are
-errors; opcodes that need dynamic resource allocation are refused by name.
-Kubernetes: test/integration/scheduler_perf/operations.go.
+errors. Kubernetes: test/integration/scheduler_perf/operations.go and dra.go.
 """
 
 from __future__ import annotations
@@ -12,15 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bench.perf.problems import ConfigError, NotSupported
+from bench.perf.problems import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-REFUSED = {
-    "createResourceDriver": "opcode createResourceDriver (dynamic resource allocation)",
-    "allocResourceClaims": "opcode allocResourceClaims (dynamic resource allocation)",
-}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -121,6 +116,22 @@ class UpdateAny(Operation, frozen=True, tag="updateAny"):
     subresources: tuple[str, ...] = ()
 
 
+class CreateResourceClaims(Operation, frozen=True, tag="createResourceClaims"):
+    templatePath: str = ""
+    namespace: str = ""
+    count: int = 0
+
+
+class CreateResourceDriver(Operation, frozen=True, tag="createResourceDriver"):
+    driverName: str = ""
+    maxClaimsPerNode: int = 0
+    nodes: str = ""
+
+
+class AllocResourceClaims(Operation, frozen=True, tag="allocResourceClaims"):
+    namespace: str = ""
+
+
 class StartCollectingMetrics(Operation, frozen=True, tag="startCollectingMetrics"):
     namespaces: tuple[str, ...] = ()
     name: str = ""
@@ -142,6 +153,9 @@ _TYPES: tuple[type[Operation], ...] = (
     Sleep,
     CreateAny,
     UpdateAny,
+    CreateResourceClaims,
+    CreateResourceDriver,
+    AllocResourceClaims,
     StartCollectingMetrics,
     StopCollectingMetrics,
 )
@@ -151,8 +165,6 @@ OPCODES: dict[str, type[Operation]] = {str(made.__struct_config__.tag): made for
 def compile_operation(raw: Any, params: Mapping[str, Any], used: set[str]) -> Operation:
     """The operation with its parameters filled in; notes in `used` which those were."""
     opcode = raw.get("opcode") if isinstance(raw, dict) else None
-    if opcode in REFUSED:
-        raise NotSupported(REFUSED[opcode])
     made = OPCODES.get(opcode) if isinstance(opcode, str) else None
     if made is None:
         raise ConfigError(f"unknown opcode {opcode!r} (known: {', '.join(OPCODES)})")
@@ -203,8 +215,14 @@ def _problem(operation: Operation) -> str:
             return "templatePaths must name at least one file"
         case Barrier(stageRequirement=stage) if stage not in ("", "Scheduled", "Attempted"):
             return f"invalid stageRequirement {stage!r}: must be Scheduled or Attempted"
-        case CreateAny(templatePath="") | UpdateAny(templatePath=""):
+        case CreateAny(templatePath="") | UpdateAny(templatePath="") | CreateResourceClaims(templatePath=""):
             return "templatePath must be set"
+        case CreateResourceClaims(namespace=""):
+            return "namespace must be set"
+        case CreateResourceDriver(driverName="") | CreateResourceDriver(nodes=""):
+            return "driverName and nodes must be set"
+        case CreateResourceDriver(maxClaimsPerNode=devices) if devices < 0:
+            return "maxClaimsPerNode must not be negative"
         case StartCollectingMetrics(namespaces=()):
             return "namespaces cannot be empty"
     return ""

@@ -44,10 +44,10 @@ def test_twins_that_are_chosen_together_are_raced(
 
 
 def test_what_is_not_supported_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_suite(tmp_path, nodes(), {"opcode": "createResourceDriver"}, measured(1))
+    write_suite(tmp_path, nodes(), {"opcode": "createAny", "templatePath": "config-map.yaml"}, measured(1))
     figures = tmp_path / "out.json"
     assert main(["--suite", str(tmp_path), "--output", str(tmp_path / "out"), "--json", str(figures)]) == 0
-    reason = "not supported: opcode createResourceDriver (dynamic resource allocation)"
+    reason = "not supported: createAny of ConfigMap (v1), in config-map.yaml"
     assert f"Case/Small: {reason}" in capsys.readouterr().out
     document = json.loads(figures.read_text(encoding="utf-8"))
     assert document["notSupported"] == [{"workload": "Case/Small", "reason": reason}]

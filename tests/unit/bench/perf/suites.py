@@ -107,12 +107,75 @@ TEMPLATES = {
         metadata: {annotations: {pv.kubernetes.io/bind-completed: "true"}}
         spec: {accessModes: [ReadOnlyMany], resources: {requests: {storage: 1Gi}}}
         """,
-    "slice.yaml": """
+    "config-map.yaml": """
+        kind: ConfigMap
+        apiVersion: v1
+        metadata: {name: settings}
+        """,
+    "device-class.yaml": """
+        kind: DeviceClass
+        apiVersion: resource.k8s.io/v1beta2
+        metadata: {name: gpu}
+        spec: {selectors: [{cel: {expression: device.driver == "driver.example"}}]}
+        """,
+    "shared-slice.yaml": """
         kind: ResourceSlice
         apiVersion: resource.k8s.io/v1
-        metadata: {name: slice}
+        metadata: {name: "shared-{{.Index}}"}
+        spec:
+          driver: driver.example
+          allNodes: true
+          pool: {name: "shared-{{.Index}}", resourceSliceCount: 1}
+          devices: [{name: one}]
+        """,
+    "taint-rule.yaml": """
+        kind: DeviceTaintRule
+        apiVersion: resource.k8s.io/v1alpha3
+        metadata: {name: everything}
+        spec: {deviceSelector: null, taint: {key: a.b/c, effect: NoSchedule}}
+        """,
+    "resource-claim.yaml": """
+        kind: ResourceClaim
+        apiVersion: resource.k8s.io/v1
+        metadata: {name: "claim-{{.Index}}"}
+        spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
+        """,
+    "resource-claim-template.yaml": """
+        kind: ResourceClaimTemplate
+        apiVersion: resource.k8s.io/v1
+        metadata: {name: gpus}
+        spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}
+        """,
+    "pod-with-template.yaml": """
+        kind: Pod
+        apiVersion: v1
+        metadata: {generateName: pod-}
+        spec:
+          resourceClaims: [{name: gpu, resourceClaimTemplateName: gpus}]
+          containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]
+        """,
+    "pod-with-claim.yaml": """
+        kind: Pod
+        apiVersion: v1
+        metadata: {name: "pod-{{.Index}}"}
+        spec:
+          resourceClaims: [{name: gpu, resourceClaimName: "claim-{{DivideInt .Index 2}}"}]
+          containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]
         """,
 }
+
+
+def driver(devices: int, nodes: str = "node-*") -> dict[str, Any]:
+    return {
+        "opcode": "createResourceDriver",
+        "driverName": "driver.example",
+        "nodes": nodes,
+        "maxClaimsPerNode": devices,
+    }
+
+
+def any_of(template: str, count: int = 1, **fields: Any) -> dict[str, Any]:
+    return {"opcode": "createAny", "templatePath": template, "count": count, **fields}
 
 
 def write_suite(folder: Path, *operations: dict[str, Any], **case: Any) -> Path:

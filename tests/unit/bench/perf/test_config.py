@@ -10,7 +10,7 @@ from bench.perf.operations import CreatePods, seconds
 from bench.perf.problems import ConfigError
 from bench.perf.selection import select
 from bench.process import ROOT
-from tests.unit.bench.perf.suites import measured, nodes, pods, read_workload, write_suite
+from tests.unit.bench.perf.suites import driver, measured, nodes, pods, read_workload, write_suite
 
 from moorage.model.gates import TAINT_TOLERATION_CEL
 
@@ -72,6 +72,11 @@ def test_gates_of_the_workload_come_before_those_of_the_case_and_unknown_ones_ch
         ({"opcode": "barrier", "stageRequirement": "Bound"}, "invalid stageRequirement 'Bound'"),
         ({"opcode": "createAny"}, "templatePath must be set"),
         ({"opcode": "updateAny"}, "templatePath must be set"),
+        ({"opcode": "createResourceClaims", "namespace": "a"}, "templatePath must be set"),
+        ({"opcode": "createResourceClaims", "templatePath": "resource-claim.yaml"}, "namespace must be set"),
+        ({"opcode": "createResourceDriver", "nodes": "*"}, "driverName and nodes must be set"),
+        ({"opcode": "createResourceDriver", "driverName": "d"}, "driverName and nodes must be set"),
+        (driver(-1), "maxClaimsPerNode must not be negative"),
         ({"opcode": "startCollectingMetrics"}, "namespaces cannot be empty"),
     ],
 )
@@ -96,20 +101,12 @@ def test_parameters_that_nobody_uses_and_cases_that_measure_nothing_are_mistakes
     ("operation", "reason"),
     [
         (
-            {"opcode": "createResourceDriver", "driverName": "d"},
-            "not supported: opcode createResourceDriver (dynamic resource allocation)",
+            {"opcode": "createAny", "templatePath": "config-map.yaml"},
+            "not supported: createAny of ConfigMap (v1), in config-map.yaml",
         ),
         (
-            {"opcode": "allocResourceClaims"},
-            "not supported: opcode allocResourceClaims (dynamic resource allocation)",
-        ),
-        (
-            {"opcode": "createAny", "templatePath": "slice.yaml"},
-            "not supported: createAny of ResourceSlice (resource.k8s.io/v1), in slice.yaml",
-        ),
-        (
-            {"opcode": "churn", "mode": "create", "templatePaths": ["slice.yaml"]},
-            "not supported: churn of ResourceSlice (resource.k8s.io/v1), in slice.yaml",
+            {"opcode": "churn", "mode": "create", "templatePaths": ["config-map.yaml"]},
+            "not supported: churn of ConfigMap (v1), in config-map.yaml",
         ),
     ],
 )
