@@ -15,6 +15,7 @@ from moorage.admit.kinds.row import NamespaceLabels, validate_only_metadata
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, complete_metadata
+from moorage.admit.subresources.pod_claim_statuses import drop_disabled_claim_statuses
 from moorage.admit.subresources.statuses import complete_pod_status
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind, kind_of, view_of
@@ -77,7 +78,9 @@ def _prepared(new: Raw, old: Raw, kind: Kind, now: str, gates: GateSet) -> Raw:
         raw["spec"] = old["spec"]
     status = new.get("status") or {}
     if kind.name == "Pod":
-        raw["status"] = complete_pod_status(status, old.get("status") or {})
+        before = old.get("status") or {}
+        raw["status"] = complete_pod_status(status, before)
+        drop_disabled_claim_statuses(raw["status"], before, gates)
         return raw
     raw["status"] = copy_document(status)
     if kind.name == "Node" and (old.get("status") or {}).get("config") is None:

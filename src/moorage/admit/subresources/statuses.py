@@ -1,7 +1,7 @@
 """Validate what kubelets and controllers report in a status.
 
 Kubernetes: ValidatePodStatusUpdate, ValidateDeploymentStatusUpdate and its like. Differs: what is reported of allocated
-devices, users, resource claims and a Job's lists of indexes is not looked into.
+devices, users and a Job's lists of indexes is not looked into.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from moorage.admit.pod.pod import validate_pod_annotation_updates
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.raw import Raw
 from moorage.admit.scheduling.label_selectors import validate_label_name
+from moorage.admit.subresources.pod_claim_statuses import validate_pod_claim_statuses
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.types.container import Container
 from moorage.model.types.core import Namespace
@@ -191,6 +192,13 @@ def validate_pod_status_update(new: Pod, old: Pod, options: ValidationOptions) -
         before, after = getattr(old.status, name), getattr(new.status, name)
         if before:
             yield from _validate_transitions(after, before, containers, old.spec, f"status.{name}")
+    status = new.status
+    if (
+        status.resourceClaimStatuses
+        or status.nodeAllocatableResourceClaimStatuses
+        or status.extendedResourceClaimStatus is not None
+    ):
+        yield from validate_pod_claim_statuses(new)
     known = {address.ip for address in old.status.podIPs}
     for index, address in enumerate(new.status.podIPs):
         if address.ip not in known:
