@@ -77,3 +77,48 @@ def test_garbage_is_refused_whatever_it_is() -> None:
             continue
     with pytest.raises(WireError, match="does not begin"):
         read_object(b"{}", POD)
+
+
+def test_a_claim_whose_name_a_part_of_pods_has_too() -> None:
+    opaque = field(1, b"d.example.com") + field(2, field(1, b'{"b":1,"a":2}'))
+    config = field(1, b"r") + field(2, field(1, opaque))
+    request = field(1, b"r") + field(2, field(1, b"gpu") + field(4, 2))
+    spec = field(1, field(1, request) + field(3, config))
+    result = field(1, b"r") + field(9, b"share") + field(10, field(1, b"m") + field(2, field(1, b"1Gi")))
+    consumer = field(3, b"pods") + field(4, b"p") + field(5, b"uid")
+    device = field(1, b"d.example.com") + field(5, field(1, b"{}")) + field(7, b"share")
+    status = field(1, field(1, field(1, result))) + field(2, consumer) + field(4, device)
+    message = field(1, field(1, b"c")) + field(2, spec) + field(3, status)
+    body = envelope(b"resource.k8s.io/v1", b"ResourceClaim", message)
+    assert read_object(body, KINDS["resource.k8s.io/v1", "ResourceClaim"]) == {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c"},
+        "spec": {
+            "devices": {
+                "requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": 2}}],
+                "config": [{"requests": ["r"], "opaque": {"driver": "d.example.com", "parameters": {"b": 1, "a": 2}}}],
+            }
+        },
+        "status": {
+            "allocation": {
+                "devices": {"results": [{"request": "r", "shareID": "share", "consumedCapacity": {"m": "1Gi"}}]}
+            },
+            "reservedFor": [{"resource": "pods", "name": "p", "uid": "uid"}],
+            "devices": [{"driver": "d.example.com", "data": {}, "shareID": "share"}],
+        },
+    }
+
+
+def test_attributes_of_devices() -> None:
+    values = {b"i": field(2, 7), b"b": field(3, 0), b"s": field(4, b""), b"l": field(6, 1) + field(6, 2)}
+    device = field(1, b"a") + b"".join(field(2, field(1, name) + field(2, value)) for name, value in values.items())
+    message = field(2, field(1, b"d.example.com") + field(5, 1) + field(6, device))
+    body = envelope(b"resource.k8s.io/v1", b"ResourceSlice", message)
+    found = read_object(body, KINDS["resource.k8s.io/v1", "ResourceSlice"])
+    attributes = {"i": {"int": 7}, "b": {"bool": False}, "s": {"string": ""}, "l": {"ints": [1, 2]}}
+    assert found["spec"] == {
+        "driver": "d.example.com",
+        "allNodes": True,
+        "devices": [{"name": "a", "attributes": attributes}],
+    }
