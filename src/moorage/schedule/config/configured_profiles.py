@@ -6,7 +6,7 @@ Kubernetes: mergePluginSet in apis/config/v1/default_plugins.go, expandMultiPoin
 framework/runtime/framework.go.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -69,7 +69,7 @@ class Findings:
         """Add a problem whose text already names the field."""
         self._problems.append(ConfigurationProblem(self._source, self._line_of(path), text))
 
-    def refuse_fields(self, errors: list[FieldError]) -> None:
+    def refuse_fields(self, errors: Iterable[FieldError]) -> None:
         for error in errors:
             self.refuse_as_said(error.path, str(error))
 
@@ -83,7 +83,6 @@ class Findings:
         self.notes.append(ConfigurationProblem(self._source, self._line_of(path), f"{path}: {text}"))
 
     def stop_if_refused(self) -> None:
-        """Raise ConfigurationError if there are problems."""
         if self._problems:
             raise ConfigurationError(tuple(dict.fromkeys(self._problems)))
 

@@ -196,7 +196,6 @@ def _strategy(strategy: plugin_args.ScoringStrategy) -> Strategy:
 def default_profile(
     gates: GateSet, name: str = DEFAULT_SCHEDULER, selectors: DefaultSelectors | None = None
 ) -> Profile:
-    """Return the profile of a scheduler without a configuration."""
     return make_profile(name, Shared(gates, program_cache(gates), selectors))
 
 

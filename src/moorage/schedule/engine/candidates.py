@@ -163,14 +163,12 @@ class Candidates:
         return slot if slot != NO_SLOT and self.passes(slot) else NO_SLOT
 
     def feasible(self) -> Mask:
-        """Return the slots that pass all filters."""
         if self.rejection is not None:
             return np.zeros(self.cluster.nodes.slots.capacity, np.bool_)
         self._refresh()
         return self._narrowed().copy()
 
     def refresh(self) -> None:
-        """Repair the slots that changed."""
         if self.rejection is None:
             self._refresh()
 
@@ -290,7 +288,6 @@ class Candidates:
         return traits
 
     def _place(self, slot: int) -> None:
-        """Put a slot into its class."""
         local = self._local
         if not local.feasible[slot]:
             self._standings.remove(slot)
@@ -337,7 +334,6 @@ class Engine:
         return kept
 
     def find(self, record: PodRecord) -> int:
-        """Return the best slot for the pod, or `NO_SLOT`."""
         return self.candidates(self.cluster.refresh(record)).best()
 
     def reserve(self, record: PodRecord, slot: int) -> None:

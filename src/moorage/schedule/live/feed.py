@@ -71,7 +71,6 @@ class SurroundingsFeed:
         self.volumes: dict[str, PersistentVolume] = {}
 
     def changed(self, kind: str, old: Any, new: Any, now: float) -> None:
-        """Take in an object that was added (no `old`) or changed."""
         if kind in _STORAGE:
             self._storage_changed(kind, old, new, now)
         elif isinstance(new, Namespace):
@@ -83,7 +82,6 @@ class SurroundingsFeed:
             self._select(kind, new.metadata.namespace, new.metadata.name, new.spec.selector)
 
     def gone(self, kind: str, old: Any, now: float) -> None:
-        """Take in that an object was deleted."""
         if kind in _STORAGE:
             self._storage_gone(kind, old, now)
         elif isinstance(old, PodDisruptionBudget):

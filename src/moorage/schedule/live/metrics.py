@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from moorage.columns.shape import Shape
 from moorage.schedule.cycle import Bind, NoNode, Scheduler
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.verdict import Code
@@ -21,7 +20,6 @@ from moorage.telemetry.metrics import Labels, Metrics, exponential_buckets
 
 SAMPLED = 1024  # one attempt of so many is measured plugin by plugin
 _SUCCESS = "Success"
-_REMEMBERED = 1 << 16
 _QUEUES = (QueueState.ACTIVE, QueueState.BACKOFF, QueueState.UNSCHEDULABLE, QueueState.GATED)
 
 
@@ -80,7 +78,6 @@ class SchedulerMetrics:
         self._profiles = {name: _Profile(name, self) for name in scheduler.engines}
         self._evaluated: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self._refused: Counter[tuple[str, str, str]] = Counter()
-        self._has_numbers: dict[int, bool] = {}
         self._until_sample = 0
         self._read_elsewhere(metrics)
 
@@ -130,21 +127,12 @@ class SchedulerMetrics:
         self.also_duration.observe(seconds)
         self.tries.observe(pod.attempts)
         self._sli[min(pod.attempts, 15) - 1].observe(now - pod.entered)
-        if self._counts_numbers(action.record.shape):
+        if any(toleration.operator in NUMERIC_OPERATORS for toleration in action.record.shape.spec.tolerations):
             profile.numeric.value += 1
 
     def failed(self, action: Bind) -> None:
         profile = self._profiles[action.pod.scheduler]
         profile.attempts["error"].value += 1
-
-    def _counts_numbers(self, shape: Shape) -> bool:
-        kept = self._has_numbers.get(shape.number)
-        if kept is None:
-            if len(self._has_numbers) >= _REMEMBERED:
-                self._has_numbers.clear()
-            kept = any(toleration.operator in NUMERIC_OPERATORS for toleration in shape.spec.tolerations)
-            self._has_numbers[shape.number] = kept
-        return kept
 
     def _sample(self, candidates: Candidates, profile: _Profile) -> None:
         """Time the plugins of one shape one by one."""

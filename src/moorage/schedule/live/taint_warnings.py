@@ -15,6 +15,7 @@ from moorage.match.toleration_log import TolerationLog
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
 
@@ -34,8 +35,7 @@ class TaintWarnings:
     def __init__(self, scheduler: Scheduler, gates: GateSet) -> None:
         self._cluster: Cluster = scheduler.cluster
         self._gates = gates
-        self._readers: dict[int, _Reader | None] = {}  # by the shape's number
-        self._by_tolerations: dict[Any, _Reader] = {}
+        self._readers: dict[tuple[Toleration, ...], _Reader] = {}
         self._log = TolerationLog("scheduler", _REMEMBERED)
         for engine in scheduler.engines.values():
             for plugin in engine.profile.filters:
@@ -43,25 +43,15 @@ class TaintWarnings:
                     plugin.evaluation_failed = self._log.expression_failed
 
     def look(self, record: PodRecord) -> None:
-        """Check the taints that are new since a pod of this shape was last tried."""
-        number = record.shape.number
-        if number in self._readers:
-            reader = self._readers[number]
-        else:
-            if len(self._readers) >= _REMEMBERED:
-                self._readers.clear()
-            reader = self._readers[number] = self._make(record)
-        if reader is not None and reader.seen < len(self._cluster.nodes.taint_sets.sets):
-            self._read(reader, record)
-
-    def _make(self, record: PodRecord) -> _Reader | None:
+        """Check the taints that are new since a pod with these tolerations was last tried."""
         tolerations = tuple(record.shape.spec.tolerations)
         if not any(comparison_of(toleration.operator, TOLERATION) for toleration in tolerations):
-            return None
-        reader = self._by_tolerations.get(tolerations)
+            return
+        reader = self._readers.get(tolerations)
         if reader is None:
-            reader = self._by_tolerations[tolerations] = _Reader(compile_tolerations(tolerations, self._gates))
-        return reader
+            reader = self._readers[tolerations] = _Reader(compile_tolerations(tolerations, self._gates))
+        if reader.seen < len(self._cluster.nodes.taint_sets.sets):
+            self._read(reader, record)
 
     def _read(self, reader: _Reader, record: PodRecord) -> None:
         sets = self._cluster.nodes.taint_sets.sets

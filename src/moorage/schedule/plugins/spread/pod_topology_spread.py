@@ -60,7 +60,6 @@ def _constraints(want: SpreadWant, cluster: Cluster) -> tuple[Constraint, ...]:
 
 
 def _counted(want: SpreadWant, pod: Pod, cluster: Cluster) -> list[bool]:
-    """Return which constraints count the pod."""
     if pod.metadata.namespace != want.namespace:
         return []
     return [constraint.selector.match(pod.metadata.labels) for constraint in _constraints(want, cluster)]

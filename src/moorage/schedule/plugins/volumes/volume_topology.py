@@ -94,6 +94,5 @@ class VolumeTopology:
         return matcher is None or matcher.match(labels, "")
 
     def explain(self, code: int, slot: int) -> str | None:
-        """Return why a slot is out of reach; None if it is not."""
         matcher = self._matchers[code]
         return None if matcher is None else matcher.explain(self._nodes.node(slot).metadata.labels, "")
