@@ -4,7 +4,6 @@ Differs: the status is written when no pod is being created or deleted, since an
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw
@@ -12,6 +11,7 @@ from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.deletion_order import pods_to_delete
 from moorage.control.framework.workloads import (
     POD,
+    Claimed,
     claim,
     condition,
     delete_pod,
@@ -37,24 +37,13 @@ from moorage.telemetry.metrics import exponential_buckets
 REPLICA_FAILURE = "ReplicaFailure"
 
 
-class Failure(NamedTuple):
-    """Why pods could not be created or deleted."""
-
-    reason: str
-    message: str
-
-
-class Outlook(NamedTuple):
-    """The status, and in how many seconds a ready pod becomes available."""
-
-    status: Raw
-    again_after: float | None
-
-
 def replica_set_status(
-    replica_set: Object, pods: Sequence[Object], terminating: int, now: float, failure: Failure | None = None
-) -> Outlook:
-    """Return the status for the active pods."""
+    replica_set: Object, pods: Sequence[Object], world: World, now: float, failure: tuple[str, str] | None = None
+) -> tuple[Raw, float | None]:
+    """Return the status for the active pods, and in how many seconds a ready one becomes available.
+
+    `failure`: the reason and message why pods could not be created or deleted.
+    """
     view = replica_set.view
     template_labels = view.spec.template.metadata.labels.items()
     ready, available, again_after = readiness((pod.view for pod in pods), view.spec.minReadySeconds, now)
@@ -65,10 +54,14 @@ def replica_set_status(
         observedGeneration=view.metadata.generation,
         conditions=_conditions(replica_set, failure, now),
     )
-    return Outlook({"replicas": len(pods), "terminatingReplicas": terminating, **status}, again_after)
+    terminating = sum(
+        is_terminating(pod.view) and selects(view.spec.selector, pod.view.metadata.labels)
+        for pod in world.owned(POD, replica_set.uid)
+    )
+    return {"replicas": len(pods), "terminatingReplicas": terminating, **status}, again_after
 
 
-def _conditions(replica_set: Object, failure: Failure | None, now: float) -> list[Raw]:
+def _conditions(replica_set: Object, failure: tuple[str, str] | None, now: float) -> list[Raw]:
     """Return the conditions; the first failure stays until there is none."""
     conditions: list[Raw] = (replica_set.raw.get("status") or {}).get("conditions") or []
     others = [other for other in conditions if other.get("type") != REPLICA_FAILURE]
@@ -109,7 +102,7 @@ class ReplicaSetController(Controller):
         if replica_set is None:
             return NOTHING
         view = replica_set.view
-        claimed = claim(replica_set, view.spec.selector, POD, world, only_active_pods=True)
+        claimed = _active_pods(replica_set, world)
         pods, actions = claimed.objects, list[Action](claimed.patches)
         if view.metadata.deletionTimestamp is None:
             surplus = len(pods) - desired_replicas(replica_set)
@@ -119,7 +112,7 @@ class ReplicaSetController(Controller):
                 actions += self._deletes(replica_set, pods, min(surplus, BURST), world, now)
         if actions:
             return Plan(tuple(actions))
-        status, again_after = replica_set_status(replica_set, pods, _terminating(replica_set, world), now)
+        status, again_after = replica_set_status(replica_set, pods, world, now)
         return Plan(status_update(replica_set, status), again_after)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
@@ -128,9 +121,8 @@ class ReplicaSetController(Controller):
             return ()
         report = refusal_report(replica_set, action, error)
         message = error.message if isinstance(action, Create) else f"unable to delete pods: {error.message}"
-        pods = claim(replica_set, replica_set.view.spec.selector, POD, world, only_active_pods=True).objects
-        terminating = _terminating(replica_set, world)
-        status = replica_set_status(replica_set, pods, terminating, self._now, Failure(report.reason, message)).status
+        pods = _active_pods(replica_set, world).objects
+        status, _ = replica_set_status(replica_set, pods, world, self._now, (report.reason, message))
         return (report, *status_update(replica_set, status))
 
     def _creates(self, replica_set: Object, count: int) -> list[Action]:
@@ -156,20 +148,16 @@ class ReplicaSetController(Controller):
                 self._age_ratio.labels().observe(ages[pod.uid] / youngest)
 
 
+def _active_pods(replica_set: Object, world: World) -> Claimed:
+    return claim(replica_set, replica_set.view.spec.selector, POD, world, only_active_pods=True)
+
+
 def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> Iterable[Object]:
     """Return the pods of all ReplicaSets of the same owner."""
     owner = controller_of(replica_set.view.metadata)
     if owner is None:
         return pods
     return [pod for sibling in world.owned(REPLICA_SET, owner.uid) for pod in world.owned(POD, sibling.uid)]
-
-
-def _terminating(replica_set: Object, world: World) -> int:
-    selector = replica_set.view.spec.selector
-    return sum(
-        is_terminating(pod.view) and selects(selector, pod.view.metadata.labels)
-        for pod in world.owned(POD, replica_set.uid)
-    )
 
 
 def _created_if_ready(pod: Object) -> float | None:

@@ -297,6 +297,12 @@ def condition(kind: str, status: str, reason: str, message: str, now: float, *ot
     return {"type": kind, "status": status, **times, "reason": reason, "message": message}
 
 
+def disruption_target(pod: Pod, reason: str, message: str, now: float) -> Raw:
+    """Return the condition of a pod that is about to be deleted."""
+    target = condition("DisruptionTarget", "True", reason, message, now)
+    return {**target, **nonempty(observedGeneration=pod.metadata.generation)}
+
+
 def nonempty(**fields: object) -> Raw:
     """Return the fields of a status that the API omits if they are empty or 0."""
     return {field: value for field, value in fields.items() if value}
