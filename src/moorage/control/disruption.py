@@ -17,6 +17,7 @@ from moorage.control.framework.workloads import (
     desired_replicas,
     find_owner,
     is_active,
+    nonempty,
     ready_condition,
     scaled,
     selects,
@@ -137,19 +138,15 @@ def budget_status(budget: Object, expected: Expected, healthy: int, disrupted: D
     allowed = max(0, healthy - expected.healthy) if expected.pods > 0 else 0
     generation = budget.view.metadata.generation
     before = budget.raw.get("status") or {}
-    status: Raw = {
+    reason = "SufficientPods" if allowed else "InsufficientPods"
+    return {
         "disruptionsAllowed": allowed,
         "currentHealthy": healthy,
         "desiredHealthy": expected.healthy,
         "expectedPods": expected.pods,
+        **nonempty(observedGeneration=generation, disruptedPods=disrupted.pods),
+        "conditions": _with_condition(before, bool(allowed), reason, "", generation, now),
     }
-    if generation:
-        status["observedGeneration"] = generation
-    if disrupted.pods:
-        status["disruptedPods"] = disrupted.pods
-    reason = "SufficientPods" if allowed else "InsufficientPods"
-    status["conditions"] = _with_condition(before, bool(allowed), reason, "", generation, now)
-    return status
 
 
 def failed_status(budget: Object, why: str, now: float) -> Raw:
@@ -163,8 +160,7 @@ def failed_status(budget: Object, why: str, now: float) -> Raw:
 
 def _with_condition(before: Raw, allowed: bool, reason: str, message: str, observed: int, now: float) -> list[Raw]:
     condition: Raw = {"type": _ALLOWED, "status": str(allowed), "reason": reason, "message": message}
-    if observed:
-        condition["observedGeneration"] = observed
+    condition |= nonempty(observedGeneration=observed)
     return set_condition(before.get("conditions") or (), condition, now)
 
 

@@ -16,7 +16,7 @@ from moorage.client.http.client import HttpClient
 from moorage.client.http.wire import object_path
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import PatchType, Raw, Unreachable
-from moorage.demo.story import Ran
+from moorage.demo.story import KubectlResult
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.text.decode_error import DecodeError
@@ -147,7 +147,7 @@ class StandIn:
             "create": self._create_job,
         }
 
-    def run(self, words: list[str]) -> Ran:
+    def run(self, words: list[str]) -> KubectlResult:
         said: list[str] = []
         try:
             command = self._commands.get(words[0])
@@ -155,12 +155,14 @@ class StandIn:
                 raise NotUnderstood(f"error: without kubectl there is no `kubectl {words[0]}`")
             asyncio.run(self._run(command(parse(words)), said))
         except (NotUnderstood, DecodeError) as error:
-            return Ran(1, "".join(said), f"{error}\n")
+            return KubectlResult(1, "".join(said), f"{error}\n")
         except Unreachable as error:
-            return Ran(1, "".join(said), f"Unable to connect to the server: the server does not answer: {error}\n")
+            return KubectlResult(
+                1, "".join(said), f"Unable to connect to the server: the server does not answer: {error}\n"
+            )
         except ApiError as error:
-            return Ran(1, "".join(said), f"{_complaint(error)}\n")
-        return Ran(0, "".join(said))
+            return KubectlResult(1, "".join(said), f"{_complaint(error)}\n")
+        return KubectlResult(0, "".join(said))
 
     async def _run(self, command: AsyncIterator[str], said: list[str]) -> None:
         self._client = HttpClient(self._access, "kubectl")

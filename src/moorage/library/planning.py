@@ -148,19 +148,9 @@ def plan(
         planner = asked.planner(with_manifests=not kubeconfig)
         simulation = planner.build(lives=until is not None)
         outcome, difference, played = planner.answer(simulation, changes, sources, rollout, until, headroom=headroom)
-    return Plan(
-        tuple(outcome.pods),
-        tuple(outcome.nodes),
-        tuple(outcome.failed),
-        tuple(outcome.preempted),
-        tuple(outcome.notes),
-        difference,
-        played,
-        outcome.rejected,
-        outcome.unreadable,
-        outcome.headroom,
-        asked,
-    )
+    lines = (tuple(outcome.pods), tuple(outcome.nodes), tuple(outcome.failed), tuple(outcome.preempted))
+    counts = (outcome.rejected, outcome.unreadable, outcome.headroom)
+    return Plan(*lines, tuple(outcome.notes), difference, played, *counts, asked)
 
 
 def explain(

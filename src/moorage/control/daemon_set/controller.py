@@ -19,7 +19,6 @@ from moorage.control.daemon_set.tracker import (
     Tracker,
     Wishes,
     limits_of,
-    next_step,
     surges,
 )
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
@@ -267,8 +266,8 @@ class DaemonSetController(Controller):
         delete, reports, waits = self._surplus(daemon_set, tracker, now)
         create_on = list(islice(tracker.nodes_without_pod, BURST))
         if not delete and not create_on and strategy.type == ROLLING_UPDATE:
-            step = next_step(tracker, limits_of(strategy, tracker.counts.desired))
-            delete, create_on = step.delete[:BURST], step.create_on[:BURST]
+            delete, create_on = tracker.next_step(limits_of(strategy, tracker.counts.desired))
+            delete, create_on = delete[:BURST], create_on[:BURST]
         actions: list[Action] = [*reports, *(delete_pod(daemon_set, pod.name, pod.uid) for pod in delete)]
         if create_on:
             report = new_pod_report(daemon_set)

@@ -54,7 +54,7 @@ class JobMetrics:
         def counter(name: str, of: str, *labels: str) -> metric.Counter:
             return metrics.counter(f"job_controller_{name}_total", f"The number of {of}", labels)
 
-        self._syncs = counter("job_syncs", "job syncs", "completion_mode", "result", "action")
+        self.syncs = counter("job_syncs", "job syncs", "completion_mode", "result", "action")
         self._finished = counter("jobs_finished", "finished jobs", "completion_mode", "result", "reason")
         of = "finished Pods that are fully tracked"
         self._pods = counter("job_pods_finished", of, "completion_mode", "result")
@@ -62,23 +62,14 @@ class JobMetrics:
         self._handled = counter("pod_failures_handled_by_failure_policy", of + "matched rule.", "action")
         self._indexes = counter("job_finished_indexes", "finished indexes.", "status", "backoffLimit")
         of = "Pods created by the Job controller labelled with a reason for the Pod creation."
-        self._created = counter("job_pods_creation", of, "reason", "status")
+        self.created = counter("job_pods_creation", of, "reason", "status")
         of = "Jobs managed by an external controller"
-        self._external = counter("jobs_by_external_controller", of, "controller_name")
-
-    def met_external(self, manager: str) -> None:
-        self._external.labels(manager).inc()
-
-    def creation_refused(self, reason: str) -> None:
-        self._created.labels(reason, "failed").inc()
-
-    def synced(self, mode: str, result: str, action: str) -> None:
-        self._syncs.labels(mode, result, action).inc()
+        self.external = counter("jobs_by_external_controller", of, "controller_name")
 
     def count(self, outcome: SyncOutcome) -> None:
         spec, before, after = outcome.spec, outcome.before, outcome.after
         mode = spec.completionMode or "NonIndexed"
-        self.synced(mode, "success", outcome.action)
+        self.syncs.labels(mode, "success", outcome.action).inc()
         succeeded = after.succeeded - before.succeeded
         if mode == "Indexed":
             per_index = "global" if spec.backoffLimitPerIndex is None else "perIndex"
@@ -92,7 +83,7 @@ class JobMetrics:
             if amount > 0:
                 self._pods.labels(mode, result).inc(amount)
         if outcome.created:
-            self._created.labels(outcome.reason_to_create, "succeeded").inc(outcome.created)
+            self.created.labels(outcome.reason_to_create, "succeeded").inc(outcome.created)
         if outcome.finished is not None:
             self._finished.labels(mode, *outcome.finished).inc()
         for action, amount in outcome.rulings.items():
@@ -129,7 +120,7 @@ class JobController(Controller):
         elif new is None:
             keys += (_POD_KEY + pod.key for pod in world.owned(POD, old.uid if old is not None else ""))
         elif old is None and _is_managed_elsewhere(new):
-            self._metrics.met_external(new.view.spec.managedBy)
+            self._metrics.external.labels(new.view.spec.managedBy).inc()
         return keys
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
@@ -153,11 +144,12 @@ class JobController(Controller):
         if job is None:
             return ()
         mode = job.view.spec.completionMode or "NonIndexed"
-        self._metrics.synced(mode, "error", outcome.action if outcome is not None else "reconciling")
+        self._metrics.syncs.labels(mode, "error", outcome.action if outcome is not None else "reconciling").inc()
         if not isinstance(action, Create | Delete) or namespace_is_terminating(error):
             return ()
         if isinstance(action, Create):
-            self._metrics.creation_refused(outcome.reason_to_create if outcome is not None else "new")
+            reason = outcome.reason_to_create if outcome is not None else "new"
+            self._metrics.created.labels(reason, "failed").inc()
         return (refusal_report(job, action, error),)
 
     def done(self, key: str, plan: Plan, now: float) -> None:

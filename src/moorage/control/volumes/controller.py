@@ -172,12 +172,7 @@ class PersistentVolumeBinder(Controller):
         claim_labels = ("namespace", "storage_class", "volume_attributes_class")
         number, plugin_labels = "number of persistent volume", ("plugin_name", "volume_mode")
         gauges: list[tuple[str, str, Callable[[], _Counts], tuple[str, ...]]] = [
-            (
-                "total_pv_count",
-                f"total {number}s",
-                partial(self._count, VOLUME, _plugin),
-                ("plugin_name", "volume_mode"),
-            )
+            ("total_pv_count", f"total {number}s", partial(self._count, VOLUME, _plugin), plugin_labels)
         ]
         for state in ("bound", "unbound"):
             volumes = partial(self._count, VOLUME, lambda volume: (volume_class(volume),), state == "bound")
