@@ -5,10 +5,9 @@ many are held back. Memory is bounded for any number of files: one document, the
 Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import BinaryIO, cast
 
 import msgspec
 
@@ -19,7 +18,7 @@ from moorage.lint.facts.facts import ComparedValues
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, Severity, SourcePlace
 from moorage.lint.hints import gate_needed
-from moorage.lint.report.form import LintSummary, Problem
+from moorage.lint.report.form import Form, LintSummary, Problem
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -37,19 +36,12 @@ from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_confli
 from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
 from moorage.lint.rules.versions import check_versions
-from moorage.lint.sources import opened, reason_of
+from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of
+from moorage.model.gates import GateSet
 from moorage.model.kinds import kind_of
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
-
-    from moorage.lint.report.form import Form
-    from moorage.lint.sources import Source
-    from moorage.model.gates import GateSet
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MAX_KINDS = _MAX_HELD_BACK = 1_000

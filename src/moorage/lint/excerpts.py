@@ -3,17 +3,12 @@
 `RecentLines` wraps the stream that is read and keeps its last 33 MiB (no document is larger) to look lines up in.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import BinaryIO
 
 from moorage.lint.finding import NO_EXCERPT, Excerpt
 from moorage.lint.report.printable import printable
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 _WIDEST = 160
 _BEFORE = 60

@@ -1,24 +1,18 @@
 """Describe what a rule looks at: an object, its pods' metadata and spec, and its places in the input."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
-from moorage.lint.excerpts import excerpt_of
+from moorage.lint.excerpts import RecentLines, excerpt_of
 from moorage.lint.finding import SourcePlace
 from moorage.match.label_keys import PREFERRED, REQUIRED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from moorage.lint.excerpts import RecentLines
-    from moorage.model.kinds import Kind
-    from moorage.model.text.documents import Document
-    from moorage.model.types.meta import ObjectMeta
-    from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-    from moorage.model.types.pod import PodSpec
+from moorage.model.kinds import Kind
+from moorage.model.text.documents import Document
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import PodSpec
 
 #: Labels that the controllers of a kind put on the pods they make, beside those of the template.
 CONTROLLER_LABELS: dict[str, tuple[str, ...]] = {

@@ -3,16 +3,11 @@
 `taint.effect == 'NoSchedul'` cannot be true, whatever the taint. Kubernetes: compiles and does not look further.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from moorage.lint.facts.possible_taints import EFFECTS
 from moorage.match.cel.parse.syntax import Call, Ident, ListLiteral, Literal, Node, Select, children
 from moorage.model.names import label_key_errors, label_value_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 TAINT = "taint"
 

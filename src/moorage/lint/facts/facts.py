@@ -5,23 +5,16 @@ limits below is left out.
 Kubernetes: the scheduler logs a value that cannot be compared, pod by pod.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import msgspec
 
+from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.versions import base_of, is_distribution_build, same_base
-from moorage.lint.subject import Complaint, node_requirements
+from moorage.lint.subject import Complaint, PlacedComplaint, Subject, node_requirements
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, comparison_of
 from moorage.match.semver import version_or_none
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from moorage.lint.finding import SourcePlace
-    from moorage.lint.subject import PlacedComplaint, Subject
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000

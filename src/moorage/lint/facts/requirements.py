@@ -3,14 +3,13 @@
 Kubernetes: pkg/features.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import msgspec
 
+from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.label_keys import affinity_terms
-from moorage.lint.subject import node_requirements
+from moorage.lint.subject import PodPart, Subject, node_requirements
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
@@ -18,12 +17,6 @@ from moorage.model.gates import (
     TAINT_TOLERATION_CEL,
     Gate,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from moorage.lint.finding import SourcePlace
-    from moorage.lint.subject import PodPart, Subject
 
 #: Servers without these features drop the fields silently instead of refusing the object.
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})

@@ -4,23 +4,16 @@ Kubernetes: accepts all of them without a warning. The taint-eviction controller
 a NoExecute taint, and starts its tolerationSeconds when it sees the taint, whatever the taint's value does later.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
 from moorage.lint.subject import Complaint, PodPart
 from moorage.match.comparison import CANONICAL_INTEGER
 from moorage.match.operators import BY_NAME, TOLERATION, comparison_of
-from moorage.match.tolerations import compile_toleration, describe_toleration
+from moorage.match.tolerations import TolerationMatcher, compile_toleration, describe_toleration
 from moorage.model.gates import gates_from
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from moorage.match.tolerations import TolerationMatcher
-    from moorage.model.types.node import Taint
-    from moorage.model.types.pod import Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 #: Whether a toleration has an effect is asked independently of the gates.
 _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
@@ -66,7 +59,7 @@ def check_redundant(pods: PodPart) -> Iterator[Complaint]:
         yield Complaint("toleration-redundant", at, found.sentence(tolerations), found.advice(tolerations))
 
 
-def redundant_tolerations(tolerations: Sequence[Toleration]) -> list[Redundancy]:
+def redundant_tolerations(tolerations: Sequence[Toleration]) -> "list[Redundancy]":
     """Return the tolerations that can all be removed without changing what is tolerated and for how long."""
     return _Overlaps(tolerations).redundant()
 
@@ -127,7 +120,7 @@ class _Overlaps:
             for index in matching:
                 self._matched_by[index].append((taint, matching))
 
-    def redundant(self) -> list[Redundancy]:
+    def redundant(self) -> "list[Redundancy]":
         """Drop one toleration after the other, last first, as long as the remaining ones cover it."""
         found: list[Redundancy] = []
         for index in reversed(self._needed.copy()):

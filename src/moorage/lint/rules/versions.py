@@ -6,20 +6,13 @@ taints and labels of nodes that meet such a comparison.
 Kubernetes: blang/semver, which follows semver.org.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from moorage.lint.subject import Complaint, Subject, node_requirements
 from moorage.match.comparison import VERSION
 from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of
-from moorage.match.semver import version_or_none
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from moorage.match.semver import Version
+from moorage.match.semver import Version, version_or_none
 
 
 def check_versions(subject: Subject) -> Iterator[Complaint]:
