@@ -106,14 +106,13 @@ def pod_part_of(kind: str, view: Any) -> PodPart | None:
     return PodPart(template.metadata, template.spec, _TEMPLATE_PATHS.get(kind, "spec.template."))
 
 
-def node_requirements(subject: Subject) -> Iterator[tuple[str, NodeSelectorRequirement]]:
+def node_requirements(kind: str, view: Any, pods: PodPart | None) -> Iterator[tuple[str, NodeSelectorRequirement]]:
     """Yield every node selector requirement of pods, templates and PersistentVolumes, with its path."""
-    if subject.kind == "PersistentVolume":
-        affinity = subject.view.spec.nodeAffinity
+    if kind == "PersistentVolume":
+        affinity = view.spec.nodeAffinity
         if affinity is not None and affinity.required is not None:
             yield from _of_selector(affinity.required, "spec.nodeAffinity.required")
         return
-    pods = subject.pods
     if pods is None or pods.spec.affinity is None or pods.spec.affinity.nodeAffinity is None:
         return
     node_affinity, path = pods.spec.affinity.nodeAffinity, f"{pods.spec_path}.affinity.nodeAffinity"

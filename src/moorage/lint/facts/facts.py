@@ -57,7 +57,7 @@ class ComparedValues:
                     path = f"{subject.pods.spec_path}.tolerations[{index}]"
                     wanted = (toleration.operator, toleration.value, toleration.effect)
                     self._add_comparison(subject, "taint", toleration.key, wanted, path)
-        for path, requirement in node_requirements(subject):
+        for path, requirement in node_requirements(subject.kind, subject.view, subject.pods):
             if comparison_of(requirement.operator, NODE_SELECTOR) is not None and len(requirement.values) == 1:
                 self._add_comparison(
                     subject, "label", requirement.key, (requirement.operator, requirement.values[0], ""), path

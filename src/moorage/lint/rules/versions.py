@@ -21,7 +21,7 @@ def check_versions(subject: Subject) -> Iterator[Complaint]:
             if _compares_versions(toleration.operator, TOLERATION):
                 path = f"{subject.pods.spec_path}.tolerations[{index}].value"
                 yield from _check(toleration.operator, toleration.value, path)
-    for path, requirement in node_requirements(subject):
+    for path, requirement in node_requirements(subject.kind, subject.view, subject.pods):
         if _compares_versions(requirement.operator, NODE_SELECTOR) and len(requirement.values) == 1:
             yield from _check(requirement.operator, requirement.values[0], f"{path}.values[0]")
 

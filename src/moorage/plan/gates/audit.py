@@ -12,6 +12,8 @@ import msgspec
 
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
+from moorage.lint.facts.requirements import gates_needed
+from moorage.lint.subject import pod_part_of
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
@@ -27,7 +29,6 @@ from moorage.model.gates import (
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
-from moorage.plan.gates.uses import Use, uses_in_spec, uses_in_volume
 from moorage.plan.input.inventory import Inventory, Item
 
 API, SCHEDULER = Component.API_SERVER, Component.SCHEDULER
@@ -124,35 +125,14 @@ def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
     wanted = {gate.name for gate in gates}
     findings: list[Finding] = []
     for item in inventory.items.values():
-        by_gate: dict[str, list[Use]] = {}
-        for use in _uses(item):
-            if use.gate.name in wanted:
-                by_gate.setdefault(use.gate.name, []).append(use)
-        for uses in by_gate.values():
-            gate = uses[0].gate
+        paths: dict[Gate, list[str]] = {}
+        for gate, path in gates_needed(item.key.kind, item.view, pod_part_of(item.key.kind, item.view)):
+            if gate.name in wanted:
+                paths.setdefault(gate, []).append(path)
+        for gate, found in paths.items():
             consequences = tuple(_consequences(item, gate, inventory.gates, nodes))
-            findings.append(Finding(item, gate, tuple(use.path for use in uses), consequences))
+            findings.append(Finding(item, gate, tuple(found), consequences))
     return findings
-
-
-def _uses(item: Item) -> list[Use]:
-    kind = item.key.kind
-    if kind == "Pod":
-        return uses_in_spec(item.view.spec, "spec")
-    if kind == "PersistentVolume":
-        return uses_in_volume(item.view)
-    if item.kind.template is None:
-        return []
-    return uses_in_spec(_template(item).spec, f"{'.'.join(item.kind.template)}.spec")
-
-
-def _template(item: Item) -> Pod:
-    """A template has the two parts of a pod that matter here."""
-    view = item.view
-    for step in item.kind.template or ():
-        view = getattr(view, step)
-    template: Pod = view
-    return template
 
 
 def _consequences(item: Item, gate: Gate, on: GateSet, nodes: Nodes) -> Iterator[Consequence]:
@@ -261,7 +241,7 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes
         if not unless:
             yield Consequence(MANAGER, "its controller tries again with growing delays (FailedCreate)", breaks=False)
     if item.key.kind == "DaemonSet":
-        yield from _of_daemons(_template(item).spec, on, off, nodes)
+        yield from _of_daemons(item.view.spec.template.spec, on, off, nodes)
 
 
 def _has_finished(item: Item) -> bool:
