@@ -1,10 +1,12 @@
-"""What several commands do: read gates and configuration, input from a pipe, choose colours, print complaints."""
+"""What several commands do: read gates, configuration and clusters, choose colours, print reports and complaints."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from moorage.client.election.elector import ElectionTimes
     from moorage.model.gates import Component, GateSet
     from moorage.plan.input.live_cluster import LiveCluster
+    from moorage.plan.input.notes import Note
+    from moorage.plan.planner import Planner
     from moorage.schedule.config.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = _NO_CLUSTER = 2
@@ -39,6 +43,25 @@ def live_input(kubeconfig: str, context: str) -> LiveCluster:
     except NoLiveCluster as error:
         say(str(error))
         raise click.exceptions.Exit(_NO_CLUSTER) from None
+
+
+def make_planner(
+    kubeconfig: str | None, context: str, namespace: str, gates: tuple[str, ...], config: str | None, seed: int
+) -> Planner:
+    """Return a planner with the cluster of --kubeconfig, if there is one. Raises UsageError."""
+    from moorage.plan.planner import Planner, Settings
+
+    live = live_input(kubeconfig, context) if kubeconfig is not None else None
+    if live is None and context:
+        raise click.UsageError("--context needs a --kubeconfig.")
+    switched = parsed_gates(gates)
+    namespace = namespace or (live.namespace if live is not None else "default")
+    planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
+    if live is not None:
+        from moorage.plan.input.live_cluster import load_live
+
+        load_live(planner, live)
+    return planner
 
 
 def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> GateSet:
@@ -106,6 +129,38 @@ def read_configuration(path: str | None, gates: GateSet) -> Configuration:
             say(f"{note.source}:{note.line}: note: {note.text}")
         return configuration
     raise click.exceptions.Exit(_BAD_CONFIGURATION)
+
+
+def prepare_output(*, is_text: bool) -> None:
+    """Let standard output escape what its encoding lacks; what programs read is UTF-8."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding=None if is_text else "utf-8", errors="backslashreplace")
+
+
+def write_lines(lines: Iterable[str], what: str) -> None:
+    """Print a report. Raises ClickException if that cannot be done, but BrokenPipeError if the reader has gone."""
+    try:
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise click.ClickException(f"cannot write the {what}: {error}") from None
+
+
+def terminal_width() -> int:
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+
+
+def complain_of_unreadable(notes: Iterable[Note]) -> None:
+    """Tell what could not be read on standard error, where it is seen although the report goes into a file."""
+    from moorage.plan.input.notes import UNREADABLE
+
+    for note in notes:
+        if note.message.startswith(UNREADABLE):
+            say(str(note))
 
 
 def coloured(wanted: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from moorage.cli.options import colour_option, gates_option
-from moorage.cli.shared import coloured, parsed_gates, piped_input, say
+from moorage.cli.shared import coloured, parsed_gates, piped_input, prepare_output, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,15 +139,11 @@ def _progress(paths: tuple[str, ...]) -> Progress | None:
 
 
 def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    prepare_output(is_text=name == "text")
     if name == "text":
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
         from moorage.lint.report.text import TextForm
 
         return TextForm(write, colour=coloured(colour))
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
     if name == "github":
         from moorage.lint.report.text import GitHubForm
 

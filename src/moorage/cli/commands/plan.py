@@ -8,7 +8,6 @@ command line is wrong. Everything else is imported when it is needed.
 from __future__ import annotations
 
 import gc
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,10 +22,19 @@ from moorage.cli.options import (
     live_kubeconfig_option,
     seed_option,
 )
-from moorage.cli.shared import coloured, live_input, parsed_gates, piped_input, read_configuration, say
+from moorage.cli.shared import (
+    coloured,
+    complain_of_unreadable,
+    make_planner,
+    piped_input,
+    prepare_output,
+    say,
+    terminal_width,
+    write_lines,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from moorage.cli.progress import Progress
     from moorage.plan.difference import Difference
@@ -40,7 +48,7 @@ _MADE, _INCOMPLETE, _UNREADABLE = 0, 1, 2
 _WORTH_A_BAR = 2_000
 
 
-@click.command("plan", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("plan")
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
 @click.option(
     "--change", "files", multiple=True, metavar="FILE", help="What if these manifests were applied on top? Repeatable."
@@ -141,33 +149,23 @@ def command(
     Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
     """
     from moorage.plan.node_changes import ChangeError, parse_time
-    from moorage.plan.planner import Planner, Settings
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
-    live = None
     if kubeconfig is not None:
-        live = live_input(kubeconfig, context)
         paths, files = (), (*paths, *files)
-    elif context:
-        raise click.UsageError("--context needs a --kubeconfig.")
-    elif not paths:
+    elif not paths and not context:
         paths = piped_input("plan")
     if (*paths, *files).count("-") > 1:
         raise click.UsageError("Standard input can be read only once: for the cluster or for --change.")
-    switched = parsed_gates(gates)
-    namespace = namespace or (live.namespace if live is not None else "default")
-    planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
-    if live is not None:
-        from moorage.plan.input.live_cluster import load_live
-
-        load_live(planner, live)
+    planner = make_planner(kubeconfig, context, namespace, gates, config, seed)
     try:
         until = parse_time(at)
         changes = _changes(files, taints, untaints, drains, removes, scales, cordons, (add_nodes, like))
         outcome, difference, played = _plan(planner, paths, changes, rollout, until, headroom=headroom)
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
-    _write(form, outcome, difference, played, everything=everything, colour=colour)
+    lines = _lines(form, outcome, difference, played, everything=everything, colour=colour)
+    write_lines(lines, "plan")
     if outcome.unreadable:
         return _UNREADABLE
     complete = outcome.is_complete and (played is None or played.completes)
@@ -215,14 +213,14 @@ def _plan(
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     simulation = planner.build(lives=until is not None)
     progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))
-    tick = progress.tick if progress is not None else _nothing
+    tick = progress.tick if progress is not None else lambda: None
     sources = sources_of(changes.files)
     outcome, difference, played = planner.answer(
         simulation, changes, sources, rollout or "", until, headroom=headroom, tick=tick
     )
     if progress is not None:
         progress.clear()
-    _complain(outcome)
+    complain_of_unreadable(outcome.notes)
     return outcome, difference, played
 
 
@@ -232,45 +230,12 @@ def _replicas(planner: Planner) -> int:
     )
 
 
-def _nothing() -> None:
-    """Report no progress."""
-
-
-def _complain(outcome: Outcome) -> None:
-    """What could not be read is told on standard error, too, where it is seen although the plan goes into a file."""
-    from moorage.plan.input.notes import UNREADABLE
-
-    for note in outcome.notes:
-        if note.message.startswith(UNREADABLE):
-            say(str(note))
-
-
 def _progress(pods: int) -> Progress | None:
     if pods < _WORTH_A_BAR or sys.stderr is None or not sys.stderr.isatty():
         return None
     from moorage.cli.progress import Progress
 
     return Progress(pods, noun="pods")
-
-
-def _write(
-    form: str,
-    outcome: Outcome,
-    difference: Difference | None,
-    rollout: Rollout | None,
-    *,
-    everything: bool,
-    colour: str,
-) -> None:
-    lines = _lines(form, outcome, difference, rollout, everything=everything, colour=colour)
-    try:
-        for line in lines:
-            sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise click.ClickException(f"cannot write the plan: {error}") from None
 
 
 def _lines(
@@ -282,21 +247,16 @@ def _lines(
     everything: bool,
     colour: str,
 ) -> Iterator[str]:
-    reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
-    if form in ("text", "markdown"):
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-        if form == "markdown":
-            from moorage.plan.report.markdown import MarkdownReport
+    prepare_output(is_text=form in ("text", "markdown"))
+    if form == "markdown":
+        from moorage.plan.report.markdown import MarkdownReport
 
-            return MarkdownReport(everything=everything).lines(outcome, difference, rollout)
+        return MarkdownReport(everything=everything).lines(outcome, difference, rollout)
+    if form == "text":
         from moorage.plan.report.text import TextReport
 
-        width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
-        report = TextReport(colour=coloured(colour), width=width, everything=everything)
+        report = TextReport(colour=coloured(colour), width=terminal_width(), everything=everything)
         return report.lines(outcome, difference, rollout)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
     from moorage.plan.report.plain import as_json, as_yaml, plain
 
     document = plain(outcome, difference, rollout)
