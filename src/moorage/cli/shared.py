@@ -15,8 +15,8 @@ import click
 if TYPE_CHECKING:
     from moorage.client.election.elector import ElectionTimes
     from moorage.model.gates import Component, GateSet
+    from moorage.plan.input.inventory import Note
     from moorage.plan.input.live_cluster import LiveCluster
-    from moorage.plan.input.notes import Note
     from moorage.plan.planner import Planner
     from moorage.schedule.config.configured_scheduler import Configuration
 
@@ -156,7 +156,7 @@ def terminal_width() -> int:
 
 def complain_of_unreadable(notes: Iterable[Note]) -> None:
     """Tell what could not be read on standard error, where it is seen although the report goes into a file."""
-    from moorage.plan.input.notes import UNREADABLE
+    from moorage.plan.input.inventory import UNREADABLE
 
     for note in notes:
         if note.message.startswith(UNREADABLE):

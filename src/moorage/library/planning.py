@@ -10,8 +10,8 @@ from moorage.model.gates import GateSet
 from moorage.plan.difference import Difference
 from moorage.plan.explain.explanation import Explanation, explain_pod
 from moorage.plan.explain.target import TargetError, find_target
+from moorage.plan.input.inventory import Note
 from moorage.plan.input.live_cluster import NoLiveCluster, load_live, read_live_cluster
-from moorage.plan.input.notes import Note
 from moorage.plan.node_changes import (
     ChangeError,
     parse_added_nodes,

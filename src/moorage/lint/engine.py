@@ -13,10 +13,9 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
-from moorage.lint.excerpts import RecentLines, excerpt_of
 from moorage.lint.facts.facts import ComparedValues
 from moorage.lint.facts.requirements import Requirements
-from moorage.lint.finding import Finding, Severity, SourcePlace
+from moorage.lint.finding import Finding, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
 from moorage.lint.report.form import Form, LintSummary, Problem
 from moorage.lint.rules.decoding import (

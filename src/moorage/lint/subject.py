@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.lint.excerpts import RecentLines, excerpt_of
-from moorage.lint.finding import SourcePlace
+from moorage.lint.finding import RecentLines, SourcePlace, excerpt_of
 from moorage.match.label_keys import PREFERRED, REQUIRED
 from moorage.model.kinds import Kind
 from moorage.model.text.documents import Document

@@ -5,8 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from moorage.plan.outcome import Outcome, PodLine
-from moorage.plan.planned_pod import State
+from moorage.plan.outcome import Outcome, PodLine, State
 
 
 class Cause(StrEnum):

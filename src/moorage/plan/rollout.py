@@ -20,7 +20,7 @@ from moorage.model.types.pod import Pod
 from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH
 from moorage.plan.input.inventory import Inventory, Key, kind_words
 from moorage.plan.node_changes import ChangeError
-from moorage.plan.planned_pod import PlannedPod, planned_pods, why_unplaced
+from moorage.plan.outcome import PlannedPod, planned_pods, why_unplaced
 from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import FINISHED, Simulation
 

@@ -15,8 +15,7 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
 from moorage.plan.difference import Cause, Departure, Difference, difference_of
-from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import NOWHERE, Level
+from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Level
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
     AddedNodes,

@@ -150,7 +150,7 @@ def _lines(told: Explanation, form: str, *, everything: bool, colour: str) -> It
 
         text = ExplanationText(colour=coloured(colour), width=terminal_width(), everything=everything)
         return text.lines(told)
-    from moorage.plan.explain.plain import plain
+    from moorage.plan.explain.explanation import plain
     from moorage.plan.report.plain import as_json
 
     return iter([as_json(plain(told))])

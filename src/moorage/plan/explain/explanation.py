@@ -5,6 +5,7 @@ that would make it fit, each tried. Kubernetes prints one line of this, in the F
 """
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,8 +17,8 @@ from moorage.plan.explain.groups import Refused, refused_nodes
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
 from moorage.plan.explain.target import Target, TargetError
-from moorage.plan.input.inventory import Inventory
-from moorage.plan.input.notes import Note
+from moorage.plan.input.inventory import Inventory, Note
+from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.config.default_profile import program_cache
 from moorage.schedule.cycle import UNSCHEDULABLE
@@ -306,3 +307,43 @@ def _score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow,
         rows.setdefault(key, []).append(nodes.node(int(slots[position])).metadata.name)
     made = tuple(ScoreRow(tuple(names), dict(zip(table, key, strict=True)), sum(key)) for key, names in rows.items())
     return made, int(np.count_nonzero(totals == totals.max()))
+
+
+def plain(told: Explanation) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "pod": told.pod,
+        "workload": told.workload,
+        "standing": told.standing.value,
+        "node": told.node,
+        "scheduler": told.scheduler,
+        "priority": told.priority,
+        "reason": told.reason,
+        "message": told.message,
+        "story": told.story,
+        "nodes": told.nodes,
+        "feasible": told.feasible,
+        "tied": told.tied,
+        "seed": told.seed,
+        "weights": told.weights,
+        "rejection": _refusal(told.rejection) if told.rejection is not None else None,
+        "refused": [
+            {"nodes": list(group.nodes), "refusals": [_refusal(one) for one in group.refusals]} for group in told.groups
+        ],
+        "scores": as_data(told.rows),
+        "preemption": as_data(told.preemption),
+        "column": as_data(told.column),
+        "suggestions": [{**_change(one.change), "nodes": list(one.nodes)} for one in told.suggestions],
+        "together": {"node": told.together.node, "changes": [_change(one) for one in told.together.changes]}
+        if told.together is not None
+        else None,
+        "notes": as_data(told.notes),
+    }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    return {"plugin": refusal.plugin, **as_data(refusal.verdict)}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {"kind": change.kind.value, "summary": change.summary, "yaml": change.yaml, "command": change.command}

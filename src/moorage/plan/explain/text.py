@@ -9,7 +9,7 @@ from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Stan
 from moorage.plan.explain.groups import MAX_LINES, Line, abbreviated, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
-from moorage.plan.input.notes import Level
+from moorage.plan.input.inventory import Level
 from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.schedule.diagnosis import Refusal, event_note
 

@@ -14,8 +14,7 @@ from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.revisions import REVISION_HASH
 from moorage.control.framework.world import controller_of
 from moorage.model.types.meta import ObjectMeta, OwnerReference
-from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import Level
+from moorage.plan.input.inventory import Inventory, Item, Key, Level
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 _REPLICA_SET, _DEPLOYMENT, _STATEFUL_SET = "ReplicaSet", "Deployment", "StatefulSet"

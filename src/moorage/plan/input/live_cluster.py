@@ -13,7 +13,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
-from moorage.plan.input.notes import Level, Note
+from moorage.plan.input.inventory import Level, Note
 from moorage.plan.planner import Planner
 
 Raw = dict[str, Any]

@@ -25,8 +25,7 @@ from moorage.model.schema.conversion import ConversionError
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
-from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import UNREADABLE, Level, Note, Place
+from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Level, Note, Place
 from moorage.serve.templates import PodTemplates
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from moorage.match.volumes.claims import claim_class
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import PodSpec
-from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import NOWHERE, Level, Note, note_at
+from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Level, Note, note_at
 from moorage.plan.simulation.simulation import Simulation
 
 _CLAIM = "PersistentVolumeClaim"

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from moorage.columns.resources import CPU, MEMORY
-from moorage.plan.outcome import NodeLine, Outcome, PodLine
-from moorage.plan.planned_pod import State
+from moorage.plan.outcome import NodeLine, Outcome, PodLine, State
 
 NO_WORKLOAD = "Pods without a controller"
 MAX_NODES = 12

@@ -9,8 +9,7 @@ import msgspec
 
 from moorage.lint.report.documents import encoded
 from moorage.plan.difference import Difference
-from moorage.plan.outcome import NodeLine, Outcome
-from moorage.plan.planned_pod import State
+from moorage.plan.outcome import NodeLine, Outcome, State
 from moorage.plan.rollout import Rollout
 from moorage.schedule.plugins.resources.node_resources_fit import shown
 

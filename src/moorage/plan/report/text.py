@@ -6,10 +6,8 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.plan.difference import Departure, Difference
-from moorage.plan.headroom import MAX_MORE
-from moorage.plan.input.notes import Level, Note
-from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
-from moorage.plan.planned_pod import State
+from moorage.plan.input.inventory import Level, Note
+from moorage.plan.outcome import MAX_MORE, NodeLine, Outcome, State, Usage, shown_usage
 from moorage.plan.report.grouping import (
     MAX_NODES,
     average,

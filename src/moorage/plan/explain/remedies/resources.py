@@ -1,4 +1,4 @@
-"""Propose lower requests, host ports to drop, and pods that could leave.
+"""Propose lower requests, host ports and volumes to do without, and pods that could leave.
 
 Of several containers the one with the largest request is lowered first. Amounts are rounded down to whole Mi.
 """
@@ -13,9 +13,11 @@ import numpy as np
 from moorage.columns.cluster import PodRecord
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, pod_requests
 from moorage.columns.shape import HostPort, controller_of
+from moorage.match.volumes.claims import ClaimState, ClaimUse
 from moorage.model.quantity import Format, Quantity, parse_quantity
 from moorage.model.types.container import Container, ContainerPort
 from moorage.model.types.pod import Pod, PodSpec
+from moorage.model.types.storage import Volume
 from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, as_yaml, few, replaced, with_spec
 from moorage.plan.simulation.drain import MIRROR_ANNOTATION
 from moorage.schedule.plugins.node_ports import NodePorts
@@ -23,8 +25,11 @@ from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAff
 from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
+from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
 from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions
+from moorage.schedule.plugins.volumes.volume_zone import VolumeZone
 
+_PLUGINS = (VolumeBinding.name, VolumeZone.name, VolumeRestrictions.name, NodeVolumeLimits.name)
 _NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _ROUND = 1 << 20
 _CURED_BY_DEPARTURE = (
@@ -187,3 +192,34 @@ def described_port(port: ContainerPort) -> str:
     described: HostPort = (port.hostIP or "0.0.0.0", port.protocol or "TCP", port.hostPort)
     address, protocol, host_port = described
     return f"{host_port}/{protocol}{'' if address == '0.0.0.0' else f' at {address}'}"
+
+
+def volume_changes(blockers: Blockers) -> Iterator[Change]:
+    if not len(blockers.only(*_PLUGINS)):
+        return
+    volumes = blockers.pod.spec.volumes
+    for index, volume in enumerate(volumes):
+        yield Change(
+            ChangeKind.VOLUME,
+            f"volume {volume.name}",
+            _advice(blockers, blockers.pod, volume),
+            6,
+            pod=with_spec(blockers.pod, volumes=replaced(volumes, index)),
+        )
+
+
+def _advice(blockers: Blockers, pod: Pod, volume: Volume) -> str:
+    """What to do about a volume; whatever it is, without the volume the pod would fit."""
+    claim = volume.persistentVolumeClaim
+    if claim is None:
+        return f"volume {volume.name} is all that is in the way: without it the pod fits"
+    kind = blockers.cluster.storage.claim_facts(pod, ClaimUse(claim.claimName, False), True)
+    named = f"claim {claim.claimName} (volume {volume.name})"
+    if kind.state is ClaimState.MISSING:
+        return (
+            f"create PersistentVolumeClaim {claim.claimName} in namespace {pod.metadata.namespace}: {named} is missing"
+        )
+    if kind.state is ClaimState.BOUND and kind.volume is not None:
+        name = kind.volume.metadata.name
+        return f"{named} is all that is in the way: PersistentVolume {name} cannot be used on these nodes"
+    return f"{named} is all that is in the way: it is {kind.state.value}"

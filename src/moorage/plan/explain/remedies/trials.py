@@ -17,9 +17,8 @@ from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.change import Blockers, Change
 from moorage.plan.explain.remedies.labels import label_changes
 from moorage.plan.explain.remedies.neighbours import affinity_changes, spread_changes
-from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes
+from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes, volume_changes
 from moorage.plan.explain.remedies.taints import taint_changes
-from moorage.plan.explain.remedies.volumes import volume_changes
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask, Profile
 
