@@ -64,7 +64,7 @@ class KubeletState:
         self.refused: Counter[str] = Counter()
         self._admission, self._mounts = admission, mounts or Mounts(admission.gates)
         self._unmounted: dict[str, tuple[float, float]] = {}  # pods that wait for volumes: delay, next attempt
-        self._nodes: dict[str, Node] = {}
+        self.nodes: dict[str, Node] = {}
         self._loads: dict[str, Load] = {}  # of nodes with capacity
         self._lives: dict[str, SimulatedPod] = {}
         self._on: dict[str, dict[str, None]] = {}  # keys of pods by node, oldest first
@@ -74,10 +74,6 @@ class KubeletState:
         self._numbers = count()
         self._addresses = 0
         self._now_due: list[Action] = []
-
-    @property
-    def nodes(self) -> dict[str, Node]:
-        return self._nodes
 
     @property
     def running_pods(self) -> int:
@@ -90,7 +86,7 @@ class KubeletState:
 
     def node_changed(self, node: Node, now: float) -> None:
         name = node.metadata.name
-        self._nodes[name] = node
+        self.nodes[name] = node
         self.volumes_changed(now)
         if name not in self._loads and node.status.allocatable:
             self._loads[name] = Load()
@@ -101,7 +97,7 @@ class KubeletState:
 
     def node_gone(self, name: str) -> None:
         """Keep the pods of a node that is gone: it may come back."""
-        self._nodes.pop(name, None)
+        self.nodes.pop(name, None)
         if self._loads.pop(name, None) is None:
             return
         for key in list(self._on.get(name, ())):
@@ -189,7 +185,7 @@ class KubeletState:
             return
         load = self._loads[name]
         if phase != "Running" and not is_leaving:
-            refusal = self._admission.refuse(pod, self._nodes[name], load)
+            refusal = self._admission.refuse(pod, self.nodes[name], load)
             if refusal is not None:
                 self.refused[refusal.reason] += 1
                 self._keep(key, SimulatedPod(pod, PodStage.OVER, now))
@@ -275,7 +271,7 @@ class KubeletState:
 
         The first time there is no event, because claims and volumes may be seen a moment after the pod.
         """
-        missing = self._mounts.missing(life.pod, self._nodes[life.pod.spec.nodeName])
+        missing = self._mounts.missing(life.pod, self.nodes[life.pod.spec.nodeName])
         if missing is None:
             self._unmounted.pop(key, None)
             return None
@@ -310,7 +306,7 @@ class KubeletState:
         return [ReportEvent(pod, kind, reason, text.format(one.name), one.name) for one in pod.spec.containers]
 
     def _write(self, key: str, life: SimulatedPod, doing: Doing, now: float) -> WriteStatus:
-        host = host_address(self._nodes.get(life.pod.spec.nodeName))
+        host = host_address(self.nodes.get(life.pod.spec.nodeName))
         return WriteStatus(key, life.pod.metadata.uid, lifecycle.pod_status(life.pod, doing, host, life.address, now))
 
     def _plan(self, key: str, life: SimulatedPod) -> None:

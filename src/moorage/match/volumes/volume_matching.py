@@ -1,7 +1,7 @@
 """Which volumes a claim can be bound to, wherever its pod will be.
 
 In: a claim. Out: whether a PersistentVolume is large enough, of the right class, mode and access, selected, and free;
-and why not. Where the volume can be reached from is another question: see `schedule.plugins.volumes.volume_topology`.
+and why not. Where the volume can be reached from is another question: see `schedule.plugins.volumes.volume_needs`.
 Kubernetes: component-helpers/storage/volume, FindMatchingVolume.
 Differs: a volume without a phase, as people write them, is available; that is what a cluster would make of it.
 """

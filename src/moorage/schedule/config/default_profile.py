@@ -23,8 +23,8 @@ from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit
-from moorage.schedule.plugins.resources.resource_scoring import (
+from moorage.schedule.plugins.resources.node_resources_fit import (
+    NodeResourcesFit,
     Strategy,
     least_allocated,
     most_allocated,

@@ -128,7 +128,7 @@ class Candidates:
             sole = item.plugin.sole_slot(item.prepared.want, self.cluster)
             if sole is not None:
                 return self._only_choice(sole)
-        self._refresh()
+        self.refresh()
         standings = self._standings
         tops = standings.tops
         if len(tops) == 1 and not self._speaking:
@@ -165,12 +165,8 @@ class Candidates:
     def feasible(self) -> Mask:
         if self.rejection is not None:
             return np.zeros(self.cluster.nodes.slots.capacity, np.bool_)
-        self._refresh()
+        self.refresh()
         return self._narrowed().copy()
-
-    def refresh(self) -> None:
-        if self.rejection is None:
-            self._refresh()
 
     def passes(self, slot: int) -> bool:
         """Return whether one slot passes all filters now; nothing is kept."""
@@ -226,7 +222,10 @@ class Candidates:
 
     # -- keeping up ---------------------------------------------------------------------------------------------
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Repair the slots that changed."""
+        if self.rejection is not None:
+            return
         cluster = self.cluster
         nodes = cluster.nodes
         epochs = self._current_epochs()  # first, since a plugin may note slots on which something else changed
