@@ -16,7 +16,8 @@ from moorage.match.cel.functions import Function
 from moorage.match.cel.libraries import authz, quantity_and_semver
 from moorage.match.cel.libraries.collections import lists
 from moorage.match.cel.libraries.network import ip_address, url_value
-from moorage.match.cel.libraries.text import named_format, regex, strings
+from moorage.match.cel.libraries.text import named_format, strings
+from moorage.match.cel.patterns import FUNCTIONS as PATTERN_FUNCTIONS
 from moorage.match.cel.standard import STANDARD_FUNCTIONS
 
 
@@ -104,7 +105,7 @@ class Environment:
 KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
     *STANDARD_FUNCTIONS,
     *url_value.FUNCTIONS,
-    *regex.FUNCTIONS,
+    *PATTERN_FUNCTIONS,
     *lists.FUNCTIONS,
     *authz.FUNCTIONS,
     *quantity_and_semver.FUNCTIONS,

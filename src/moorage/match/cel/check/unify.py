@@ -22,8 +22,7 @@ _CONTAINERS = frozenset((TypeKind.OPAQUE, TypeKind.LIST, TypeKind.MAP))
 
 def assign(bindings: Bindings, given: Type, wanted: Type) -> Bindings | None:
     """Return the bindings under which `given` is assignable to `wanted`, or None."""
-    copy = dict(bindings)
-    return copy if _assignable(copy, given, wanted) else None
+    return assign_all(bindings, (given,), (wanted,))
 
 
 def assign_all(bindings: Bindings, given: Sequence[Type], wanted: Sequence[Type]) -> Bindings | None:

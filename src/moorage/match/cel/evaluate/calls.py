@@ -129,7 +129,7 @@ def build_call(
         known = all(map(_is_known, overload.params, types))
         if known and _reads_text(overload) and all(arg.is_constant for arg in args):
             return EvaluationStep(_prepared(overload, [arg.value for arg in args]))
-        implementation = _remembering(overload) if known else _guarded(function, overload)
+        implementation = _remembering(overload) if known else _dispatching(function, overloads)
         cost = overload.cost
     else:
         fitting = [overload for overload in overloads if len(overload.params) == len(args)]
@@ -221,18 +221,6 @@ def _remembering(overload: Overload) -> Callable[..., Any]:
         return memory(text, *rest) if len(text) <= _MEMORABLE else implementation(text, *rest)
 
     return call
-
-
-def _guarded(function: str, overload: Overload) -> Callable[..., Any]:
-    params = overload.params
-    implementation = overload.implementation
-
-    def call(*args: Any) -> Any:
-        if all(map(accepts, params, args)):
-            return implementation(*args)
-        raise no_such_overload(function, args)
-
-    return call if function not in _SINGLETONS else _dispatching(function, [overload])
 
 
 def _dispatching(function: str, overloads: Sequence[Overload]) -> Callable[..., Any]:
