@@ -5,7 +5,7 @@ A subclass says in `work` what it does. /metrics, /healthz, /livez and /readyz a
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from moorage.client.kubeconfig.access import Access
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.server import Server
 from moorage.telemetry.logs import get_logger
-from moorage.telemetry.metrics import Labels, Metrics
+from moorage.telemetry.metrics import Metrics
 from moorage.telemetry.process_metrics import add_process_metrics
 
 _STOP_SECONDS = 1.0
@@ -56,7 +56,10 @@ class ComponentProcess(ABC):
         self._tasks: list[asyncio.Task[None]] = []
         if process.election is not None:
             said = "1 while this process leads, 0 while it waits for the Lease."
-            self.metrics.gauge_function("leader_election_master_status", said, self._leader_status, ("name",))
+            lease = (process.lease[1] or process.component,)
+            self.metrics.gauge_function(
+                "leader_election_master_status", said, lambda: {lease: float(self.leads)}, ("name",)
+            )
 
     @abstractmethod
     async def work(self) -> None:
@@ -131,9 +134,6 @@ class ComponentProcess(ABC):
             await self.work()
         finally:
             self.leads = False
-
-    def _leader_status(self) -> Mapping[Labels, float]:
-        return {(self.process.lease[1] or self.process.component,): float(self.leads)}
 
     async def _answer(self, request: Request) -> Response:
         if request.path == "/metrics":

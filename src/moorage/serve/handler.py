@@ -30,16 +30,8 @@ from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
 
 Answer = Response | Stream
 
-_METRIC_VERBS = {
-    "get": "GET",
-    "list": "LIST",
-    "watch": "WATCH",
-    "create": "POST",
-    "update": "PUT",
-    "patch": "PATCH",
-    "delete": "DELETE",
-    "deletecollection": "DELETECOLLECTION",
-}
+#: Metrics call other verbs by their names.
+_METRIC_VERBS = {"create": "POST", "update": "PUT"}
 _INCLUDE = ("None", "Metadata", "Object")
 _MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
@@ -135,7 +127,7 @@ class Handler:
 
     async def _lines(self, batches: Batches, renderer: Renderer, asked: Asked) -> AsyncIterator[bytes]:
         """Yield each batch in one chunk; an error is the last line."""
-        told = self._metrics.watch_events(asked.group, asked.version, asked.resource)
+        told = self._metrics.watch_events.labels(asked.group, asked.version, asked.resource)
         running = self._metrics.long_running(asked)
         running.inc()
         try:
@@ -211,7 +203,7 @@ class Handler:
 
 def _asked(target: Target, request: Request) -> Asked:
     kind = target.kind
-    verb = _METRIC_VERBS[target.verb]
+    verb = _METRIC_VERBS.get(target.verb) or target.verb.upper()
     if target.verb == "list" and "watch" in request.query and request.query.get("watch") not in ("0", "false"):
         verb = "WATCH"
     elif target.verb == "patch" and request.headers.get("content-type", "").startswith(APPLY):

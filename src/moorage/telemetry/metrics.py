@@ -56,10 +56,6 @@ class Distribution:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
-    def observe_many(self, value: float, times: int) -> None:
-        self.counts[bisect_left(self.bounds, value)] += times
-        self.sum += value * times
-
     @property
     def count(self) -> int:
         return sum(self.counts)

@@ -31,12 +31,16 @@ _FDS = Path("/proc/self/fd")
 
 
 def add_process_metrics(metrics: Metrics) -> None:
-    started = time.time() - time.monotonic() + _started_after_boot() if _STAT.exists() else time.time()
+    started = time.time() - time.monotonic() + _stat()[18] / os.sysconf("SC_CLK_TCK") if _STAT.exists() else time.time()
     metrics.counter_function("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", _cpu)
     metrics.gauge_function(
         "process_start_time_seconds", "Start time of the process since unix epoch in seconds.", lambda: started
     )
-    metrics.gauge_function("process_max_fds", "Maximum number of open file descriptors.", _max_fds)
+    metrics.gauge_function(
+        "process_max_fds",
+        "Maximum number of open file descriptors.",
+        lambda: float(resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+    )
     if not _STAT.exists():
         return
     metrics.gauge_function(
@@ -55,14 +59,6 @@ def _cpu() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _max_fds() -> float:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-
-
 def _stat() -> list[int]:
     """Return the numbers in /proc/self/stat after the command's name and state."""
     return [int(field) for field in _STAT.read_text().rpartition(")")[2].split()[1:]]
-
-
-def _started_after_boot() -> float:
-    return _stat()[18] / os.sysconf("SC_CLK_TCK")

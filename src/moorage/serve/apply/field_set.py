@@ -38,9 +38,7 @@ def _scalar(value: Any) -> str:
     return str(value) if type(value) is int else as_json(value)
 
 
-@lru_cache(maxsize=4096)
-def _text(value: str) -> str:
-    return as_json(value)
+_text = lru_cache(maxsize=4096)(as_json)
 
 
 def canonical_element(text: str) -> str | None:

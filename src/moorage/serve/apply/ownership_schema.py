@@ -186,9 +186,7 @@ def _defaults(view: type[View]) -> dict[str, Any]:
     }
 
 
-@cache
-def _schema_of_struct(type_: StructType) -> FieldOwnershipSchema:
-    return FieldOwnershipSchema(type_)
+_schema_of_struct = cache(FieldOwnershipSchema)
 
 
 def schema_of_type(type_: SchemaType) -> FieldOwnershipSchema:

@@ -124,10 +124,6 @@ def _operation(value: Raw) -> bytes:
     return _message(value, _OPERATION)
 
 
-def _path(value: Raw) -> bytes:
-    return _message(value, _PATH_ITEM)
-
-
 _EXTENSIONS = "x-"
 _SCHEMA: Fields = {
     "$ref": (1, _text),
@@ -189,6 +185,6 @@ _PATH_ITEM: Fields = {
 _DOCUMENT: Fields = {
     "swagger": (1, _text),
     "info": (2, lambda value: _message(value, {"title": (1, _text), "version": (2, _text)})),
-    "paths": (8, _names_to(_path, 2)),
+    "paths": (8, _names_to(lambda value: _message(value, _PATH_ITEM), 2)),
     "definitions": (9, _names_to(_schema)),
 }

@@ -355,12 +355,8 @@ def _sorted(found: Sequence[tuple[int | None, Any]], of_maps: bool) -> list[Any]
     if any(place is None for place, _ in found):
         found = _inserted(found)
     elif len(found) > 1:
-        found = sorted(found, key=_place)
+        found = sorted(found, key=lambda pair: pair[0] or 0)
     return [item for _, item in found] + deleted
-
-
-def _place(pair: tuple[int | None, Any]) -> int:
-    return pair[0] or 0
 
 
 def _inserted(found: Sequence[tuple[int | None, Any]]) -> Sequence[tuple[int | None, Any]]:

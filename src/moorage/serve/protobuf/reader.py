@@ -134,12 +134,9 @@ def read_object(body: bytes, kind: Kind) -> Raw:
             api_version, name = as_text(named.get(1, b"")), as_text(named.get(2, b""))
         elif number == 2:
             message = as_bytes(value)
-    raw = _read_struct(message, _fields_of(kind.view, _table_name(kind)), 0)
+    table_name = "events.Event" if kind.group == "events.k8s.io" else kind.name
+    raw = _read_struct(message, _fields_of(kind.view, table_name), 0)
     return {"apiVersion": api_version, "kind": name} | raw
-
-
-def _table_name(kind: Kind) -> str:
-    return "events.Event" if kind.group == "events.k8s.io" else kind.name
 
 
 @cache

@@ -57,7 +57,8 @@ def answer_discovery(path: str, accept: str = "") -> Response | None:
         return _aggregated(segments[0] == "api", version)
     match segments:
         case ["api"]:
-            return _encoded(render_api_versions())
+            # Without addresses: a client keeps the one it reached the server at.
+            return _encoded({"kind": "APIVersions", "versions": list(groups()[""]), "serverAddressByClientCIDRs": []})
         case ["api", version]:
             return _encoded(render_resource_list("", version))
         case ["apis"]:
@@ -93,11 +94,6 @@ def groups() -> dict[str, dict[str, list[Kind]]]:
 
 
 # -- the plain form ------------------------------------------------------------------------------------------------
-
-
-def render_api_versions() -> Raw:
-    """Without addresses: a client keeps the one it reached the server at."""
-    return {"kind": "APIVersions", "versions": list(groups()[""]), "serverAddressByClientCIDRs": []}
 
 
 def render_group_list() -> Raw:
@@ -137,11 +133,12 @@ def _plain_resource(kind: Kind) -> list[Raw]:
         "kind": kind.name,
         "verbs": list(kind.verbs),
     }
-    if kind.short_names:
-        entry["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        entry["categories"] = list(kind.categories)
-    return [entry, *(_plain_subresource(kind, sub) for sub in kind.subresources)]
+    return [entry | _other_names(kind), *(_plain_subresource(kind, sub) for sub in kind.subresources)]
+
+
+def _other_names(kind: Kind) -> Raw:
+    names = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
+    return {name: listed for name, listed in names.items() if listed}
 
 
 def _plain_subresource(kind: Kind, sub: Subresource) -> Raw:
@@ -186,11 +183,7 @@ def _aggregated_resource(kind: Kind) -> Raw:
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
-    }
-    if kind.short_names:
-        entry["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        entry["categories"] = list(kind.categories)
+    } | _other_names(kind)
     if kind.subresources:
         entry["subresources"] = [
             {
