@@ -9,7 +9,7 @@ from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.rejection_status import as_manifest
 from moorage.admit.metadata import (
     path_segment_errors,
-    subdomain_errors,
+    validate_dns_subdomain,
     validate_object_meta,
     validate_object_meta_update,
 )
@@ -118,7 +118,7 @@ def _validate_sense(event: ReportedEvent, controller_path: str) -> FieldErrors:
         if not about and namespace not in ("default", "kube-system"):
             yield invalid("involvedObject.namespace", about, OTHER_NAMESPACE)
         yield from _validate_words(event, controller_path)
-    yield from [invalid("namespace", namespace, message) for message in subdomain_errors(namespace)]
+    yield from validate_dns_subdomain(namespace, "namespace")
 
 
 def _validate_words(event: ReportedEvent, controller_path: str) -> FieldErrors:

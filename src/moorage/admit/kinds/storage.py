@@ -15,6 +15,7 @@ from moorage.admit.messages.rejection_status import as_manifest, difference
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     subdomain_errors,
+    validate_dns_subdomain,
     validate_object_meta,
     validate_object_meta_update,
 )
@@ -195,7 +196,7 @@ def validate_storage_capacity(capacity: views.CSIStorageCapacity, options: Valid
     yield from validate_object_meta(capacity.metadata, "metadata")
     yield from validate_label_selector(capacity.nodeTopology, "nodeTopology", options)
     name = capacity.storageClassName
-    yield from [field.invalid("storageClassName", name, message) for message in subdomain_errors(name)]
+    yield from validate_dns_subdomain(name, "storageClassName")
     if capacity.capacity is not None:
         yield from validate_quantity(capacity.capacity, "capacity", is_whole=False)
 
@@ -224,7 +225,7 @@ def validate_volume_attachment(attachment: views.VolumeAttachment, options: Vali
     elif name == "":
         yield field.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
     node = attachment.spec.nodeName
-    yield from [field.invalid("spec.nodeName", node, message) for message in subdomain_errors(node)]
+    yield from validate_dns_subdomain(node, "spec.nodeName")
     yield from validate_attachment_status(attachment.status)
     if name is not None:
         yield from [

@@ -141,25 +141,19 @@ def validate_resource_requirements(
     pod_level: bool = False,
 ) -> FieldErrors:
     """Go visits maps in random order; here it is the order of the names."""
-    limits, requests = requirements.limits, requirements.requests
+    limits = requirements.limits
     huge_pages = cpu_or_memory = False
-    for name, quantity in _sorted(limits):
-        rules = resource_rules(name)
-        if pod_level or not rules.is_plain or quantity.sign() < 0:
-            yield from _validate_amount(name, quantity, rules, f"{path}.limits[{name}]", pod_level)
-        if rules.is_huge_pages:
-            huge_pages = True
-            yield from _validate_pages(name, quantity, rules, f"{path}.limits[{name}]", options)
-        cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
-    for name, quantity in _sorted(requests):
-        rules = resource_rules(name)
-        if pod_level or not rules.is_plain or quantity.sign() < 0:
-            yield from _validate_amount(name, quantity, rules, f"{path}.requests[{name}]", pod_level)
-        yield from _validate_against_limit(name, quantity, limits.get(name), rules, path)
-        if rules.is_huge_pages:
-            huge_pages = True
-            yield from _validate_pages(name, quantity, rules, f"{path}.requests[{name}]", options)
-        cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
+    for side, amounts in (("limits", limits), ("requests", requirements.requests)):
+        for name, quantity in _sorted(amounts):
+            rules = resource_rules(name)
+            if pod_level or not rules.is_plain or quantity.sign() < 0:
+                yield from _validate_amount(name, quantity, rules, f"{path}.{side}[{name}]", pod_level)
+            if side == "requests":
+                yield from _validate_against_limit(name, quantity, limits.get(name), rules, path)
+            if rules.is_huge_pages:
+                huge_pages = True
+                yield from _validate_pages(name, quantity, rules, f"{path}.{side}[{name}]", options)
+            cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
     if huge_pages and not cpu_or_memory:
         yield field.forbidden(path, _HUGE_PAGES_ALONE)
     if requirements.claims:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from moorage.admit.kinds.fields import validate_immutable, validate_not_negative
-from moorage.admit.metadata import subdomain_errors, validate_object_meta_update
+from moorage.admit.metadata import validate_dns_subdomain, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.admit.pod.pod import validate_pod_annotation_updates
@@ -211,7 +211,7 @@ def _validate_nomination(new: Pod, old: Pod) -> list[FieldError]:
     if not node or node == old.status.nominatedNodeName:
         return []
     path = "status.nominatedNodeName"
-    errors = [invalid(path, node, message) for message in subdomain_errors(node)]
+    errors = validate_dns_subdomain(node, path)
     return [*errors, forbidden(path, ALREADY_BOUND)] if old.spec.nodeName else errors
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.messages.rejection_status import forbidden_status
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
 from moorage.admit.plugins.storage import DefaultStorageClass
 from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
+from moorage.model.api_error import forbidden
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.meta import ObjectMeta
@@ -211,7 +211,7 @@ def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
 
 def _refuse(inventory: Inventory, item: Item, refusal: Forbidden) -> None:
     del inventory.items[item.key]
-    message = forbidden_status(item.kind, item.key.name, str(refusal))["message"]
+    message = forbidden(item.kind, item.key.name, str(refusal)).message
     inventory.reject(item.key, str(message), item.place)
 
 
