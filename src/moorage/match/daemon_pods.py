@@ -1,9 +1,7 @@
-"""On which nodes a DaemonSet's pods run, and what its controller adds to them.
+"""On which nodes a DaemonSet's pods run, and the tolerations and node affinity that its controller adds to them.
 
-In: a DaemonSet's template and a node. Out: whether a pod should be made there and whether one that is there may stay;
-the tolerations and the node affinity of the pod that is made. Kubernetes: pkg/controller/daemon
-(NodeShouldRunDaemonPod, AddOrUpdateDaemonPodTolerations, ReplaceDaemonSetPodNodeNameNodeAffinity). Pure: the live
-controller asks the same.
+Kubernetes: pkg/controller/daemon (NodeShouldRunDaemonPod, AddOrUpdateDaemonPodTolerations,
+ReplaceDaemonSetPodNodeNameNodeAffinity).
 """
 
 from collections.abc import Sequence

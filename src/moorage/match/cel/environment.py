@@ -1,8 +1,6 @@
-"""What an expression may refer to: variables, object types, type names and functions. All of it is data.
+"""Declare what an expression may refer to: variables, object types, type names and functions.
 
-In: declarations. Out: an `Environment`, which checker.py, cost_estimate.py and compiler.py read. The libraries are one
-explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in. Kubernetes:
-apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
+Kubernetes: apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
 Differs: the functions of the authorizer library are not offered, there being no authorizer variable to call them on.
 """
 
@@ -18,7 +16,10 @@ from moorage.match.cel.libraries.collections import lists
 from moorage.match.cel.libraries.network import ip_address, url_value
 from moorage.match.cel.libraries.text import named_format, strings
 from moorage.match.cel.patterns import FUNCTIONS as PATTERN_FUNCTIONS
-from moorage.match.cel.standard import STANDARD_FUNCTIONS
+from moorage.match.cel.standard.aggregates import AGGREGATES
+from moorage.match.cel.standard.calendar import TIME_FUNCTIONS
+from moorage.match.cel.standard.conversions import CONVERSIONS
+from moorage.match.cel.standard.operators import OPERATORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +28,6 @@ class ObjectField:
 
     type: types.Type
     max_size: int | None = None
-
-
-STANDARD_TYPE_NAMES: dict[str, types.Type] = {
-    type_.name: type_
-    for type_ in (
-        types.BOOL,
-        types.BYTES,
-        types.DOUBLE,
-        types.DURATION,
-        types.INT,
-        types.LIST,
-        types.MAP,
-        types.NULL,
-        types.STRING,
-        types.TIMESTAMP,
-        types.TYPE,
-        types.UINT,
-        types.OPTIONAL,
-        types.IP,
-        types.CIDR,
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -79,7 +58,7 @@ class Environment:
 
     @cached_property
     def type_names(self) -> dict[str, types.Type]:
-        return STANDARD_TYPE_NAMES | {name: types.struct(name) for name in self.objects}
+        return types.NAMEABLE | {name: types.struct(name) for name in self.objects}
 
     def candidates(self, name: str) -> list[str]:
         """The names a name may stand for within the container, innermost first; a leading dot makes it absolute."""
@@ -103,7 +82,10 @@ class Environment:
 
 
 KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
-    *STANDARD_FUNCTIONS,
+    *OPERATORS,
+    *AGGREGATES,
+    *CONVERSIONS,
+    *TIME_FUNCTIONS,
     *url_value.FUNCTIONS,
     *PATTERN_FUNCTIONS,
     *lists.FUNCTIONS,

@@ -1,7 +1,5 @@
-"""Which volumes a claim can be bound to, wherever its pod will be.
+"""Which volumes a claim can be bound to, wherever its pod will be, and why not to the others.
 
-In: a claim. Out: whether a PersistentVolume is large enough, of the right class, mode and access, selected, and free;
-and why not. Where the volume can be reached from is another question: see `schedule.plugins.volumes.volume_needs`.
 Kubernetes: component-helpers/storage/volume, FindMatchingVolume.
 Differs: a volume without a phase, as people write them, is available; that is what a cluster would make of it.
 """

@@ -1,6 +1,5 @@
-"""Tree → checked tree: every node gets its type, every call the overloads that fit.
+"""Check a tree: give every node its type, every call the overloads that fit, or report issues with cel-go's texts.
 
-In: a parsed tree and an environment. Out: issues, with cel-go's texts and places, or none, and the tree is filled in.
 Kubernetes: cel-go checker/checker.go, checker/env.go.
 Differs: no messages can be built, so a message literal ends in an issue.
 """

@@ -1,7 +1,6 @@
-"""Checked tree → what evaluating it costs at least and at most.
+"""Estimate what evaluating a checked tree costs at least and at most.
 
-In: a checked tree and its environment (which knows how large the fields of objects may be). Out: an `Interval`.
-Admission compares its upper end with the limit before an expression is ever run. Kubernetes: cel-go checker/cost.go
+Admission compares the upper end with the limit before an expression is ever run. Kubernetes: cel-go checker/cost.go
 with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes has it.
 """
 

@@ -1,8 +1,6 @@
-"""May a value of one type stand where another is wanted? Type variables are bound on the way.
+"""Tell whether a value of one type may stand where another is wanted, binding type variables on the way.
 
-In: two types (or two lists of them) and the bindings known so far. Out: a new set of bindings, or None.
-Kubernetes: cel-go checker/types.go.
-Differs: no wrapper types.
+Kubernetes: cel-go checker/types.go. Differs: no wrapper types.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Variables with what is selected from them: `taint.key`, `m['a'][0]`, `has(x.y)`, `x.?y`.
 
-cel-go calls such a chain an attribute and charges 1 for every selection plus 1 for the whole; what is selected from
-another value (a call's result, a literal) is charged likewise, which is why indexing a call's result costs 2. A chain
-turns optional at the first `?`: from there on, what is missing ends the chain with none instead of an error.
-Kubernetes: cel-go interpreter/attributes.go.
+cel-go (interpreter/attributes.go) calls such a chain an attribute and charges 1 for every selection plus 1 for the
+whole, also where it starts at a call's result or a literal. A chain turns optional at the first `?`: from there on,
+what is missing ends the chain with none instead of an error.
 """
 
 from __future__ import annotations

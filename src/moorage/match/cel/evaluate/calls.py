@@ -1,11 +1,8 @@
-"""Calls: evaluate the arguments, charge, choose the overload if need be, call the implementation.
+"""Calls: evaluate the arguments, charge, choose the overload from the values where types are dyn, call it.
 
-Where the checker left one overload and the types are known, the implementation is called directly; where types are dyn,
-the overload is chosen from the values. An argument that fails does not spare the others from being evaluated, nor the
-call from being charged for: that is how cel-go counts, except for calls with many arguments, which stop at the first
-failure.
-Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs), interpreter/runtimecost.go,
-common/decls/decls.go.
+An argument that fails does not spare the others from being evaluated, nor the call from being charged for: that is how
+cel-go counts, except for calls with many arguments, which stop at the first failure. Kubernetes: cel-go interpreter/
+(evalUnary, evalBinary, evalVarArgs in interpretable.go, runtimecost.go) and common/decls/decls.go.
 """
 
 from __future__ import annotations

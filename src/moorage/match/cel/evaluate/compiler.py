@@ -1,7 +1,6 @@
-"""Checked tree → closures.
+"""Compile a tree (checked, or only parsed) to closures.
 
-In: a tree (checked, or only parsed) and its environment. Out: the step that evaluates the whole, and where its
-variables go. Constants are folded exactly where cel-go folds them, because what is folded is not charged for.
+Constants are folded exactly where cel-go folds them, because what is folded is not charged for.
 Kubernetes: cel-go interpreter/planner.go and decorators.go.
 """
 
@@ -72,6 +71,11 @@ class Compiler:
                 return scope[name]
         return None
 
+    def slot_of(self, name: str) -> int:
+        if name not in self.slots:
+            self.slots[name] = self.new_slot()
+        return self.slots[name]
+
     def ident(self, node: syntax.Ident) -> EvaluationStep:
         found = self.local(node.name)
         if found is not None:
@@ -81,24 +85,17 @@ class Compiler:
         if not self.checked:
             return self.unchecked_name(node.name)
         type_ = self.environment.variables[node.name]
-        slot = self.slots.get(node.name)
-        if slot is None:
-            slot = self.slots[node.name] = self.new_slot()
+        slot = self.slot_of(node.name)
         fields = self.environment.objects.get(type_.name) if type_.kind is TypeKind.STRUCT else None
         return variable(slot) if fields is None else ObjectStep(slot, tuple(fields))
 
     def unchecked_name(self, name: str) -> EvaluationStep:
         """Return a name that was not checked: a variable of any of the names it may stand for, else a type."""
         candidates = self.environment.candidates(name)
-        found = [(candidate, self.slots.setdefault(candidate, self.next_slot)) for candidate in candidates[:1]]
-        for candidate in candidates[1:]:
-            self.next_slot = max(self.next_slot, found[-1][1] + 1)
-            found.append((candidate, self.slots.setdefault(candidate, self.next_slot)))
-        self.next_slot = max(self.next_slot, found[-1][1] + 1)
-        types = [self.environment.type_names.get(candidate) for candidate in candidates]
+        found = [(self.slot_of(candidate), self.environment.type_names.get(candidate)) for candidate in candidates]
 
         def load(state: State) -> Any:
-            for (_, slot), type_ in zip(found, types, strict=True):
+            for slot, type_ in found:
                 value = state[slot]
                 if not isinstance(value, CelError):
                     return value

@@ -1,8 +1,7 @@
-"""Macros: calls that become loops, presence tests and bindings while the expression is being parsed.
+"""Expand macros: calls that become loops, presence tests and bindings while the expression is being parsed.
 
-In: the name, receiver and arguments of a call. Out: its expansion, or None if the call is no macro, or a `MacroError`
-with the argument it is about. All nodes an expansion adds carry the position of the call. Kubernetes: cel-go
-parser/macro.go, cel/library.go (optMap), ext/bindings.go, ext/comprehensions.go, ext/lists.go (sortBy).
+All nodes an expansion adds carry the position of the call. Kubernetes: cel-go parser/macro.go, cel/library.go (optMap),
+ext/bindings.go, ext/comprehensions.go, ext/lists.go (sortBy).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Tokens → syntax tree, macros expanded.
+"""Parse tokens to a syntax tree with macros expanded.
 
-In: a `Source`. Out: the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which counts the
-nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
-Kubernetes: cel-go parser/parser.go.
-Differs: syntax errors are worded more briefly; see tokens.py for the rest.
+The nesting of grammar rules is counted as cel-go's ANTLR parser does, which gives up beyond 250, long before Python.
+Kubernetes: cel-go parser/parser.go. Differs: syntax errors are worded more briefly.
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ from moorage.match.cel.functions import (
     no_such_overload,
     row,
 )
+from moorage.match.cel.standard.operators import MIN_SECONDS
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, Duration, OptionalValue, Timestamp, equal
 
-# The zero of Go's time.Time: the year 1.
-_ZERO_TIME = -62135596800 * 1_000_000_000
+_ZERO_TIME = MIN_SECONDS * 1_000_000_000  # of Go's time.Time: the year 1
 
 
 def _in_list(item: Any, items: list[Any]) -> bool:
