@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
-from moorage.run.admission import Admission, Load
-from moorage.run.mounts import Mounts
+from moorage.run.admission import Admission, Load, Mounts
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing
 from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found

@@ -22,9 +22,8 @@ from moorage.model.go.times import micro_time_text
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.run.admission import Admission
+from moorage.run.admission import Admission, Mounts
 from moorage.run.kubelet_state import KubeletState, Remove, ReportEvent, WriteStatus
-from moorage.run.mounts import Mounts
 from moorage.run.node_objects import (
     CAPACITY,
     LEASE_NAMESPACE,

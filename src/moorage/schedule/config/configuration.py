@@ -32,7 +32,7 @@ from moorage.schedule.config.configuration_views import (
     PluginSet,
     Point,
 )
-from moorage.schedule.config.configured_profiles import REMOVED, Findings, configure_profile, does_not_exist
+from moorage.schedule.config.configured_profiles import REMOVED, Findings, ProfileCheck, does_not_exist
 from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationError, ConfigurationProblem
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
 from moorage.schedule.config.plugin_args import Args
@@ -98,7 +98,7 @@ def _configuration(raw: Mapping[str, Any], findings: Findings, gates: GateSet) -
         findings.refuse_fields(_validate_profile(profile, profiles[:i], path))
         findings.refuse_fields(given.validate(gates))
         _check_percentage(profile.percentageOfNodesToScore, f"{path}.percentageOfNodesToScore", findings)
-        configured.append(configure_profile(profile, profile.schedulerName or "", given.args, path, findings, registry))
+        configured.append(ProfileCheck(profile, path, findings, registry).configured(given.args))
     findings.refuse_fields(_validate_queue_sort(profiles))
     _check_percentage(view.percentageOfNodesToScore, "percentageOfNodesToScore", findings)
     findings.refuse_fields(_validate_backoff(initial, longest))
@@ -125,10 +125,7 @@ def _named_profiles(view: KubeSchedulerConfiguration) -> tuple[KubeSchedulerProf
     """Return the profiles with defaults: the only one need not have a name."""
     profiles = view.profiles or (KubeSchedulerProfile(),)
     if len(profiles) == 1 and profiles[0].schedulerName is None:
-        only = profiles[0]
-        return (
-            KubeSchedulerProfile(DEFAULT_SCHEDULER, only.percentageOfNodesToScore, only.plugins, only.pluginConfig),
-        )
+        return (msgspec.structs.replace(profiles[0], schedulerName=DEFAULT_SCHEDULER),)
     return profiles
 
 

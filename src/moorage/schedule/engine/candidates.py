@@ -166,7 +166,11 @@ class Candidates:
         if self.rejection is not None:
             return np.zeros(self.cluster.nodes.slots.capacity, np.bool_)
         self.refresh()
-        return self._narrowed().copy()
+        feasible = self._local.feasible.copy()
+        for item in self.filters:
+            if not item.plugin.local:
+                feasible &= self.mask(item)
+        return feasible
 
     def passes(self, slot: int) -> bool:
         """Return whether one slot passes all filters now; nothing is kept."""
@@ -193,13 +197,6 @@ class Candidates:
         return table
 
     # -- wide plugins -------------------------------------------------------------------------------------------
-
-    def _narrowed(self) -> Mask:
-        feasible = self._local.feasible
-        for item in self.filters:
-            if not item.plugin.local:
-                feasible = feasible & self.mask(item)
-        return feasible
 
     def mask(self, item: Filter) -> Mask:
         """Return one filter's answer for every slot, read-only; a wide plugin's is kept while it is valid."""

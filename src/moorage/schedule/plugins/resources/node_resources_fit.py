@@ -29,7 +29,6 @@ _STATES_KEPT = 1 << 12
 class Strategy(msgspec.Struct, frozen=True):
     """One resource's score, for integers and for arrays, and how weighted scores are averaged."""
 
-    name: str
     one: Callable[[int, int], int]
     every: Callable[[Scores, Scores], Scores]
     skips_zero: bool = False  # a resource that scores 0 does not count into the average, which is then rounded
@@ -231,7 +230,7 @@ def least_allocated() -> Strategy:
         left: Scores = np.maximum(capacity - requested, 0)
         return left * MAX_SCORE // np.maximum(capacity, 1)
 
-    return Strategy("LeastAllocated", one, every)
+    return Strategy(one, every)
 
 
 def most_allocated() -> Strategy:
@@ -241,7 +240,7 @@ def most_allocated() -> Strategy:
     def every(requested: Scores, capacity: Scores) -> Scores:
         return np.minimum(requested, capacity) * MAX_SCORE // np.maximum(capacity, 1)
 
-    return Strategy("MostAllocated", one, every)
+    return Strategy(one, every)
 
 
 def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Strategy:
@@ -254,7 +253,7 @@ def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Strategy:
     def every(requested: Scores, capacity: Scores) -> Scores:
         return table[np.where(requested > capacity, 100, np.maximum(requested, 0) * 100 // np.maximum(capacity, 1))]
 
-    return Strategy("RequestedToCapacityRatio", one, every, skips_zero=True)
+    return Strategy(one, every, skips_zero=True)
 
 
 def _broken_line(points: Sequence[tuple[int, int]], percent: int) -> int:
