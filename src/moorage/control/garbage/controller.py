@@ -7,7 +7,7 @@ node in the graph; a finalizer is removed in a step after the last dependent; cy
 are detected when they close; references to kinds that do not exist keep an object without retries.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
@@ -74,7 +74,7 @@ class OwnerGraph:
         self.places: dict[str, ObjectPlace] = {}
         #: By the owner's UID and the dependent's: whether the dependent blocks the owner's deletion.
         self._dependents: dict[str, dict[str, bool]] = {}
-        self._blocking: dict[str, int] = {}
+        self._blocking: Counter[str] = Counter()
         #: The owners most recently found to be gone. A UID is never reused.
         self._absent: OrderedDict[tuple[Question, str], None] = OrderedDict()
 
@@ -100,7 +100,7 @@ class OwnerGraph:
             known = self._dependents.setdefault(owner.uid, {})
             blocks = bool(owner.blockOwnerDeletion)
             if blocks and not known.get(uid):
-                self._blocking[owner.uid] = self._blocking.get(owner.uid, 0) + 1
+                self._blocking[owner.uid] += 1
             known[uid] = blocks or known.get(uid, False)
 
     def unlink(self, uid: str, owners: Iterable[OwnerReference]) -> None:
@@ -109,10 +109,8 @@ class OwnerGraph:
             if known is None or uid not in known:
                 continue
             if known.pop(uid):
-                left = self._blocking[owner.uid] - 1
-                if left:
-                    self._blocking[owner.uid] = left
-                else:
+                self._blocking[owner.uid] -= 1
+                if not self._blocking[owner.uid]:
                     del self._blocking[owner.uid]
             if not known:
                 del self._dependents[owner.uid]

@@ -121,14 +121,9 @@ def numbered_pod(stateful_set: Object, template: Raw, revision: str, ordinal: in
     metadata = pod["metadata"]
     labels = {**(metadata.get("labels") or {}), POD_NAME_LABEL: name, POD_INDEX_LABEL: str(ordinal)}
     pod["metadata"] = {**metadata, "name": name, "labels": {**labels, REVISION_HASH: revision}}
-    spec = {**pod["spec"], "hostname": name}
-    service = stateful_set.view.spec.serviceName
-    if service:
-        spec["subdomain"] = service
-    volumes = _volumes(stateful_set, spec.get("volumes") or [], ordinal)
-    if volumes:
-        spec["volumes"] = volumes
-    return {**pod, "spec": spec}
+    volumes = _volumes(stateful_set, pod["spec"].get("volumes") or [], ordinal)
+    optional = nonempty(subdomain=stateful_set.view.spec.serviceName, volumes=volumes)
+    return {**pod, "spec": {**pod["spec"], "hostname": name, **optional}}
 
 
 def _volumes(stateful_set: Object, given: list[Raw], ordinal: int) -> list[Raw]:
