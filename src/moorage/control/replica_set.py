@@ -6,28 +6,11 @@ Differs: the status is written when no pod is being created or deleted, since an
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
+from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.deletion_order import pods_to_delete
-from moorage.control.framework.workloads import (
-    POD,
-    Claimed,
-    claim,
-    condition,
-    delete_pod,
-    desired_replicas,
-    is_active,
-    is_terminating,
-    namespace_is_terminating,
-    new_pod_report,
-    nonempty,
-    pod_from_template,
-    readiness,
-    ready_condition,
-    refusal_report,
-    selects,
-    status_update,
-)
+from moorage.control.framework.workloads import POD, Claimed
 from moorage.control.framework.world import World, controller_of
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
@@ -46,8 +29,8 @@ def replica_set_status(
     """
     view = replica_set.view
     template_labels = view.spec.template.metadata.labels.items()
-    ready, available, again_after = readiness((pod.view for pod in pods), view.spec.minReadySeconds, now)
-    status = nonempty(
+    ready, available, again_after = workloads.readiness((pod.view for pod in pods), view.spec.minReadySeconds, now)
+    status = workloads.nonempty(
         fullyLabeledReplicas=sum(template_labels <= pod.view.metadata.labels.items() for pod in pods),
         readyReplicas=ready,
         availableReplicas=available,
@@ -55,7 +38,7 @@ def replica_set_status(
         conditions=_conditions(replica_set, failure, now),
     )
     terminating = sum(
-        is_terminating(pod.view) and selects(view.spec.selector, pod.view.metadata.labels)
+        workloads.is_terminating(pod.view) and workloads.selects(view.spec.selector, pod.view.metadata.labels)
         for pod in world.owned(POD, replica_set.uid)
     )
     return {"replicas": len(pods), "terminatingReplicas": terminating, **status}, again_after
@@ -69,7 +52,7 @@ def _conditions(replica_set: Object, failure: tuple[str, str] | None, now: float
         return others
     if len(others) < len(conditions):
         return conditions
-    return [*others, condition(REPLICA_FAILURE, "True", *failure, now)]
+    return [*others, workloads.condition(REPLICA_FAILURE, "True", *failure, now)]
 
 
 REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
@@ -105,7 +88,7 @@ class ReplicaSetController(Controller):
         claimed = _active_pods(replica_set, world)
         pods, actions = claimed.objects, list[Action](claimed.patches)
         if view.metadata.deletionTimestamp is None:
-            surplus = len(pods) - desired_replicas(replica_set)
+            surplus = len(pods) - workloads.desired_replicas(replica_set)
             if surplus < 0:
                 actions += self._creates(replica_set, min(-surplus, BURST))
             elif surplus > 0:
@@ -113,21 +96,21 @@ class ReplicaSetController(Controller):
         if actions:
             return Plan(tuple(actions))
         status, again_after = replica_set_status(replica_set, pods, world, now)
-        return Plan(status_update(replica_set, status), again_after)
+        return Plan(workloads.status_update(replica_set, status), again_after)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         replica_set = world.get(REPLICA_SET, key)
-        if replica_set is None or not isinstance(action, Create | Delete) or namespace_is_terminating(error):
+        if replica_set is None or not isinstance(action, Create | Delete) or workloads.namespace_is_terminating(error):
             return ()
-        report = refusal_report(replica_set, action, error)
+        report = workloads.refusal_report(replica_set, action, error)
         message = error.message if isinstance(action, Create) else f"unable to delete pods: {error.message}"
         pods = _active_pods(replica_set, world).objects
         status, _ = replica_set_status(replica_set, pods, world, self._now, (report.reason, message))
-        return (report, *status_update(replica_set, status))
+        return (report, *workloads.status_update(replica_set, status))
 
     def _creates(self, replica_set: Object, count: int) -> list[Action]:
-        pod = pod_from_template(replica_set, replica_set.raw["spec"].get("template") or {})
-        return [Create(POD, pod, replica_set.namespace, new_pod_report(replica_set))] * count
+        pod = workloads.pod_from_template(replica_set, replica_set.raw["spec"].get("template") or {})
+        return [Create(POD, pod, replica_set.namespace, workloads.new_pod_report(replica_set))] * count
 
     def _deletes(
         self, replica_set: Object, pods: Sequence[Object], count: int, world: World, now: float
@@ -136,7 +119,7 @@ class ReplicaSetController(Controller):
         chosen = pods_to_delete(pods, related, count, replica_set.view.spec.minReadySeconds, now)
         if count < len(pods):
             self._observe_ages(pods, chosen, now)
-        return [delete_pod(replica_set, pod.name, pod.uid) for pod in chosen]
+        return [workloads.delete_pod(replica_set, pod.name, pod.uid) for pod in chosen]
 
     def _observe_ages(self, pods: Sequence[Object], chosen: Sequence[Object], now: float) -> None:
         ages = {pod.uid: now - created for pod in pods if (created := _created_if_ready(pod)) is not None}
@@ -149,7 +132,7 @@ class ReplicaSetController(Controller):
 
 
 def _active_pods(replica_set: Object, world: World) -> Claimed:
-    return claim(replica_set, replica_set.view.spec.selector, POD, world, only_active_pods=True)
+    return workloads.claim(replica_set, replica_set.view.spec.selector, POD, world, only_active_pods=True)
 
 
 def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> Iterable[Object]:
@@ -161,6 +144,6 @@ def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> 
 
 
 def _created_if_ready(pod: Object) -> float | None:
-    if not is_active(pod.view) or ready_condition(pod.view) is None:
+    if not workloads.is_active(pod.view) or workloads.ready_condition(pod.view) is None:
         return None
     return seconds_of(pod.view.metadata.creationTimestamp)
