@@ -6,9 +6,10 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from moorage.schedule.config.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = _NO_CLUSTER = 2
+_LONG_AFTER = 1.0
+_REDRAW_EVERY = 0.1
+_WIDTH = 30
 
 
 def piped_input(verb: str) -> tuple[str, ...]:
@@ -174,3 +178,44 @@ def say(text: str) -> None:
     from moorage.lint.report.printable import printable
 
     click.echo(f"moorage: {printable(text)}", err=True)
+
+
+class Progress:
+    """A bar on standard error that counts ticks; it is not drawn during the first second."""
+
+    def __init__(
+        self,
+        total: int,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        noun: str = "files",
+    ) -> None:
+        self._total = total
+        self._noun = noun
+        self._stream = sys.stderr if stream is None else stream
+        self._clock = clock
+        self._done = 0
+        self._next_at = clock() + _LONG_AFTER
+        self._drawn = 0
+
+    def tick(self) -> None:
+        self._done += 1
+        now = self._clock()
+        if now >= self._next_at:
+            self._next_at = now + _REDRAW_EVERY
+            self._draw()
+
+    def _draw(self) -> None:
+        filled = _WIDTH * self._done // max(self._total, 1)
+        bar = "#" * min(filled, _WIDTH)
+        line = f"[{bar:-<{_WIDTH}}] {self._done:,}/{self._total:,} {self._noun}"
+        self._stream.write(f"\r{line:<{self._drawn}}")
+        self._stream.flush()
+        self._drawn = len(line)
+
+    def clear(self) -> None:
+        """Remove the line, if there is one, so that something else can be printed."""
+        if self._drawn:
+            self._stream.write("\r" + " " * self._drawn + "\r")
+            self._stream.flush()
+            self._drawn = 0

@@ -23,6 +23,7 @@ from moorage.cli.options import (
     seed_option,
 )
 from moorage.cli.shared import (
+    Progress,
     coloured,
     complain_of_unreadable,
     make_planner,
@@ -36,7 +37,6 @@ from moorage.cli.shared import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moorage.cli.progress import Progress
     from moorage.plan.difference import Difference
     from moorage.plan.outcome import Outcome
     from moorage.plan.planner import Planner
@@ -233,7 +233,6 @@ def _replicas(planner: Planner) -> int:
 def _progress(pods: int) -> Progress | None:
     if pods < _WORTH_A_BAR or sys.stderr is None or not sys.stderr.isatty():
         return None
-    from moorage.cli.progress import Progress
 
     return Progress(pods, noun="pods")
 
