@@ -7,7 +7,6 @@ import msgspec
 
 from moorage.library.manifests import Gates, Manifests, MoorageError, as_moorage_errors, gates_of, sources_from
 from moorage.model.gates import GateSet
-from moorage.plan.difference import Difference
 from moorage.plan.explain.explanation import Explanation, explain_pod
 from moorage.plan.explain.target import TargetError, find_target
 from moorage.plan.input.inventory import Note
@@ -23,7 +22,7 @@ from moorage.plan.node_changes import (
 from moorage.plan.outcome import FailedLine, NodeLine, PodLine, Preempted
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Changes
+from moorage.plan.what_if import Changes, Difference
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
 

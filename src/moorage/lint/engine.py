@@ -13,7 +13,7 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
-from moorage.lint.facts.facts import ComparedValues
+from moorage.lint.facts.facts import ComparedValues, check_versions
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
@@ -34,7 +34,6 @@ from moorage.lint.rules.expressions import AskedExpressions, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
 from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
-from moorage.lint.rules.versions import check_versions
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of
 from moorage.model.gates import GateSet

@@ -6,7 +6,6 @@ from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.world import controller_of
 from moorage.lint.sources import Source
-from moorage.plan.difference import Difference
 from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, deployment_of
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.reading import Reader
@@ -15,7 +14,7 @@ from moorage.plan.outcome import headroom as pods_that_fit
 from moorage.plan.rollout import Rollout, RolloutWatch, find_workload
 from moorage.plan.simulation.loading import simulate
 from moorage.plan.simulation.simulation import Settings, Simulation
-from moorage.plan.what_if import Changes, WhatIf
+from moorage.plan.what_if import Changes, Difference, WhatIf
 
 __all__ = ["Planner", "Settings", "load_cluster"]
 

@@ -90,8 +90,8 @@ def audit(
     """
     from moorage.lint.sources import sources_of
     from moorage.model.kinds import KINDS
-    from moorage.plan.gates.audit import audit as find
-    from moorage.plan.gates.report import as_document, render_text
+    from moorage.plan.gate_audit import as_document, render_text
+    from moorage.plan.gate_audit import audit as find
     from moorage.plan.input.live_cluster import load_live
     from moorage.plan.planner import Planner, Settings
 

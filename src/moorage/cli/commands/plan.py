@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from moorage.cli.options import (
+    Command,
     all_option,
     colour_option,
     config_option,
@@ -35,44 +36,31 @@ from moorage.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from moorage.plan.difference import Difference
     from moorage.plan.outcome import Outcome
     from moorage.plan.planner import Planner
     from moorage.plan.rollout import Rollout
-    from moorage.plan.what_if import Changes
+    from moorage.plan.what_if import Changes, Difference
 
 FORMS = ("text", "json", "yaml", "markdown")
 _MADE, _INCOMPLETE, _UNREADABLE = 0, 1, 2
 _WORTH_A_BAR = 2_000
 
 
+def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Command], Command]:
+    return click.option(f"--{name}", parameter, multiple=True, metavar=metavar, help=f"What if {what}? Repeatable.")
+
+
 @click.command("plan")
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
-@click.option(
-    "--change", "files", multiple=True, metavar="FILE", help="What if these manifests were applied on top? Repeatable."
-)
-@click.option(
-    "--taint",
-    "taints",
-    multiple=True,
-    metavar="NODE=KEY=VALUE:EFFECT",
-    help="What if a node got this taint? Repeatable.",
-)
-@click.option(
-    "--untaint", "untaints", multiple=True, metavar="NODE=KEY[:EFFECT]", help="What if it lost this taint? Repeatable."
-)
-@click.option("--drain", "drains", multiple=True, metavar="NODE", help="What if a node were drained? Repeatable.")
-@click.option("--remove", "removes", multiple=True, metavar="NODE", help="What if a node were gone? Repeatable.")
-@click.option("--cordon", "cordons", multiple=True, metavar="NODE", help="What if a node were cordoned? Repeatable.")
-@click.option(
-    "--scale",
-    "scales",
-    multiple=True,
-    metavar="KIND/[NAMESPACE/]NAME=REPLICAS",
-    help="What if a deployment, statefulset or replicaset were scaled? Repeatable.",
-)
+@_what_if("change", "files", "FILE", "these manifests were applied on top")
+@_what_if("taint", "taints", "NODE=KEY=VALUE:EFFECT", "a node got this taint")
+@_what_if("untaint", "untaints", "NODE=KEY[:EFFECT]", "it lost this taint")
+@_what_if("drain", "drains", "NODE", "a node were drained")
+@_what_if("remove", "removes", "NODE", "a node were gone")
+@_what_if("cordon", "cordons", "NODE", "a node were cordoned")
+@_what_if("scale", "scales", "KIND/[NAMESPACE/]NAME=REPLICAS", "a deployment, statefulset or replicaset were scaled")
 @click.option("--add-nodes", type=int, metavar="N", help="What if there were N more nodes, --like NODE?")
 @click.option("--like", default="", metavar="NODE", help="Which node the added ones are like.")
 @click.option(
@@ -148,7 +136,15 @@ def command(
     \b
     Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
     """
-    from moorage.plan.node_changes import ChangeError, parse_time
+    from moorage.plan.node_changes import (
+        ChangeError,
+        parse_added_nodes,
+        parse_scale,
+        parse_taint,
+        parse_time,
+        parse_untaint,
+    )
+    from moorage.plan.what_if import Changes
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
     if kubeconfig is not None:
@@ -160,7 +156,16 @@ def command(
     planner = make_planner(kubeconfig, context, namespace, gates, config, seed)
     try:
         until = parse_time(at)
-        changes = _changes(files, taints, untaints, drains, removes, scales, cordons, (add_nodes, like))
+        changes = Changes(
+            files,
+            tuple(map(parse_taint, taints)),
+            tuple(map(parse_untaint, untaints)),
+            drains,
+            removes,
+            tuple(map(parse_scale, scales)),
+            cordons,
+            parse_added_nodes(add_nodes, like),
+        )
         outcome, difference, played = _plan(planner, paths, changes, rollout, until, headroom=headroom)
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
@@ -170,31 +175,6 @@ def command(
         return _UNREADABLE
     complete = outcome.is_complete and (played is None or played.completes)
     return _INCOMPLETE if strict and not complete else _MADE
-
-
-def _changes(
-    files: tuple[str, ...],
-    taints: tuple[str, ...],
-    untaints: tuple[str, ...],
-    drains: tuple[str, ...],
-    removes: tuple[str, ...],
-    scales: tuple[str, ...],
-    cordons: tuple[str, ...],
-    added: tuple[int | None, str],
-) -> Changes:
-    from moorage.plan.node_changes import parse_added_nodes, parse_scale, parse_taint, parse_untaint
-    from moorage.plan.what_if import Changes
-
-    return Changes(
-        files,
-        tuple(map(parse_taint, taints)),
-        tuple(map(parse_untaint, untaints)),
-        drains,
-        removes,
-        tuple(map(parse_scale, scales)),
-        cordons,
-        parse_added_nodes(*added),
-    )
 
 
 def _plan(

@@ -12,8 +12,7 @@ import numpy as np
 
 from moorage.columns.cluster import PodRecord
 from moorage.match.daemon_pods import pinned_to
-from moorage.plan.explain.column import Cell, column
-from moorage.plan.explain.groups import Refused, refused_nodes
+from moorage.plan.explain.groups import Cell, Refused, column, refused_nodes
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
 from moorage.plan.explain.target import Target, TargetError

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, printable_lines
-from moorage.plan.explain.column import Answer, Cell
 from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Standing
-from moorage.plan.explain.groups import MAX_LINES, Line, abbreviated, merged
+from moorage.plan.explain.groups import MAX_LINES, Answer, Cell, Line, abbreviated, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
 from moorage.plan.input.inventory import Level
-from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
+from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.schedule.diagnosis import Refusal, event_note
 
 _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW, Standing.PENDING: RED}

@@ -1,7 +1,8 @@
 """Tell what would happen to each object if a gate it depends on were disabled, and in which order to disable.
 
 The inventory is read with all gates on. Admission says what would be refused, taint eviction which pods would have to
-leave. Kubernetes: "Downgrade" and "Version Skew" of the KEPs.
+leave. Kubernetes: "Downgrade" and "Version Skew" of the KEPs; the scanning tool that KEP-5721 (semver operators) asks
+operators to have.
 """
 
 import math
@@ -13,6 +14,7 @@ import msgspec
 from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.lint.facts.requirements import gates_needed
+from moorage.lint.report.printable import printable
 from moorage.lint.subject import pod_part_of
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
@@ -31,6 +33,7 @@ from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
 from moorage.plan.input.inventory import Inventory, Item
 
+_MAX_SHOWN = 50
 API, SCHEDULER = Component.API_SERVER, Component.SCHEDULER
 MANAGER, KUBELET = Component.CONTROLLER_MANAGER, Component.KUBELET
 _FINISHED = frozenset({"Succeeded", "Failed"})
@@ -308,3 +311,57 @@ def _missing(names: list[str], others: list[str]) -> list[str]:
 def _some(names: list[str]) -> str:
     shown = ", ".join(names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+
+
+def render_text(findings: list[Finding], gates: Iterable[Gate], *, everything: bool = False) -> str:
+    """Print for each gate which objects depend on it, what would happen, and in which order to disable it."""
+    return "\n".join(line for gate in gates for line in _of_gate(gate, findings, everything)) + "\n"
+
+
+def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[str]:
+    mine = [finding for finding in findings if finding.gate.name == gate.name]
+    if not mine:
+        yield f"{gate.name}: nothing depends on it"
+        return
+    breaking = sum(finding.breaks for finding in mine)
+    depends = "1 object depends on it" if len(mine) == 1 else f"{len(mine)} objects depend on it"
+    yield f"{gate.name}: {depends}, {breaking} would be affected"
+    shown = mine if everything else mine[:_MAX_SHOWN]
+    for finding in shown:
+        yield f"  {printable(str(finding.item.key))}  {', '.join(finding.paths)}"
+        for component, text, breaks in finding.consequences:
+            yield f"    {'!' if breaks else '-'} {component.value}: {printable(text)}"
+    if len(shown) < len(mine):
+        yield f"  … and {len(mine) - len(shown)} more (--all shows them)"
+    order = ", then ".join(component.value for component in order_of_disabling(gate))
+    yield f"  To disable it: {order}."
+
+
+def as_document(findings: list[Finding], gates: Iterable[Gate]) -> Raw:
+    return {
+        "gates": [
+            {
+                "name": gate.name,
+                "disableOrder": [component.value for component in order_of_disabling(gate)],
+                "findings": [_as_raw(finding) for finding in findings if finding.gate.name == gate.name],
+            }
+            for gate in gates
+        ],
+        "breaks": any(finding.breaks for finding in findings),
+    }
+
+
+def _as_raw(finding: Finding) -> Raw:
+    key, place = finding.item.key, finding.item.place
+    return {
+        "kind": key.kind,
+        "namespace": key.namespace,
+        "name": key.name,
+        "source": place.source,
+        "fields": list(finding.paths),
+        "breaks": finding.breaks,
+        "consequences": [
+            {"component": component.value, "text": text, "breaks": breaks}
+            for component, text, breaks in finding.consequences
+        ],
+    }

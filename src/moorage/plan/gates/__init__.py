@@ -1,4 +1,0 @@
-"""What depends on a feature gate, and what would happen if the gate were disabled now.
-
-Kubernetes: the scanning tool that KEP-5721 (semver operators) asks operators to have.
-"""
