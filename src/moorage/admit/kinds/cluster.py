@@ -70,8 +70,7 @@ def validate_priority_class(priority: PriorityClass, options: ValidationOptions)
             detail = f"priority class names with '{SYSTEM_PREFIX}' prefix are reserved for system use only. error: "
             yield field.forbidden("metadata.name", detail + problem)
     elif priority.value > HIGHEST_USER_PRIORITY:
-        detail = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
-        yield field.forbidden("value", detail)
+        yield field.forbidden("value", f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}")
     if priority.preemptionPolicy is not None:
         yield from field.required_one_of(priority.preemptionPolicy, PREEMPTION_POLICIES, "preemptionPolicy")
 

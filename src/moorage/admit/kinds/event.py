@@ -149,8 +149,7 @@ def _validate_lease_spec(spec: LeaseSpec) -> FieldErrors:
     if spec.leaseDurationSeconds is not None and spec.leaseDurationSeconds <= 0:
         yield invalid("spec.leaseDurationSeconds", spec.leaseDurationSeconds, "must be greater than 0")
     if spec.leaseTransitions is not None and spec.leaseTransitions < 0:
-        detail = "must be greater than or equal to 0"
-        yield invalid("spec.leaseTransitions", spec.leaseTransitions, detail)
+        yield invalid("spec.leaseTransitions", spec.leaseTransitions, "must be greater than or equal to 0")
     yield from one_of(spec.strategy, _LEASE_STRATEGIES, "spec.strategy")
     if spec.preferredHolder and not spec.strategy:
         yield forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")

@@ -175,8 +175,7 @@ def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> FieldErr
             yield field.invalid(path, AsJSON(labels), f"must be '{expected}'")
     selector = compile_selector(job.spec.selector)
     if selector is not None and not selector.match(names):
-        shown = AsJSON(internal_form(job.spec.selector))
-        yield field.invalid("spec.selector", shown, "`selector` not auto-generated")
+        yield field.invalid("spec.selector", AsJSON(internal_form(job.spec.selector)), "`selector` not auto-generated")
 
 
 def _validate_spec_and_selector(spec: JobSpec, options: ValidationOptions) -> FieldErrors:

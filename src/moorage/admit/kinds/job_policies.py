@@ -59,8 +59,7 @@ def _validate_rule(rule: PodFailurePolicyRule, path: str, spec: JobSpec, contain
     if rule.onPodConditions:
         yield from _validate_conditions(rule.onPodConditions, f"{path}.onPodConditions")
     if rule.onExitCodes is not None and rule.onPodConditions:
-        detail = "specifying both OnExitCodes and OnPodConditions is not supported"
-        yield _invalid_without_value(path, detail)
+        yield _invalid_without_value(path, "specifying both OnExitCodes and OnPodConditions is not supported")
     if rule.onExitCodes is None and not rule.onPodConditions:
         yield _invalid_without_value(path, "specifying one of OnExitCodes and OnPodConditions is required")
 
@@ -126,8 +125,7 @@ def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int)
         try:
             total = _count_indexes(indexes, completions)
         except NumberError as error:
-            detail = f"error parsing succeededIndexes: {error}"
-            yield field.invalid(f"{path}.succeededIndexes", indexes, detail)
+            yield field.invalid(f"{path}.succeededIndexes", indexes, f"error parsing succeededIndexes: {error}")
     if count is not None:
         yield from validate_not_negative(count, f"{path}.succeededCount")
         if count > completions:

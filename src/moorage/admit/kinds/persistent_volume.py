@@ -193,16 +193,14 @@ def validate_persistent_volume_update(
     yield from validate_persistent_volume(new, options)
     source, old_source = _source(_without_new_expand_secret(new.spec, old.spec)), _source(old.spec)
     if source != old_source:
-        detail = f"{SOURCE_CHANGED}\n{difference(old_source, source)}"
-        yield field.forbidden("spec.persistentvolumesource", detail)
+        yield field.forbidden("spec.persistentvolumesource", f"{SOURCE_CHANGED}\n{difference(old_source, source)}")
     yield from validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
     affinity = new.spec.nodeAffinity
     before = old.spec.nodeAffinity
     if before is not None and affinity != before and not _follows_renamed_labels(affinity, before):
         yield field.invalid("nodeAffinity", AsJSON(internal_form(affinity)), AFFINITY_CHANGED)
     if old.spec.volumeAttributesClassName is not None and new.spec.volumeAttributesClassName is None:
-        detail = "update from non-nil value to nil is forbidden"
-        yield field.forbidden("spec.volumeAttributesClassName", detail)
+        yield field.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden")
 
 
 def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:

@@ -248,8 +248,7 @@ def validate_balancer_status(status: LoadBalancerStatus, spec: ServiceSpec) -> F
         if ingress.hostname:
             yield from validate_dns_subdomain(ingress.hostname, f"{at}.hostname")
             if not validate_ip_address(ingress.hostname, ""):
-                detail = "must be a DNS name, not an IP address"
-                yield field.invalid(f"{at}.hostname", ingress.hostname, detail)
+                yield field.invalid(f"{at}.hostname", ingress.hostname, "must be a DNS name, not an IP address")
 
 
 def _validate_service_status(new: Service, old: Service, gates: GateSet) -> FieldErrors:

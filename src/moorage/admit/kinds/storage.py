@@ -246,8 +246,7 @@ def _validate_volume_error(error: views.VolumeError | None, path: str) -> FieldE
     if byte_length(error.message) > _MAX_ERROR_LENGTH:
         yield field.too_long(f"{path}.message", _LARGEST_METADATA)
     if error.errorCode is not None and error.errorCode < 0:
-        detail = f"must be between 0 and {INT32_MAX}, inclusive"
-        yield field.invalid(f"{path}.errorCode", error.errorCode, detail)
+        yield field.invalid(f"{path}.errorCode", error.errorCode, f"must be between 0 and {INT32_MAX}, inclusive")
 
 
 def validate_volume_attachment_update(

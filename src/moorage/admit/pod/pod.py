@@ -109,8 +109,7 @@ def validate_pod_template(template: PodTemplateSpec, path: str, options: Validat
     yield from validate_pod_spec(template.spec, None, f"{path}.spec", options)
     yield from validate_profiles_agree(annotations, template.spec, f"{path}.spec")
     if template.spec.ephemeralContainers:
-        detail = "ephemeral containers not allowed in pod template"
-        yield forbidden(f"{path}.spec.ephemeralContainers", detail)
+        yield forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
 
 
 _TOKEN_WITHOUT_ACCOUNT = "must not be specified when serviceAccountName is not set"

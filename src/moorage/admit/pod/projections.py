@@ -232,11 +232,9 @@ def _validate_token(
     """Upstream reports the token's path at the volume's path."""
     seconds = token.expirationSeconds or 0
     if seconds < _SHORTEST_TOKEN:
-        detail = "may not specify a duration less than 10 minutes"
-        yield field.invalid(f"{path}.expirationSeconds", seconds, detail)
+        yield field.invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
     if seconds > _MAX_TOKEN_LENGTH:
-        detail = "may not specify a duration larger than 2^32 seconds"
-        yield field.invalid(f"{path}.expirationSeconds", seconds, detail)
+        yield field.invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
     if not token.path:
         yield field.required(f"{volume_path}.path")
     elif not options.allow_non_local_projected_token_path:
@@ -246,8 +244,7 @@ def _validate_token(
 def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: str) -> FieldErrors:
     name, signer = bundle.name, bundle.signerName
     if name is not None and signer is not None:
-        detail = "only one of name and signerName may be used"
-        yield field.invalid(path, AsJSON(internal_form(bundle)), detail)
+        yield field.invalid(path, AsJSON(internal_form(bundle)), "only one of name and signerName may be used")
     elif name is not None:
         if not name:
             yield field.required(f"{path}.name", "must be a valid object name")

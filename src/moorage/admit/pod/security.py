@@ -93,8 +93,7 @@ def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, 
             yield field.invalid(f"{path}[{key}]", container_name, "container not found")
         profile = annotations[key]
         if profile not in ("", _APPARMOR_DEFAULT, _UNCONFINED) and not profile.startswith(LOCALHOST_PREFIX):
-            detail = f"invalid AppArmor profile name: {go_quote(profile)}"
-            yield field.invalid(f"{path}[{key}]", profile, detail)
+            yield field.invalid(f"{path}[{key}]", profile, f"invalid AppArmor profile name: {go_quote(profile)}")
 
 
 def _speak_of_profiles(annotations: Mapping[str, str]) -> bool:
@@ -245,8 +244,7 @@ def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, opt
         if not name:
             yield field.required(at)
         elif byte_length(name) > _SYSCTL_LIMIT or not _is_sysctl(name):
-            detail = f"must have at most {_SYSCTL_LIMIT} characters and match regex {_SYSCTL}"
-            yield field.invalid(at, name, detail)
+            yield field.invalid(at, name, f"must have at most {_SYSCTL_LIMIT} characters and match regex {_SYSCTL}")
         elif name in seen:
             yield field.duplicate(at, name)
         if not options.allow_namespaced_sysctls_for_host_net_and_host_ipc:

@@ -98,8 +98,7 @@ def _validate_data_sources(spec: PersistentVolumeClaimSpec, path: str, allow_inv
     # The value upstream shows for these two is a path object, which has no visible fields.
     shown = AsJSON(GoStruct())
     if reference.namespace:
-        detail = "may not be specified when dataSourceRef.namespace is specified"
-        yield field.invalid(path, shown, detail)
+        yield field.invalid(path, shown, "may not be specified when dataSourceRef.namespace is specified")
     elif (source.apiGroup, source.kind, source.name) != (reference.apiGroup, reference.kind, reference.name):
         yield field.invalid(path, shown, "must match dataSourceRef")
 
@@ -315,7 +314,6 @@ def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping
         if name in mount_paths:
             yield field.invalid(f"{at}.name", name, "must not already exist in volumeMounts")
         if device_path in taken_by_mounts:
-            detail = "must not already exist as a path in volumeMounts"
-            yield field.invalid(f"{at}.devicePath", device_path, detail)
+            yield field.invalid(f"{at}.devicePath", device_path, "must not already exist as a path in volumeMounts")
         if name:
             names.add(name)

@@ -136,8 +136,7 @@ def _validate_min_domains(constraint: TopologySpreadConstraint, path: str) -> Fi
     if count <= 0:
         yield invalid(path, count, MUST_BE_POSITIVE)
     if action != "DoNotSchedule":
-        words = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        yield invalid(path, count, words)
+        yield invalid(path, count, f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}")
 
 
 def _validate_match_label_keys(

@@ -109,8 +109,7 @@ def validate_namespace_status(new: Namespace, old: Namespace) -> FieldErrors:
     going = new.metadata.deletionTimestamp is not None
     wanted, when = ("Terminating", "is not empty") if going else ("Active", "is empty")
     if new.status.phase != wanted:
-        detail = f"may only be '{wanted}' if `deletionTimestamp` {when}"
-        yield invalid("status.Phase", AsJSON(new.status.phase), detail)
+        yield invalid("status.Phase", AsJSON(new.status.phase), f"may only be '{wanted}' if `deletionTimestamp` {when}")
 
 
 def validate_claim_status(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> FieldErrors:
