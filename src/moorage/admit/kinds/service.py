@@ -137,11 +137,9 @@ def _validate_port_numbers(spec: ServiceSpec) -> FieldErrors:
     """No number twice with the same protocol; no node ports where there are none."""
     if spec.type == "ClusterIP":
         detail = "may not be used when `type` is 'ClusterIP'"
-        yield from [
-            field.forbidden(f"spec.ports[{index}].nodePort", detail)
-            for index, port in enumerate(spec.ports)
-            if port.nodePort
-        ]
+        for index, port in enumerate(spec.ports):
+            if port.nodePort:
+                yield field.forbidden(f"spec.ports[{index}].nodePort", detail)
     on_nodes: set[tuple[str, int]] = set()
     for index, port in enumerate(spec.ports):
         if port.nodePort and (port.protocol, port.nodePort) in on_nodes:

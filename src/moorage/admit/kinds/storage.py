@@ -20,6 +20,7 @@ from moorage.admit.metadata import (
     validate_object_meta_update,
 )
 from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.pod.projections import validate_token_seconds
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.pod.volume_backends import validate_csi_driver_name
 from moorage.admit.pod.volumes import validate_claim_spec
@@ -28,7 +29,7 @@ from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.subresources import statuses
 from moorage.model import field_error as field
-from moorage.model.field_error import AsJSON, FieldErrors
+from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length
 from moorage.model.quantity import ZERO
@@ -108,7 +109,6 @@ _LARGEST_METADATA = 256 * 1024
 _MAX_ERROR_LENGTH = 1024
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
 _LIFECYCLES = ("Persistent", "Ephemeral")
-_SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 600, 2**32
 
 
 def validate_csi_driver(driver: views.CSIDriver, options: ValidationOptions) -> FieldErrors:
@@ -127,11 +127,8 @@ def validate_csi_driver_update(new: views.CSIDriver, old: views.CSIDriver, optio
 def _validate_driver_spec(spec: views.CSIDriverSpec) -> FieldErrors:
     yield from field.one_of(spec.fsGroupPolicy, _GROUP_POLICIES, "spec.fsGroupPolicy")
     yield from _validate_token_requests(spec.tokenRequests, "spec.tokenRequests")
-    yield from [
-        field.not_supported("spec.volumeLifecycleModes", AsJSON(mode), _LIFECYCLES)
-        for mode in spec.volumeLifecycleModes
-        if mode not in _LIFECYCLES
-    ]
+    for mode in spec.volumeLifecycleModes:
+        yield from field.one_of(mode, _LIFECYCLES, "spec.volumeLifecycleModes")
     period = spec.nodeAllocatableUpdatePeriodSeconds
     if period is not None and period < 10:
         path = "spec.nodeAllocatableUpdatePeriodSeconds"
@@ -148,12 +145,8 @@ def _validate_token_requests(requests: tuple[views.TokenRequest, ...], path: str
             yield field.duplicate(f"{path}[{index}].audience", request.audience)
             continue
         seen.add(request.audience)
-        seconds = request.expirationSeconds
-        at = f"{path}[{index}].expirationSeconds"
-        if seconds is not None and seconds < _SHORTEST_TOKEN:
-            yield field.invalid(at, seconds, "may not specify a duration less than 10 minutes")
-        if seconds is not None and seconds > _MAX_TOKEN_LENGTH:
-            yield field.invalid(at, seconds, "may not specify a duration larger than 2^32 seconds")
+        if request.expirationSeconds is not None:
+            yield from validate_token_seconds(request.expirationSeconds, f"{path}[{index}].expirationSeconds")
 
 
 def validate_csi_node(node: views.CSINode, options: ValidationOptions) -> FieldErrors:
@@ -228,9 +221,8 @@ def validate_volume_attachment(attachment: views.VolumeAttachment, options: Vali
     yield from validate_dns_subdomain(node, "spec.nodeName")
     yield from validate_attachment_status(attachment.status)
     if name is not None:
-        yield from [
-            field.invalid("spec.source.persistentVolumeName", name, message) for message in subdomain_errors(name)
-        ]
+        for message in subdomain_errors(name):
+            yield field.invalid("spec.source.persistentVolumeName", name, message)
 
 
 def validate_attachment_status(status: views.VolumeAttachmentStatus) -> FieldErrors:

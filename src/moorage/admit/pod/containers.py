@@ -17,8 +17,7 @@ from moorage.admit.pod.handlers import (
     validate_container_ports,
     validate_host_port_conflicts,
     validate_lifecycle,
-    validate_liveness_or_startup_probe,
-    validate_readiness_probe,
+    validate_probe,
 )
 from moorage.admit.pod.resources import validate_resource_requirements
 from moorage.admit.pod.security import validate_security_context
@@ -100,7 +99,8 @@ def validate_resize_of_init(policies: tuple[ContainerResizePolicy, ...], path: s
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _ONLY_FOR_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 _NOT_FOR_EPHEMERAL = "cannot be set for an Ephemeral Container"
-_HOOKS_AND_PROBES = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS_AND_PROBES = ("lifecycle", *_PROBES)
 _FORBIDDEN_TO_EPHEMERAL = (
     "ports",
     "resources",
@@ -160,11 +160,9 @@ def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> F
         if container.restartPolicy == "Always":
             yield from _validate_hooks_and_probes(container, at, context)
             continue
-        yield from [
-            field.forbidden(f"{at}.{name}", _ONLY_FOR_SIDECARS)
-            for name in _HOOKS_AND_PROBES
-            if getattr(container, name) is not None
-        ]
+        for name in _HOOKS_AND_PROBES:
+            if getattr(container, name) is not None:
+                yield field.forbidden(f"{at}.{name}", _ONLY_FOR_SIDECARS)
         if not context.options.allow_existing_restart_container_for_non_sidecar_init_container:
             yield from validate_resize_of_init(container.resizePolicy, f"{at}.resizePolicy")
 
@@ -242,9 +240,7 @@ def _validate_any_container(container: AnyContainer, path: str, context: PodCont
 def _validate_hooks_and_probes(container: Container, path: str, context: PodContext) -> FieldErrors:
     if container.lifecycle is not None:
         yield from validate_lifecycle(container.lifecycle, f"{path}.lifecycle", context.grace_period, context.os)
-    if container.livenessProbe is not None:
-        yield from validate_liveness_or_startup_probe(container.livenessProbe, f"{path}.livenessProbe")
-    if container.readinessProbe is not None:
-        yield from validate_readiness_probe(container.readinessProbe, f"{path}.readinessProbe")
-    if container.startupProbe is not None:
-        yield from validate_liveness_or_startup_probe(container.startupProbe, f"{path}.startupProbe")
+    for name in _PROBES:
+        probe = getattr(container, name)
+        if probe is not None:
+            yield from validate_probe(probe, f"{path}.{name}", of_readiness=name == "readinessProbe")

@@ -196,9 +196,8 @@ def validate_environment_sources(sources: tuple[views.EnvFromSource, ...], path:
     for index, source in enumerate(sources):
         at = f"{path}[{index}]"
         if source.prefix:
-            yield from [
-                invalid(f"{at}.prefix", source.prefix, message) for message in _variable_name_errors(source.prefix)
-            ]
+            for message in _variable_name_errors(source.prefix):
+                yield invalid(f"{at}.prefix", source.prefix, message)
         if source.configMapRef is not None:
             yield from _validate_whole_source(source.configMapRef, f"{at}.configMapRef")
         if source.secretRef is not None:

@@ -98,20 +98,7 @@ _SIGNALS_FOR_LINUX = tuple(
 )
 
 
-def validate_liveness_or_startup_probe(probe: views.Probe, path: str) -> FieldErrors:
-    yield from _validate_probe(probe, path)
-    if probe.successThreshold != 1:
-        yield field.invalid(f"{path}.successThreshold", probe.successThreshold, "must be 1")
-
-
-def validate_readiness_probe(probe: views.Probe, path: str) -> FieldErrors:
-    yield from _validate_probe(probe, path)
-    if probe.terminationGracePeriodSeconds is not None:
-        seconds_path = f"{path}.terminationGracePeriodSeconds"
-        yield field.invalid(seconds_path, probe.terminationGracePeriodSeconds, "must not be set for readinessProbes")
-
-
-def _validate_probe(probe: views.Probe, path: str) -> FieldErrors:
+def validate_probe(probe: views.Probe, path: str, *, of_readiness: bool) -> FieldErrors:
     yield from _validate_one_action(probe, path, _PROBE_ACTIONS)
     counts = [getattr(probe, name) for name in _COUNTS]
     if min(counts) < 0:
@@ -120,6 +107,10 @@ def _validate_probe(probe: views.Probe, path: str) -> FieldErrors:
     seconds = probe.terminationGracePeriodSeconds
     if seconds is not None and seconds <= 0:
         yield field.invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0")
+    if of_readiness and seconds is not None:
+        yield field.invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must not be set for readinessProbes")
+    elif not of_readiness and probe.successThreshold != 1:
+        yield field.invalid(f"{path}.successThreshold", probe.successThreshold, "must be 1")
 
 
 def validate_lifecycle(
@@ -162,10 +153,8 @@ def _validate_http_get(action: views.HTTPGetAction, path: str) -> FieldErrors:
     yield from validate_port_number_or_name(action.port, f"{path}.port")
     yield from field.one_of(action.scheme, _SCHEMES, f"{path}.scheme")
     for header in action.httpHeaders:
-        yield from [
-            field.invalid(f"{path}.httpHeaders", header.name, message)
-            for message in http_header_name_errors(header.name)
-        ]
+        for message in http_header_name_errors(header.name):
+            yield field.invalid(f"{path}.httpHeaders", header.name, message)
 
 
 def _validate_port(action: views.TCPSocketAction | views.GRPCAction, path: str) -> list[FieldError]:

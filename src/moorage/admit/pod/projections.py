@@ -230,15 +230,18 @@ def _validate_token(
     token: sources.ServiceAccountTokenProjection, path: str, volume_path: str, options: ValidationOptions
 ) -> FieldErrors:
     """Upstream reports the token's path at the volume's path."""
-    seconds = token.expirationSeconds or 0
-    if seconds < _SHORTEST_TOKEN:
-        yield field.invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
-    if seconds > _MAX_TOKEN_LENGTH:
-        yield field.invalid(f"{path}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
+    yield from validate_token_seconds(token.expirationSeconds or 0, f"{path}.expirationSeconds")
     if not token.path:
         yield field.required(f"{volume_path}.path")
     elif not options.allow_non_local_projected_token_path:
         yield from validate_local_path(token.path, f"{volume_path}.path")
+
+
+def validate_token_seconds(seconds: int, path: str) -> FieldErrors:
+    if seconds < _SHORTEST_TOKEN:
+        yield field.invalid(path, seconds, "may not specify a duration less than 10 minutes")
+    if seconds > _MAX_TOKEN_LENGTH:
+        yield field.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds")
 
 
 def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: str) -> FieldErrors:

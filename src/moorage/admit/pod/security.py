@@ -281,8 +281,6 @@ def validate_host_users(spec: PodSpec, path: str, options: ValidationOptions) ->
     if spec.hostIPC:
         yield field.forbidden(f"{path}.HostIPC", _WITHOUT_HOST_USERS)
     if not options.allow_user_namespaces_with_volume_devices:
-        yield from [
-            field.forbidden(f"{at}.volumeDevices", _WITHOUT_HOST_USERS)
-            for container, at in containers_with_paths(spec, path)
-            if container.volumeDevices
-        ]
+        for container, at in containers_with_paths(spec, path):
+            if container.volumeDevices:
+                yield field.forbidden(f"{at}.volumeDevices", _WITHOUT_HOST_USERS)

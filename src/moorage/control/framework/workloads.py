@@ -17,7 +17,6 @@ from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.template_identity import telling_part
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
@@ -26,6 +25,7 @@ from moorage.model.types.workload import JobCondition, JobStatus
 POD = KINDS["v1", "Pod"]
 ROLLING_UPDATE = "RollingUpdate"
 _MAX_NAME_LENGTH = 253
+_CONTAINER_LISTS = ("containers", "initContainers")
 _PERCENT = re.compile(r"[0-9]{1,9}%\Z")
 #: No vowels, to avoid words, and no characters that look alike.
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -237,6 +237,21 @@ def int32(text: str) -> int | None:
 
 def namespace_is_terminating(error: ApiError) -> bool:
     return error.has_cause("NamespaceTerminating")
+
+
+def telling_part(template: Raw) -> Raw:
+    """Return what hashes are made of: without empty resources, which the API shows of every container."""
+    spec = template.get("spec")
+    if not isinstance(spec, dict):
+        return template
+    lists = {name: [_without_empty_resources(one) for one in spec[name]] for name in _CONTAINER_LISTS if spec.get(name)}
+    return {**template, "spec": {**spec, **lists}}
+
+
+def _without_empty_resources(container: Any) -> Any:
+    if isinstance(container, dict) and container.get("resources") == {}:
+        return {name: value for name, value in container.items() if name != "resources"}
+    return container
 
 
 def template_hash(template: Raw, collisions: int | None) -> str:
