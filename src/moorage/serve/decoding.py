@@ -109,7 +109,6 @@ def check_fields(raw: Raw, kind: Kind, validation: str, duplicates: list[str]) -
 
 
 def repeated_fields(body: bytes, raw: Any) -> list[str]:
-    """The texts of strict field validation about duplicate keys."""
     return [f"duplicate field {go_quote(path)}" for path in _repeated(body, raw)]
 
 

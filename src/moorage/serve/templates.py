@@ -140,7 +140,6 @@ class PodTemplates:
         self._known: dict[bytes, PodTemplate] = {}
 
     def likeness(self, raw: Raw, namespace: str, manager: str) -> Likeness:
-        """Recognise a pod to be created in the namespace by the manager of its fields."""
         metadata = raw.get("metadata")
         if type(metadata) is not dict or "managedFields" in metadata:
             return Likeness(b"")

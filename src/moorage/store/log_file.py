@@ -171,7 +171,6 @@ class LogFile:
     # Reading, once.
 
     def marks(self) -> dict[str, int]:
-        """The revision up to which each part is compacted, and the marks that are not of one part."""
         try:
             rows = self._connection.execute("SELECT name, revision FROM marks").fetchall()
         except sqlite3.Error as error:

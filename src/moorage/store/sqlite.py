@@ -63,7 +63,6 @@ class Writer:
         self._queue.put(message)
 
     async def close(self) -> None:
-        """Write what was sent, close the file, end the thread."""
         self._queue.put(None)
         await asyncio.shield(self._ended)
         self._thread.join()

@@ -90,7 +90,6 @@ class _Labelled(Family, Generic[_Child]):
             self.labels()
 
     def labels(self, *values: str) -> _Child:
-        """Return the child for these labels, to be kept by the caller."""
         child = self._children.get(values)
         if child is None:
             if len(values) != len(self.label_names):
@@ -189,7 +188,6 @@ class Metrics:
         self._included.append(other)
 
     def families(self) -> list[Family]:
-        """Return all families by name; this component's own win over included ones."""
         found: dict[str, Family] = {}
         for other in self._included:
             found.update((family.name, family) for family in other.families())

@@ -49,7 +49,6 @@ _STATUS = of_paths(("status",))
 
 @cache
 def reset_fields(kind: Kind, subresource: str) -> Fields:
-    """The fields that a write to this resource cannot set."""
     if not kind.has_status:
         return NOTHING
     return of_paths(*kind.status_resets) if subresource == "status" else _STATUS

@@ -27,7 +27,6 @@ def value_element(value: Any) -> str:
 
 
 def key_element(keys: list[tuple[str, Any]]) -> str:
-    """An element of a list that is told apart by keys, which are given in order."""
     return "k:{" + ",".join([f'"{name}":{_scalar(value)}' for name, value in keys]) + "}"
 
 

@@ -280,7 +280,6 @@ _MAX_ANNOTATIONS_SIZE = 256 * 1024
 def remaining_conflicts(
     conflicts: dict[Writer, Fields], live: Raw, schema: FieldOwnershipSchema
 ) -> dict[Writer, Fields]:
-    """The conflicts without those about the user's own last applied configuration."""
     allowed = _still_as_applied(live, schema)
     left = {writer: difference(fields, allowed) for writer, fields in conflicts.items()}
     return {writer: fields for writer, fields in left.items() if fields}

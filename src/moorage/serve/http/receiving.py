@@ -112,7 +112,6 @@ class Receiver:
         self._body = []
 
     def release(self) -> None:
-        """Drop references back to the connection, which is gone."""
         self.stop()
         del self._parser, self._answerer
 

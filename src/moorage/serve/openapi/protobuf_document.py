@@ -87,7 +87,6 @@ def _any(value: Any) -> bytes:
 
 
 def _names_to(encode: Encode, number: int = 1) -> Encode:
-    """An object whose members have names of their own."""
     return lambda value: b"".join(_tagged(number, _named(name, encode(member))) for name, member in value.items())
 
 

@@ -42,7 +42,6 @@ class WireError(ValueError):
 
 
 def read_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Every field of a message, in order. Raises WireError."""
     at, end = 0, len(message)
     while at < end:
         tag, at = _read_varint(message, at)

@@ -86,7 +86,6 @@ def aggregated_version(accept: str) -> str:
 
 @cache
 def groups() -> dict[str, dict[str, list[Kind]]]:
-    """group → version → resources, in the table's order."""
     found: dict[str, dict[str, list[Kind]]] = {}
     for (group, version, _), resource in RESOURCES.items():
         found.setdefault(group, {}).setdefault(version, []).append(resource)

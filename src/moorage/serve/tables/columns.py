@@ -45,7 +45,6 @@ def human_duration(seconds: float) -> str:
 
 
 def moment(text: Any) -> float | None:
-    """A timestamp in seconds since the epoch; None if it is absent or unreadable."""
     if not isinstance(text, str):
         return None
     try:
@@ -169,7 +168,6 @@ def field(path: str, default: Any = "", *, empty_counts: bool = False) -> Cell:
 
 
 def condition_status(raw: Raw, kind: str) -> str | None:
-    """The status of the first condition of this type; None if there is none."""
     for condition in part(raw, "status").get("conditions") or ():
         if condition.get("type") == kind:
             status = condition.get("status")

@@ -33,7 +33,6 @@ def _pod_spec(spec: Raw) -> Raw:
 
 
 def _job_of(row: Row) -> Raw:
-    """The spec with the pod template: that of the jobs, for a CronJob."""
     return part(part(row.spec, "jobTemplate"), "spec") if "jobTemplate" in row.spec else row.spec
 
 

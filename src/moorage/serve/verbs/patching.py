@@ -26,9 +26,8 @@ from moorage.serve.decoding import (
     repeated_fields,
 )
 from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
-from moorage.serve.patch.go_values import go_value
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
-from moorage.serve.patch.patch_error import PatchError, not_decoded, refusal
+from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import key_of
 from moorage.serve.verbs.changing import (

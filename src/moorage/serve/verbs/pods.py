@@ -101,7 +101,6 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
 
 
 def _on_from(options: DeleteOptions, revision: int) -> DeleteOptions:
-    """The delete options for a pod that was marked after its preconditions had been checked."""
     preconditions = options.preconditions
     if preconditions is not None and preconditions.resourceVersion:
         preconditions = msgspec.structs.replace(preconditions, resourceVersion=str(revision))

@@ -105,7 +105,6 @@ def _page(
 
 
 def _where(prefix: str, options: ListOptions) -> tuple[int, str]:
-    """The revision to list at, 0 for the newest, and the key to continue after."""
     if options.continues:
         token = _decode_token(options.continues)
         return max(0, token.revision), prefix + token.after
