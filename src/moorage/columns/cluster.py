@@ -214,7 +214,6 @@ class Cluster:
 
     @contextmanager
     def as_if_placed(self, records: Iterable[tuple[PodRecord, int]]) -> Iterator[None]:
-        """Put these pods on these slots inside the block."""
         placed = list(records)
         for record, slot in placed:
             self.add_pod(record, slot)

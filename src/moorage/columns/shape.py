@@ -87,7 +87,6 @@ def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
-    """Return the host ports of a pod's containers and sidecars."""
     running = [*spec.containers, *(c for c in spec.initContainers if c.restartPolicy == "Always")]
     return tuple(
         (port.hostIP or "0.0.0.0", port.protocol or "TCP", port.hostPort)

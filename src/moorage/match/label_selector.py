@@ -68,7 +68,6 @@ EVERYTHING = Selector()
 
 
 def conjunction(requirements: Iterable[Requirement]) -> Selector:
-    """Return all of them, in the canonical order."""
     return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
 
@@ -106,7 +105,6 @@ _lexeme = re.compile(r"[ \t\r\n]*(?:([=!(),><]+)|([^=!(),>< \t\r\n\0]+))").match
 
 
 def parse_selector(text: str) -> Selector:
-    """Parse and compile, or raise `SelectorError` with the parser's text."""
     return conjunction(_Parser(_tokens(text)).selector())
 
 

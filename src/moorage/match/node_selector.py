@@ -154,7 +154,6 @@ def compile_node_selector(selector: NodeSelector, gates: GateSet, path: str = ""
 def compile_required_node_affinity(
     node_selector: Mapping[str, str], affinity: Affinity | None, gates: GateSet
 ) -> RequiredNodeAffinity:
-    """Compile a pod's `spec.nodeSelector` and `spec.affinity`."""
     node_affinity = affinity.nodeAffinity if affinity else None
     required = node_affinity.requiredDuringSchedulingIgnoredDuringExecution if node_affinity else None
     return RequiredNodeAffinity(

@@ -74,8 +74,7 @@ def compile_requirement(key: str, operator: str, values: Sequence[str], path: st
     errors = _requirement_errors(key, operator, values, path)
     if errors:
         raise SelectorError(aggregate(errors), errors)
-    row = _OPERATORS[operator]
-    return Requirement(key, operator, tuple(values), row.predicate(row, key, values))
+    return trusted_requirement(key, operator, values)
 
 
 def trusted_requirement(key: str, operator: str, values: Sequence[str]) -> Requirement:

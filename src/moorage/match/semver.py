@@ -69,7 +69,6 @@ def parse_tolerant(text: str) -> Version:
 
 
 def version_or_none(text: str) -> Version | None:
-    """Return the version that `parse_tolerant` reads, None where it fails."""
     try:
         return parse_tolerant(text)
     except SemverError:

@@ -33,7 +33,6 @@ class Attachments:
         return self._limits[driver].values
 
     def counts(self, driver: str) -> NDArray[np.int64]:
-        """Return the volumes of a driver that each slot has."""
         return self._counts[driver].values
 
     def moved(self, plugin: str) -> NDArray[np.int64]:

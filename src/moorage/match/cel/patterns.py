@@ -49,8 +49,7 @@ def _error(message: str) -> CelError:
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
     """Return the compiled pattern; `search(bytes)` returns a match or None."""
-    position = _any_byte(pattern)
-    if position is not None:
+    if _has_any_byte(pattern):
         raise _error("invalid escape sequence: `\\C`")
     try:
         return re2.compile(pattern, _OPTIONS)
@@ -92,8 +91,8 @@ def _is_flags_only(where: str) -> bool:
     return re.fullmatch(r"\(\?[imsU-]*", where) is not None
 
 
-def _any_byte(pattern: str) -> int | None:
-    """Return where `\\C` stands as an escape, outside of \\Q…\\E."""
+def _has_any_byte(pattern: str) -> bool:
+    """Return whether `\\C` stands as an escape, outside of \\Q…\\E."""
     position = 0
     quoted = False
     while (position := pattern.find("\\", position)) >= 0:
@@ -103,9 +102,9 @@ def _any_byte(pattern: str) -> int | None:
         elif following == "Q":
             quoted = True
         elif following == "C":
-            return position
+            return True
         position += 2
-    return None
+    return False
 
 
 def _matches(text: str, pattern: str) -> bool:

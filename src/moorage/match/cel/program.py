@@ -132,7 +132,6 @@ def _compile(source: Source, environment: Environment, checked: bool) -> Program
 
 
 def render_issues(source: str, issues: list[Issue]) -> str:
-    """Return the issues as Kubernetes words them."""
     if len(issues) == 1 and issues[0].line == 0:
         return issues[0].message
     return f"compilation failed: {Source(source).render(issues)}"

@@ -71,7 +71,6 @@ class ClaimFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_exclusive(self) -> bool:
-        """Return whether only one pod may use it."""
         return self.claim is not None and not self.use.ephemeral and READ_WRITE_ONCE_POD in self.claim.spec.accessModes
 
 

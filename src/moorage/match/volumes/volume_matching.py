@@ -18,7 +18,6 @@ _ZERO = Quantity.from_int(0)
 
 
 def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Return whether the volume names this very claim."""
     reference = volume.spec.claimRef
     return (
         reference is not None
@@ -60,7 +59,6 @@ class ClaimMatcher:
         )
 
     def free(self, volume: PersistentVolume) -> bool:
-        """Return whether the volume is unclaimed and fits."""
         return self.explain(volume) is None
 
     def explain(self, volume: PersistentVolume) -> str | None:

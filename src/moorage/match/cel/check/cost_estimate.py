@@ -54,7 +54,6 @@ class _Local(NamedTuple):
 
 
 def estimate_cost(root: syntax.Node, environment: Environment) -> Interval:
-    """Return the least and the greatest cost of evaluating a checked tree."""
     return _Estimator(environment).cost(root)
 
 

@@ -18,7 +18,6 @@ from moorage.match.cel.values import CelError
 
 
 def validate_literals(root: syntax.Node) -> list[tuple[int, str]]:
-    """Return everything wrong with the literals of a checked tree."""
     issues: list[tuple[int, str]] = []
     for node, in_format in _walk(root):
         if isinstance(node, syntax.Call):

@@ -55,7 +55,6 @@ class AttributeStep(EvaluationStep):
         super().__init__(_tested(self.resolve) if test_only else charged(self.resolve, 1))
 
     def select(self, qualifier: Qualifier) -> AttributeStep:
-        """Return the chain with one more selection."""
         return AttributeStep(self.base, (*self.qualifiers, qualifier))
 
 
@@ -80,7 +79,6 @@ class ConditionalStep(AttributeStep):
 
 
 def as_attribute(step: EvaluationStep) -> AttributeStep:
-    """Return the step as the start of a chain."""
     return step if isinstance(step, AttributeStep) else AttributeStep(step.run, (), step.run)
 
 
@@ -177,7 +175,6 @@ def _index(key: Any) -> int:
 
 
 def find(value: Any, key: Any) -> Any:
-    """Return what a key selects from a map or a list."""
     if type(value) is list:
         index = _index(key)
         if 0 <= index < len(value):

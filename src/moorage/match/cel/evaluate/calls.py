@@ -66,7 +66,6 @@ def accepts(type_: Type, value: Any) -> bool:
 
 
 def choose(function: str, overloads: Sequence[Overload], args: Sequence[Any]) -> Overload:
-    """Return the first overload that accepts the values."""
     for overload in overloads:
         if len(overload.params) == len(args) and all(map(accepts, overload.params, args)):
             return overload

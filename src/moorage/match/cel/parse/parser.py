@@ -37,7 +37,6 @@ class _DepthError(Exception):
 
 
 def parse(source: syntax.Source) -> syntax.Node | list[syntax.Issue]:
-    """Return the tree of an expression, or what is wrong with it."""
     syntax.make_room(syntax.nesting(source.text))
     try:
         return _Parser(source).parse_all()
@@ -214,7 +213,6 @@ class _Parser(TokenStream):
         return node
 
     def arguments(self) -> list[syntax.Node]:
-        """Arguments of a call up to and including the closing parenthesis."""
         args: list[syntax.Node] = []
         if not self.accept(")"):
             args.append(self.nested(",)"))
@@ -276,7 +274,6 @@ class _Parser(TokenStream):
         return syntax.Literal(at, number) if INT_MIN <= number <= INT_MAX else self.issue(at, "invalid int literal")
 
     def name(self, token: Token) -> syntax.Node:
-        """Return an identifier, a global call, or a message literal."""
         dot = ""
         start = token.position
         if token.kind == ".":

@@ -121,7 +121,9 @@ class Prefix(OpaqueValue):
         return f"{self.address}/{self.bits}"
 
     def masked(self) -> Prefix:
-        return Prefix(_keep_leading(self.address, self.bits), self.bits)
+        host_bits = self.address.bit_length - self.bits
+        kept = Address(self.address.bit_length, self.address.number >> host_bits << host_bits)
+        return Prefix(kept, self.bits)
 
     def contains(self, address: Address) -> bool:
         if address.zone or address.bit_length != self.address.bit_length:
@@ -129,10 +131,7 @@ class Prefix(OpaqueValue):
         return (self.address.number ^ address.number) >> (self.address.bit_length - self.bits) == 0
 
     def overlaps(self, other: Prefix) -> bool:
-        if self.address.bit_length != other.address.bit_length:
-            return False
-        bits = min(self.bits, other.bits)
-        return _keep_leading(self.address, bits) == _keep_leading(other.address, bits)
+        return Prefix(self.address, min(self.bits, other.bits)).contains(other.address)
 
 
 def parse_address(text: str) -> Address:
@@ -256,11 +255,6 @@ def _group_width(whole: str, rest: str) -> int:
     if width == 0:
         raise _error(whole, "each colon-separated field must have at least one digit", rest)
     return width
-
-
-def _keep_leading(address: Address, bits: int) -> Address:
-    host_bits = address.bit_length - bits
-    return Address(address.bit_length, address.number >> host_bits << host_bits)
 
 
 def _error(whole: str, reason: str, at: str = "") -> AddressError:
