@@ -39,7 +39,7 @@ from moorage.schedule.engine.local_answers import LocalAnswers
 from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework import wide
 from moorage.schedule.framework.plugin import Profile
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 
 SERVICES = {"default": {"app": "web"}}
 ENOUGH = settings(LAW_SETTINGS, max_examples=examples(70))

@@ -30,8 +30,8 @@ from moorage.schedule.plugins.resources.node_resources_fit import (
     most_allocated,
     requested_to_capacity_ratio,
 )
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
