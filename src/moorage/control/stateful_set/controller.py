@@ -10,7 +10,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework import revisions
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.revisions import CONTROLLER_REVISION
+from moorage.control.framework.revisions import CONTROLLER_REVISION, RevisionHistory
 from moorage.control.framework.workloads import POD, claim, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.control.stateful_set import members
@@ -85,13 +85,7 @@ class _Round:
     """One reconciliation of one StatefulSet, and what it has decided so far."""
 
     def __init__(
-        self,
-        found: Object,
-        pods: Sequence[Object],
-        history: revisions.RevisionHistory,
-        update: Object,
-        world: World,
-        now: float,
+        self, found: Object, pods: Sequence[Object], history: RevisionHistory, update: Object, world: World, now: float
     ) -> None:
         self.found, self.world, self.now = found, world, now
         self.view: StatefulSet = found.view
