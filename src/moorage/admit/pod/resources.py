@@ -188,7 +188,7 @@ def _validate_against_limit(
         return [] if rules.may_be_overcommitted else [field.required(f"{path}.limits", _LIMIT_NEEDED)]
     if not rules.may_be_overcommitted and request != limit:
         return [field.invalid(f"{path}.requests", str(request), f"must be equal to {name} limit of {limit}")]
-    if request > limit:
+    if limit < request:  # one comparison; the other operators take two
         return [
             field.invalid(f"{path}.requests", str(request), f"must be less than or equal to {name} limit of {limit}")
         ]

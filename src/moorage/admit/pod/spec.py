@@ -12,7 +12,7 @@ from moorage.admit.pod.containers import (
     validate_ephemeral_containers,
     validate_init_containers,
 )
-from moorage.admit.pod.environment import validate_files_of_variables
+from moorage.admit.pod.environment import any_reads_a_file, validate_files_of_variables
 from moorage.admit.pod.handlers import validate_host_network_ports
 from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.admit.pod.resources import validate_pod_resources, validate_resource_requirements
@@ -157,7 +157,8 @@ def validate_pod_spec(
     yield from validate_pod_security_context(spec, path, options)
     if spec.affinity is not None:
         yield from validate_affinity(spec.affinity, f"{path}.affinity", options)
-    yield from validate_dns_config(spec.dnsConfig, f"{path}.dnsConfig", spec.dnsPolicy)
+    if spec.dnsConfig is not None or spec.dnsPolicy == "None":
+        yield from validate_dns_config(spec.dnsConfig, f"{path}.dnsConfig", spec.dnsPolicy)
     if spec.readinessGates:
         yield from _validate_readiness_gates(spec.readinessGates, f"{path}.readinessGates")
     if spec.schedulingGates:
@@ -175,7 +176,8 @@ def validate_pod_spec(
         yield from validate_os(spec, spec.os.name, path)
     if spec.schedulingGroup is not None:
         yield from _validate_scheduling_group(spec.schedulingGroup, f"{path}.schedulingGroup")
-    yield from validate_files_of_variables(spec, path)
+    if any_reads_a_file(spec):
+        yield from validate_files_of_variables(spec, path)
 
 
 def _validate_what_runs(
