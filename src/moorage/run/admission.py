@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from moorage.client.informer import Delta
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amounts, amounts, pod_requests
-from moorage.columns.shape import HostPort, host_ports
+from moorage.columns.shape import HostPort, host_ports, ports_conflict
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.tolerations import ProgramCache, compile_tolerations
 from moorage.match.volumes.claims import claims_of
@@ -26,7 +26,6 @@ from moorage.telemetry.logs import get_logger
 
 _OS_LABEL, _OS = "kubernetes.io/os", "linux"
 _SOURCE_ANNOTATION = "kubernetes.io/config.source"
-_EVERY_ADDRESS = "0.0.0.0"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _PROTECTION = "kubernetes.io/pvc-protection"
 FAILED_MOUNT, FAILED_MAP = "FailedMount", "FailedMapVolume"
@@ -161,11 +160,8 @@ def _elsewhere(pod: Pod, node: Node, gates: GateSet) -> Refusal | None:
 
 
 def _port_taken(pod: Pod, load: Load) -> Refusal | None:
-    for address, protocol, number in _host_ports(pod):
-        for other, other_protocol, other_number in load.ports:
-            same_place = address == other or _EVERY_ADDRESS in (address, other)
-            if same_place and (protocol, number) == (other_protocol, other_number):
-                return _failed("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+    if any(ports_conflict(port, used) for port in _host_ports(pod) for used in load.ports):
+        return _failed("NodePorts", "node(s) didn't have free ports for the requested pod ports")
     return None
 
 
