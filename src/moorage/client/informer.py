@@ -36,7 +36,6 @@ class Backoff:
         self._last_failure = float("-inf")
 
     def delay(self) -> float:
-        """Return the seconds to wait after a failure now."""
         now = self._now()
         if now - self._last_failure > _RESET_AFTER:
             self._next = self._first

@@ -282,7 +282,6 @@ class LeaderElector:
 
 
 async def _stop(task: "asyncio.Task[None]") -> None:
-    """Cancel a task and wait for its end."""
     if not task.done():
         task.cancel()
         await asyncio.wait((task,))

@@ -81,7 +81,6 @@ class EventSender:
         return True
 
     async def run(self) -> None:
-        """Send until cancelled."""
         async with asyncio.TaskGroup() as group:
             for lane in self._lanes:
                 group.create_task(self._run_lane(lane))

@@ -77,7 +77,6 @@ class Runner:
         self._rings_at = float("inf")  # kept here: uvloop's handle of what is due at once does not know its time
 
     def changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        """Queue the keys that a change concerns."""
         now: float | None = None
         for key in self.controller.concerns(kind, old, new, self._world):
             now = loop_time() if now is None else now

@@ -71,7 +71,6 @@ class WorkQueue:
         return delay
 
     def forget(self, key: str) -> None:
-        """Reset the failures of a key."""
         self._failures.pop(key, None)
 
     def pop(self, now: float) -> str | None:
@@ -99,7 +98,6 @@ class WorkQueue:
         return self._later[0][0] if self._later else None
 
     def take_due(self, now: float) -> None:
-        """Make the keys ready whose delay is over."""
         while self._later and self._later[0][0] <= now:
             due, _, key = heapq.heappop(self._later)
             if self._due_at.get(key) == due:
