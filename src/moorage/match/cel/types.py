@@ -56,14 +56,9 @@ class Type:
         self._hash = hash((kind, name, parameters))
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
-            isinstance(other, Type)
-            and self.kind is other.kind
-            and self.name == other.name
-            and self.parameters == other.parameters
-        )
+        if self is other or not isinstance(other, Type):
+            return self is other
+        return self.kind is other.kind and self.name == other.name and self.parameters == other.parameters
 
     def __hash__(self) -> int:
         return self._hash

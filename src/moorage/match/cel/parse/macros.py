@@ -50,11 +50,8 @@ def _variable(node: Node, message: str) -> str:
 
 def _variables(first: Node, second: Node) -> tuple[str, str]:
     message = "argument must be a simple name"
-    for node in (first, second):
-        if not isinstance(node, Ident):
-            raise MacroError(node.position, message)
-    assert isinstance(first, Ident)
-    assert isinstance(second, Ident)
+    if not isinstance(first, Ident) or not isinstance(second, Ident):
+        raise MacroError((second if isinstance(first, Ident) else first).position, message)
     if first.name == second.name:
         raise MacroError(second.position, f"duplicate variable name: {first.name}")
     return _variable(first, message), _variable(second, message)

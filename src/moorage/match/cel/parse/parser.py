@@ -57,17 +57,13 @@ class _Parser(TokenStream):
         try:
             root = self.expr()
             if self.token.kind != "eof":
-                self.finish()
+                kind = "extraneous" if self.following() == "eof" else "mismatched"
+                self.complain(f"{kind} input '{self.token.text}' expecting <EOF>")
             if root.depth > MAX_DEPTH and not self.issues:
                 raise _DepthError("max recursion depth exceeded")
         except _DepthError as error:
             return [*self.issues, self.source.issue(syntax.NO_POSITION, str(error))]
         return self.issues or root
-
-    def finish(self) -> None:
-        """Nothing should be left."""
-        kind = "extraneous" if self.following() == "eof" else "mismatched"
-        self.complain(f"{kind} input '{self.token.text}' expecting <EOF>")
 
     # -- grammar rules
 

@@ -184,9 +184,9 @@ class NodeResourcesFit(Plugin[_Want]):
         for resource, value, weight in want.scored:
             capacity = nodes.allocatable(resource)
             if resource == CPU:
-                used = cluster.non_zero_cpu
+                used = cluster.non_zero_cpu_array.values
             elif resource == MEMORY:
-                used = cluster.non_zero_memory
+                used = cluster.non_zero_memory_array.values
             else:
                 used = capacity - nodes.free(resource)
             needs.append((used + value, capacity, weight))

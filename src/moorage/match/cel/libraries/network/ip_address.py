@@ -278,10 +278,6 @@ def _ip(text: str) -> Address:
     return address
 
 
-def _is_canonical(text: str) -> bool:
-    return str(_ip(text)) == text
-
-
 def _cidr(text: str) -> Prefix:
     try:
         prefix = parse_prefix(text)
@@ -331,7 +327,7 @@ _CIDR_TEXT, _CIDR = _containment(network=True, text=True), _containment(network=
 FUNCTIONS = (
     row("ip(string) -> IP", "string_to_ip", _ip, *READS_TEXT),
     row("IP.family() -> int", "ip_family", lambda ip: 4 if ip.is_4 else 6),
-    row("ip.isCanonical(string) -> bool", "ip_is_canonical", _is_canonical, *_TWICE),
+    row("ip.isCanonical(string) -> bool", "ip_is_canonical", lambda text: str(_ip(text)) == text, *_TWICE),
     row("IP.isUnspecified() -> bool", "ip_is_unspecified", Address.is_unspecified),
     row("IP.isLoopback() -> bool", "ip_is_loopback", Address.is_loopback),
     row("IP.isLinkLocalMulticast() -> bool", "ip_is_link_local_multicast", Address.is_link_local_multicast),
