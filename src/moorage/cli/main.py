@@ -92,7 +92,6 @@ def moorage() -> None:
 
 
 def main() -> NoReturn:
-    """Run a command and exit with its code."""
     _open_standard_files()
     try:
         code = moorage.main(standalone_mode=False)

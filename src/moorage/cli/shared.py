@@ -69,7 +69,6 @@ def make_planner(
 
 
 def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> GateSet:
-    """Parse the values of an option that may be repeated."""
     from moorage.model.gates import GateError, gates_from, parse_feature_gates
 
     settings: dict[str, bool] = {}

@@ -187,7 +187,7 @@ class OutputError(Exception):
 
 
 class Run:
-    """Lints sources into a form. `at` is the source being read, for error messages."""
+    """Lints sources into a form."""
 
     def __init__(self, linter: Linter, form: Form, on_problem: Callable[[Problem], None]) -> None:
         self._linter = linter
@@ -195,15 +195,12 @@ class Run:
         self._on_problem = on_problem
         self._groups: dict[str, _Group] = {}
         self._held = 0
-        self.at = ""
 
     def lint(self, sources: Iterable[Source], after_each: Callable[[], None]) -> LintSummary:
         self._form.begin()
         for source in sources:
-            self.at = source.name
             self._lint_source(source)
             after_each()
-        self.at = ""
         for finding in self._linter.finish():
             self._group(finding.place.source).findings.append(finding)
         self._flush()

@@ -155,7 +155,6 @@ class RecentLines:
         return block
 
     def _forget(self) -> None:
-        """Forget the older half of the blocks."""
         half = len(self._blocks) // 2 + 1
         del self._blocks[:half], self._first_lines[:half]
         self._cut.clear()

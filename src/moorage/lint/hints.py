@@ -79,7 +79,6 @@ _SENTENCES = (
 
 
 def hint_for(error: FieldError, gates: GateSet) -> str:
-    """Return the hint for an error, or the empty string."""
     if (gate := gate_needed(error, gates)) is not None:
         return gate_hint(gate)
     path, value = error.path, _plain(error.rendered_value)

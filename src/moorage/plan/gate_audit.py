@@ -86,7 +86,6 @@ class Nodes:
         return compiled
 
     def open_to(self, spec: PodSpec, gates: GateSet) -> list[str]:
-        """Return the nodes that the pod may be scheduled on."""
         affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
         key = msgspec.msgpack.encode(("pod", spec.tolerations, spec.nodeSelector, affinity)), gates
         found = self._found.get(key)
@@ -104,7 +103,6 @@ class Nodes:
         return found
 
     def reached_by(self, volume: PersistentVolume, gates: GateSet) -> list[str]:
-        """Return the nodes that satisfy the volume's node affinity."""
         affinity = volume.spec.nodeAffinity
         if affinity is None or affinity.required is None:
             return list(self.by_name)

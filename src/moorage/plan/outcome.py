@@ -12,9 +12,10 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.columns.shape import Shape
 from moorage.control.framework.workloads import ready_condition
+from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
-from moorage.plan.input.inventory import Inventory, Key, Level, Note
+from moorage.plan.input.inventory import Inventory, Key, Note
 from moorage.plan.input.references import unbound_claims
 from moorage.plan.simulation.loading import COUNTED
 from moorage.plan.simulation.simulation import Simulation
@@ -106,7 +107,6 @@ def record_of(simulation: Simulation, key: str, pod: Pod) -> PodRecord:
 
 
 def why_unplaced(simulation: Simulation, found: Object) -> str:
-    """Return the message for a pod without a node."""
     kept_out = why_kept_out(simulation, found.view)
     return kept_out[1] if kept_out else simulation.scheduler.why_not(record_of(simulation, found.key, found.view))
 
@@ -248,7 +248,7 @@ def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
     notes = [
         *inventory.notes,
         *unbound_claims(simulation, inventory),
-        *([Note(Level.WARNING, "", simulation.stopped)] if simulation.stopped else ()),
+        *([Note(Severity.WARNING, "", simulation.stopped)] if simulation.stopped else ()),
     ]
     return Outcome(
         pods=[pod_line(pod) for pod in planned_pods(simulation)],
@@ -267,7 +267,6 @@ def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
 
 
 def _failed(simulation: Simulation, inventory: Inventory) -> list[FailedLine]:
-    """Return the workloads of which the API server refuses the pods."""
     failed: dict[str, FailedLine] = {}
     for kind, key, message in simulation.controllers.refused_creates():
         found = simulation.world.get(kind, key)

@@ -24,10 +24,6 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _KEYS = "matchLabelKeys"
 
 
-def _nothing() -> None:
-    """Report no progress."""
-
-
 class Planner:
     """One input, planned as often as needed."""
 
@@ -35,7 +31,7 @@ class Planner:
         self.settings = settings
         self.inventory = Inventory(settings.gates, settings.namespace)
 
-    def load(self, sources: Iterable[Source], tick: Tick = _nothing, *, announces_updates: bool = True) -> None:
+    def load(self, sources: Iterable[Source], tick: Tick = lambda: None, *, announces_updates: bool = True) -> None:
         """Read the input. What cannot be read or would be refused is noted and left out."""
         Reader(self.inventory, self.settings.gates, announces_updates=announces_updates).read(sources, tick)
 
@@ -50,7 +46,7 @@ class Planner:
         """
         return simulate(self.settings, self.inventory if inventory is None else inventory, lives=lives)
 
-    def plan(self, simulation: Simulation, tick: Tick = _nothing, until: float | None = None) -> Outcome:
+    def plan(self, simulation: Simulation, tick: Tick = lambda: None, until: float | None = None) -> Outcome:
         """Let the simulation settle, or go on for some seconds. `tick` is called for every pod that gets a node."""
         simulation.scheduling.placed = tick
         if until is None:
@@ -68,7 +64,7 @@ class Planner:
         until: float | None = None,
         *,
         headroom: bool = False,
-        tick: Tick = _nothing,
+        tick: Tick = lambda: None,
     ) -> tuple[Outcome, Difference | None, Rollout | None]:
         """Plan, then play the changes and the rollout, if there are any. Raises ChangeError.
 

@@ -11,11 +11,12 @@ import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
+from moorage.lint.finding import Severity
 from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
-from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Level
+from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
     AddedNodes,
@@ -226,12 +227,11 @@ class WhatIf:
                 item = self._inventory.items.get(Key("Pod", namespace, pod))
                 text = f"kubectl drain {name} refuses without {why}"
                 place = item.place if item is not None else NOWHERE
-                self._inventory.note(Level.WARNING, Key("Pod", namespace, pod), text, place)
+                self._inventory.note(Severity.WARNING, Key("Pod", namespace, pod), text, place)
 
     # -- manifests applied on top -------------------------------------------------------------------------------------
 
     def apply_files(self, read: Callable[[Reader], None]) -> None:
-        """Apply manifests: create what is not there, update what is."""
         simulation, inventory = self._simulation, self._inventory
         reader = Reader(inventory, simulation.gates, announces_updates=False)
         read(reader)

@@ -35,7 +35,6 @@ _TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseP
 
 
 def data_options(function: Command) -> Command:
-    """Add the options about the data directory and the kubeconfig."""
     for option in (
         click.option(
             "--write-kubeconfig",

@@ -13,7 +13,6 @@ TAINT = "taint"
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """Yield every node of the tree, without recursion."""
     pending = [root]
     while pending:
         node = pending.pop()

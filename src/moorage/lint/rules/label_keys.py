@@ -24,7 +24,6 @@ _INSTEAD = {
 
 
 def affinity_terms(pods: PodPart) -> Iterator[tuple[str, PodAffinityTerm]]:
-    """Yield all pod affinity and anti-affinity terms, with their paths."""
     affinity = pods.spec.affinity
     if affinity is None:
         return

@@ -26,6 +26,11 @@ from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.framework.plugin import Mask, Profile
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 
+_PLAIN_FIELDS = (
+    *("pod", "workload", "standing", "node", "scheduler", "priority", "reason", "message", "story"),
+    *("nodes", "feasible", "tied", "seed", "weights"),
+)
+
 
 class Standing(StrEnum):
     """What becomes of the pod."""
@@ -157,7 +162,6 @@ class _Explaining:
         return made
 
     def _decide(self, made: Explanation, record: PodRecord, candidates: Candidates) -> None:
-        """Decide where the pod goes, or why nowhere."""
         kept_out = self._kept_out()
         if kept_out is not None:
             made.standing, (made.reason, made.message) = Standing.PENDING, kept_out
@@ -180,7 +184,6 @@ class _Explaining:
         made.preemption = Preemption(made.node, tuple(v.key for v in selection.victims), selection.violations)
 
     def _kept_out(self) -> tuple[str, str] | None:
-        """Return the reason and message if the scheduler does not look at the pod."""
         pod = self.target.pod
         spec = pod.pod.spec
         verdict = self.scheduler.queue.why_gated(spec, spec.schedulerName)
@@ -309,22 +312,10 @@ def _score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow,
 
 
 def plain(told: Explanation) -> dict[str, Any]:
+    """Return plain data, for JSON. `version` changes only if a field changes its meaning or goes."""
     return {
         "version": 1,
-        "pod": told.pod,
-        "workload": told.workload,
-        "standing": told.standing.value,
-        "node": told.node,
-        "scheduler": told.scheduler,
-        "priority": told.priority,
-        "reason": told.reason,
-        "message": told.message,
-        "story": told.story,
-        "nodes": told.nodes,
-        "feasible": told.feasible,
-        "tied": told.tied,
-        "seed": told.seed,
-        "weights": told.weights,
+        **{name: getattr(told, name) for name in _PLAIN_FIELDS},
         "rejection": _refusal(told.rejection) if told.rejection is not None else None,
         "refused": [
             {"nodes": list(group.nodes), "refusals": [_refusal(one) for one in group.refusals]} for group in told.groups

@@ -13,8 +13,9 @@ import msgspec
 from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.revisions import REVISION_HASH
 from moorage.control.framework.world import controller_of
+from moorage.lint.finding import Severity
 from moorage.model.types.meta import ObjectMeta, OwnerReference
-from moorage.plan.input.inventory import Inventory, Item, Key, Level
+from moorage.plan.input.inventory import Inventory, Item, Key
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 _REPLICA_SET, _DEPLOYMENT, _STATEFUL_SET = "ReplicaSet", "Deployment", "StatefulSet"
@@ -249,7 +250,7 @@ def note_cycles(inventory: Inventory) -> None:
         for key in _owners_above(inventory, start):
             if key in path:
                 cycle = " → ".join(map(str, [*path[path.index(key) :], key]))
-                inventory.note(Level.WARNING, key, f"owns itself: {cycle}", inventory.items[key].place)
+                inventory.note(Severity.WARNING, key, f"owns itself: {cycle}", inventory.items[key].place)
                 break
             if key in seen:
                 break

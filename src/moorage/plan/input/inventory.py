@@ -1,24 +1,16 @@
 """The admitted objects of the input, in its order, each with its place, and the notes about them."""
 
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Template
+from moorage.lint.finding import Severity
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.text.positions import Location
-
-
-class Level(StrEnum):
-    """An error keeps an object out of the plan, a warning makes the plan doubtful, the rest is good to know."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
 
 
 class Place:
@@ -46,7 +38,7 @@ UNREADABLE = "cannot be read: "
 class Note(msgspec.Struct, frozen=True):
     """One remark about an object of the input. Reports call the fields `object` and `file`."""
 
-    level: Level
+    level: Severity
     subject: str = msgspec.field(name="object")
     message: str
     source: str = msgspec.field(default="", name="file")
@@ -60,7 +52,7 @@ class Note(msgspec.Struct, frozen=True):
         return ": ".join(part for part in (self.where, self.subject, self.message.removeprefix(UNREADABLE)) if part)
 
 
-def note_at(level: Level, subject: str, message: str, place: Place) -> Note:
+def note_at(level: Severity, subject: str, message: str, place: Place) -> Note:
     return Note(level, subject, message, place.source, place.line)
 
 
@@ -112,16 +104,15 @@ class Inventory:
         self.rejected = 0
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
-        """Return the objects of these kinds, in the order of the input."""
         return (item for item in self.items.values() if item.key.kind in kinds)
 
-    def note(self, level: Level, subject: object, message: str, place: Place) -> None:
+    def note(self, level: Severity, subject: object, message: str, place: Place) -> None:
         self.notes.append(note_at(level, str(subject), message, place))
 
     def reject(self, subject: object, message: str, place: Place) -> None:
         """Note why an object is left out of the plan."""
         self.rejected += 1
-        self.note(Level.ERROR, subject, message, place)
+        self.note(Severity.ERROR, subject, message, place)
 
     def copy(self) -> "Inventory":
         """Return an inventory with the same objects, and without notes and counts."""

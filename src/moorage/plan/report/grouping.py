@@ -100,7 +100,6 @@ def average(nodes: Sequence[NodeLine], resource: str) -> int:
 
 
 def other_resources(node: NodeLine) -> list[str]:
-    """Return the extended resources that pods request."""
     return [
         name
         for name, usage in node.resources.items()

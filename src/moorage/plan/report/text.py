@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from moorage.columns.resources import CPU, MEMORY, PODS
+from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
-from moorage.plan.input.inventory import Level, Note
+from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import MAX_MORE, NodeLine, Outcome, State, Usage, shown_usage
 from moorage.plan.report.grouping import (
     MAX_NODES,
@@ -24,7 +25,7 @@ from moorage.plan.what_if import Departure, Difference
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 Row = TypeVar("Row")
-_LEVEL_COLOURS = {Level.ERROR: "1;31", Level.WARNING: "1;33", Level.INFO: "1;36"}
+_LEVEL_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BAR = 10
 _MAX_ROWS = 30
 
@@ -258,8 +259,8 @@ class TextReport(TerminalLines):
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def _notes(self, outcome: Outcome) -> Iterator[str]:
-        groups: dict[tuple[Level, str], list[Note]] = {}
-        for note in sorted(outcome.notes, key=lambda note: list(Level).index(note.level)):
+        groups: dict[tuple[Severity, str], list[Note]] = {}
+        for note in sorted(outcome.notes, key=lambda note: list(Severity).index(note.level)):
             groups.setdefault((note.level, note.message), []).append(note)
         rows = list(groups.items())
         shown = self._cut(rows, _MAX_ROWS)

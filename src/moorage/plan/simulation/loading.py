@@ -13,6 +13,7 @@ from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
 from moorage.admit.plugins.storage import DefaultStorageClass
 from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
+from moorage.lint.finding import Severity
 from moorage.model.api_error import forbidden
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
@@ -27,7 +28,7 @@ from moorage.plan.input.absent_owners import (
     revision_stand_ins,
     stand_ins,
 )
-from moorage.plan.input.inventory import Inventory, Item, Level
+from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.input.references import note_dangling
 from moorage.plan.simulation.api import MAX_WRITES, NODE, POD, SimulatedApi
 from moorage.plan.simulation.simulation import DEFAULT_START, FINISHED, Settings, Simulation
@@ -157,7 +158,7 @@ def bound_replicas(inventory: Inventory, item: Item) -> int:
     wanted: int = getattr(item.view.spec, name) or 0
     if wanted > MAX_PODS:
         text = f"asks for {wanted:,} pods; {MAX_PODS:,} are planned"
-        inventory.note(Level.WARNING, item.key, text, item.place)
+        inventory.note(Severity.WARNING, item.key, text, item.place)
         item.raw = {**item.raw, "spec": {**item.raw["spec"], name: MAX_PODS}}
         item.view = view_of(item.raw)
     return min(wanted, MAX_PODS)
@@ -173,12 +174,12 @@ def _note_nodes(inventory: Inventory) -> None:
         name = item.view.spec.nodeName
         if name and name not in nodes and item.view.status.phase not in FINISHED:
             text = f"is bound to node {name}, which is not in the input"
-            inventory.note(Level.WARNING, item.key, text, item.place)
+            inventory.note(Severity.WARNING, item.key, text, item.place)
     for item in inventory.of_kind("Node"):
         node: Node = item.view
         if not node.status.allocatable and not node.status.capacity:
             text = "has no status: it is simulated with the default capacity, as in moorage up"
-            inventory.note(Level.WARNING, item.key, text, item.place)
+            inventory.note(Severity.WARNING, item.key, text, item.place)
 
 
 def _start(inventory: Inventory) -> float:

@@ -46,7 +46,6 @@ Propose = Callable[[Blockers, GateSet, Any], Iterator[Change]]
 
 
 def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterator[Change]:
-    """Propose all changes that might help, untried."""
     yield from taint_changes(blockers, gates, programs)
     yield from label_changes(blockers, gates)
     yield from resource_changes(blockers)
