@@ -5,6 +5,7 @@ a NoExecute taint, and starts its tolerationSeconds when it sees the taint, what
 """
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
 from moorage.lint.subject import Complaint, PodPart
@@ -69,12 +70,11 @@ def _may_overlap(tolerations: Sequence[Toleration]) -> bool:
     return "" in keys or len(set(keys)) < len(keys)
 
 
-class Redundancy:
+class Redundancy(NamedTuple):
     """A toleration without effect, and the ones that make it so."""
 
-    def __init__(self, index: int, covered_by: list[int]) -> None:
-        self.index = index
-        self.covered_by = covered_by
+    index: int
+    covered_by: list[int]
 
     def sentence(self, tolerations: Sequence[Toleration]) -> str:
         mine = tolerations[self.index]

@@ -10,16 +10,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from moorage.columns.cluster import PodRecord
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, pod_requests
-from moorage.columns.shape import HostPort, controller_of
+from moorage.columns.shape import HostPort
 from moorage.match.volumes.claims import ClaimState, ClaimUse
 from moorage.model.quantity import Format, Quantity, parse_quantity
 from moorage.model.types.container import Container, ContainerPort
 from moorage.model.types.pod import Pod, PodSpec
 from moorage.model.types.storage import Volume
 from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, as_yaml, few, replaced, with_spec
-from moorage.plan.simulation.drain import MIRROR_ANNOTATION
+from moorage.plan.simulation.drain import stays
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
@@ -146,7 +145,7 @@ def departures(blockers: Blockers) -> Iterator[Change]:
     """Pods that take what is needed: if one of them left, whatever its priority, there might be room."""
     for slot in blockers.only(*_CURED_BY_DEPARTURE)[:_MAX_CROWDED].tolist():
         name = blockers.cluster.nodes.node(slot).metadata.name
-        movable = (record for record in blockers.cluster.pods_on[slot].values() if not _belongs_there(record))
+        movable = (record for record in blockers.cluster.pods_on[slot].values() if not stays(record.pod))
         there = sorted(movable, key=lambda record: (record.priority, record.key))
         for record in there[:_MAX_DEPARTURES]:
             yield Change(
@@ -157,13 +156,6 @@ def departures(blockers: Blockers) -> Iterator[Change]:
                 gone=record.key,
                 move=record.priority,
             )
-
-
-def _belongs_there(record: PodRecord) -> bool:
-    """Whether a pod is for this very node: a DaemonSet's, or one that the kubelet runs from a file."""
-    controller = controller_of(record.pod.metadata)
-    is_mirror = MIRROR_ANNOTATION in record.pod.metadata.annotations
-    return is_mirror or (controller is not None and controller[0] == "DaemonSet")
 
 
 # -- host ports -------------------------------------------------------------------------------------------------------
