@@ -5,7 +5,8 @@ a NoExecute taint, and starts its tolerationSeconds when it sees the taint, what
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
 from moorage.lint.subject import Complaint, PodPart
@@ -70,7 +71,7 @@ def _may_overlap(tolerations: Sequence[Toleration]) -> bool:
     return "" in keys or len(set(keys)) < len(keys)
 
 
-class Redundancy(NamedTuple):
+class Redundancy(msgspec.Struct, frozen=True):
     """A toleration without effect, and the ones that make it so."""
 
     index: int
