@@ -9,8 +9,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
-from moorage.telemetry.metrics import Metrics, exponential_buckets
-from moorage.telemetry.process_metrics import add_process_metrics
+from moorage.telemetry.metrics import Metrics, add_process_metrics, exponential_buckets
 
 OPEN = "application/openmetrics-text; version=1.0.0"
 Read = dict[tuple[str, frozenset[tuple[str, str]]], float]

@@ -17,7 +17,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GATES, Component, Gate, gates_from
-from moorage.telemetry.process_metrics import NAME
+from moorage.telemetry.metrics import NAME
 
 #: By gate and component: whether it is on; absent if unknown.
 Values = dict[str, dict[str, bool]]

@@ -137,10 +137,7 @@ def of_version(managed: Managed, api_version: str) -> Managed:
 
 
 def write(managed: Managed, stored: Any = ()) -> list[Raw]:
-    """The entries as objects carry them, in order: those who applied first, then by time and name.
-
-    Sets that `stored` entries hold are in order already.
-    """
+    """The entries as objects carry them: appliers first, then by time and name. Sets of `stored` are in order."""
     ordered = {id(entry.get("fieldsV1")) for entry in stored or ()}
     written: list[Raw] = []
     for writer in sorted(managed, key=lambda writer: _order(writer, managed[writer])):

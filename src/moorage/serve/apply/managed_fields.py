@@ -200,10 +200,7 @@ def _with_entries(document: Raw, entries: list[Raw]) -> Raw:
 
 
 def keep_times(new: Raw, old: Raw) -> Raw:
-    """The object as it will be stored, with the times of old entries if nothing but times has changed.
-
-    For after admission; an object that is the same as before need not be written at all.
-    """
+    """The object as it will be stored, with the times of old entries if nothing but times has changed."""
     entries, stored = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
     if not entries or not stored or len(entries) != len(stored) or entries == stored:
         return new

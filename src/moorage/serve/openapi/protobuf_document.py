@@ -30,9 +30,6 @@ def render_protobuf(document: Raw) -> bytes:
     return _message(document, _DOCUMENT)
 
 
-# -- the wire ----------------------------------------------------------------------------------------------------------
-
-
 def _varint(value: int) -> bytes:
     made = bytearray()
     while value > 0x7F:
@@ -64,9 +61,6 @@ def _message(value: Raw, fields: Fields) -> bytes:
         elif name.startswith("x-") and _EXTENSIONS in fields:
             extensions.append(_tagged(fields[_EXTENSIONS][0], _named(name, _any(member))))
     return b"".join(made + extensions)
-
-
-# -- what values become ------------------------------------------------------------------------------------------------
 
 
 def _text(value: str) -> bytes:

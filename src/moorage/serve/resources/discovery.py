@@ -92,9 +92,6 @@ def groups() -> dict[str, dict[str, list[Kind]]]:
     return found
 
 
-# -- the plain form ------------------------------------------------------------------------------------------------
-
-
 def render_group_list() -> Raw:
     return {
         "kind": "APIGroupList",
@@ -153,9 +150,6 @@ def _plain_subresource(kind: Kind, sub: Subresource) -> Raw:
     return entry
 
 
-# -- the aggregated form -------------------------------------------------------------------------------------------
-
-
 def render_aggregated(core: bool, version: str) -> Raw:
     items = [
         {
@@ -200,9 +194,6 @@ def _response_kind(group_version: str, kind: str) -> Raw:
     return {"group": group, "version": version, "kind": kind}
 
 
-# -- the version ---------------------------------------------------------------------------------------------------
-
-
 @cache
 def version_document() -> Raw:
     """The Kubernetes version that Moorage behaves as, with Moorage's own as build metadata."""
@@ -219,9 +210,6 @@ def version_document() -> Raw:
         "compiler": platform.python_implementation().lower(),
         "platform": f"{platform.system().lower()}/{machine}",
     }
-
-
-# -- bytes ---------------------------------------------------------------------------------------------------------
 
 
 def _encoded(raw: Raw | None) -> Response | None:

@@ -153,7 +153,9 @@ def part(raw: Raw, name: str) -> Raw:
     return raw.get(name) or {}
 
 
-def field(path: str, default: Any = "", *, empty_counts: bool = False) -> Cell:
+def field(
+    path: str, default: Any = "", *, empty_counts: bool = False, show: Callable[[Any], Any] | None = None
+) -> Cell:
     """Make a cell that shows a field such as `spec.nodeName`, or the default if it is absent or does not count."""
     *holders, name = path.split(".")
 
@@ -162,7 +164,9 @@ def field(path: str, default: Any = "", *, empty_counts: bool = False) -> Cell:
         for step in holders:
             holder = part(holder, step)
         value = holder.get(name)
-        return value if value or (empty_counts and value is not None) else default
+        if value or (empty_counts and value is not None):
+            return value if show is None else show(value)
+        return default
 
     return cell
 

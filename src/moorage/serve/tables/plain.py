@@ -151,8 +151,7 @@ TABLES["scheduling.k8s.io/v1", "PriorityClass"] = table(
 
 
 def _budget(name: str) -> Cell:
-    value = field(f"spec.{name}", "N/A", empty_counts=True)
-    return lambda row: str(value(row))
+    return field(f"spec.{name}", "N/A", empty_counts=True, show=str)
 
 
 TABLES["policy/v1", "PodDisruptionBudget"] = table(
