@@ -88,7 +88,7 @@ def missing_rows(kind: Kind) -> list[str]:
         "field numbers (serve/protobuf/field_numbers.py)": not unpublished_numbers(kind.view),
         "merge schema": "metadata" in struct_type(kind.view).fields,
         "OpenAPI name": definition_name(kind.view) == f"{kind.openapi_package}.{kind.name}",
-        "OpenAPI description (serve/openapi/*_texts.py)": "of the Kubernetes API" not in describe_type(kind.name),
+        "OpenAPI description (serve/openapi/texts.py)": "of the Kubernetes API" not in describe_type(kind.name),
         "documentation (docs/api.md)": re.search(rf"^\| {kind.name} \| `{kind.api_version}` \|", API_PAGE, re.MULTILINE)
         is not None,
     }

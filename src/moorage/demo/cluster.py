@@ -63,17 +63,14 @@ class StoryCluster:
     def stop(self) -> None:
         """Stop it and remove its directory; further signals are ignored meanwhile."""
         with _signals(signal.SIG_IGN):
-            self._stop()
-
-    def _stop(self) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        shutil.rmtree(self.directory, ignore_errors=True)
+            if self._process.poll() is None:
+                self._process.terminate()
+                try:
+                    self._process.wait(_STOP_SECONDS)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._process.wait()
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def let_go(self) -> None:
         """Leave it running; without a return code Popen would warn that the process is still there."""

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from moorage.demo.story import Ran
+from moorage.demo.story import KubectlResult
 
 #: Older ones check fields themselves, against a description of the API that is no longer served.
 OLDEST = (1, 27)
@@ -45,7 +45,7 @@ class Kubectl:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         self._environment = {**kept, "HOME": str(home), "KUBECONFIG": str(kubeconfig), "KUBECTL_KUBERC": "false"}
 
-    def run(self, words: list[str], stdin: str = "") -> Ran:
+    def run(self, words: list[str], stdin: str = "") -> KubectlResult:
         try:
             ran = subprocess.run(
                 [self._program, *words],
@@ -57,7 +57,7 @@ class Kubectl:
                 timeout=_SECONDS,
             )
         except subprocess.TimeoutExpired:
-            return Ran(1, "", f"kubectl did not end within {_SECONDS} s\n")
+            return KubectlResult(1, "", f"kubectl did not end within {_SECONDS} s\n")
         except OSError as error:
-            return Ran(1, "", f"kubectl cannot be run: {error.strerror}\n")
-        return Ran(ran.returncode, ran.stdout, ran.stderr)
+            return KubectlResult(1, "", f"kubectl cannot be run: {error.strerror}\n")
+        return KubectlResult(ran.returncode, ran.stdout, ran.stderr)

@@ -111,10 +111,7 @@ class Api:
     def admit_changed(
         self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
     ) -> Admitted:
-        """Admit an object that replaces another, or its status. Raises ApiError.
-
-        `old_view` is the view of the old one, if there is one in memory.
-        """
+        """Admit an object that replaces another, whose view may be in memory, or its status. Raises ApiError."""
         if subresource == "status":
             return self._admit_status(kind, new, old, manager, old_view)
         now = self.now_text()

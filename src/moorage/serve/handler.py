@@ -31,16 +31,8 @@ from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
 
 Answer = Response | Stream
 
-_METRIC_VERBS = {
-    "get": "GET",
-    "list": "LIST",
-    "watch": "WATCH",
-    "create": "POST",
-    "update": "PUT",
-    "patch": "PATCH",
-    "delete": "DELETE",
-    "deletecollection": "DELETECOLLECTION",
-}
+#: Metrics call other verbs by their names.
+_METRIC_VERBS = {"create": "POST", "update": "PUT"}
 _INCLUDE = ("None", "Metadata", "Object")
 _MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
@@ -51,7 +43,7 @@ class Handler:
     def __init__(self, api: Api, paths: WebPaths, metrics: ApiServerMetrics) -> None:
         self._api, self._paths, self._metrics = api, paths, metrics
         self._meant: dict[tuple[str, str], tuple[Target, Asked]] = {}
-        self._verbs: dict[str, Callable[[Target, Request], Awaitable[Answer]]] = {
+        self._verbs: dict[str, Callable[[Target, Request, Renderer], Awaitable[Answer]]] = {
             "get": self._get,
             "list": self._list,
             "watch": self._watch,
@@ -105,42 +97,35 @@ class Handler:
         if target.subresource and target.subresource != "status":
             answer: Answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
         else:
-            answer = await self._verbs[target.verb](target, request)
+            answer = await self._verbs[target.verb](target, request, self._renderer(target.kind, request))
         if target.older_version:
             answer = converted_answer(answer, target.kind, target.older_version)
         if is_yaml and isinstance(answer, Response):
             return as_yaml(answer)
         return answer
 
-    async def _get(self, target: Target, request: Request) -> Answer:
-        renderer = self._renderer(target.kind, request)
+    async def _get(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         if request.query_text:
             check_not_older(self._api, seen_revision(query_of(request)))
-        stored = await get(self._api, target.ref)
-        return Response(200, renderer.object(stored))
+        return Response(200, renderer.object(await get(self._api, target.ref)))
 
-    async def _list(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
-        query = query_of(request)
-        options = list_options(query)
+    async def _list(self, target: Target, request: Request, renderer: Renderer) -> Answer:
+        options = list_options(query_of(request))
         if options.watch:
-            return await self._watch(target, request)
-        renderer = self._renderer(kind, request)
-        return Response(200, renderer.page(await list_page(self._api, kind, target.namespace, options)))
+            return await self._watch(target, request, renderer)
+        return Response(200, renderer.page(await list_page(self._api, target.kind, target.namespace, options)))
 
-    async def _watch(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
+    async def _watch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request) | {"watch": "true"}
         if target.name:
             query["fieldSelector"] = f"metadata.name={target.name}"
         options = list_options(query)
-        renderer = self._renderer(kind, request)
-        batches = await watch(self._api, kind, target.namespace, options)
+        batches = await watch(self._api, target.kind, target.namespace, options)
         return Stream(self._lines(batches, renderer, _asked(target, request)))
 
     async def _lines(self, batches: Batches, renderer: Renderer, asked: Asked) -> AsyncIterator[bytes]:
         """Yield each batch in one chunk; an error is the last line."""
-        told = self._metrics.watch_events(asked.group, asked.version, asked.resource)
+        told = self._metrics.watch_events.labels(asked.group, asked.version, asked.resource)
         running = self._metrics.long_running(asked)
         running.inc()
         try:
@@ -154,10 +139,9 @@ class Handler:
             running.dec()
             await batches.aclose()
 
-    async def _create(self, target: Target, request: Request) -> Answer:
+    async def _create(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         kind = target.kind
         options = write_options(query_of(request), _manager(request), "CreateOptions")
-        renderer = self._renderer(kind, request)
         content_type = request.headers.get("content-type", "")
         like = None
         if kind is POD and media_type(content_type) == JSON and options.validation != IGNORE:
@@ -169,40 +153,30 @@ class Handler:
         outcome = await create(self._api, kind, target.namespace, raw, options, warnings, like=like)
         return _written(outcome, renderer)
 
-    async def _update(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
+    async def _update(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         options = write_options(query_of(request), _manager(request), "UpdateOptions")
-        renderer = self._renderer(kind, request)
-        raw, warnings = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
-        outcome = await replace(self._api, target.ref, raw, options, target.subresource, warnings)
-        return _written(outcome, renderer)
+        raw, warnings = decode_object(
+            request.body, request.headers.get("content-type", ""), target.kind, options.validation
+        )
+        return _written(await replace(self._api, target.ref, raw, options, target.subresource, warnings), renderer)
 
-    async def _patch(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
-        renderer = self._renderer(kind, request)
+    async def _patch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         patch = read_patch(request.body, request.headers.get("content-type", ""))
         options = write_options(query_of(request), _manager(request), "PatchOptions", applies=patch.patch_type == APPLY)
         return _written(await patch_object(self._api, target.ref, patch, options, target.subresource), renderer)
 
-    async def _delete(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
-        renderer = self._renderer(kind, request)
-        options = delete_options(query_of(request), _delete_body(request))
-        outcome = await delete(self._api, target.ref, options)
+    async def _delete(self, target: Target, request: Request, renderer: Renderer) -> Answer:
+        outcome = await delete(self._api, target.ref, delete_options(query_of(request), _delete_body(request)))
         if outcome.deleted:
-            status = deleted_status(kind, outcome.stored)
+            status = deleted_status(target.kind, outcome.stored)
             if status is not None:
                 return json_response(status)
         return _written(outcome, renderer)
 
-    async def _delete_collection(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
+    async def _delete_collection(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request)
-        renderer = self._renderer(kind, request)
-        body = _delete_body(request)
-        page = await delete_collection(
-            self._api, kind, target.namespace, list_options(query), delete_options(query, body)
-        )
+        options = delete_options(query, _delete_body(request))
+        page = await delete_collection(self._api, target.kind, target.namespace, list_options(query), options)
         return Response(200, renderer.page(page))
 
     def _renderer(self, kind: Kind, request: Request) -> Renderer:
@@ -216,7 +190,7 @@ class Handler:
 
 def _asked(target: Target, request: Request) -> Asked:
     kind = target.kind
-    verb = _METRIC_VERBS[target.verb]
+    verb = _METRIC_VERBS.get(target.verb) or target.verb.upper()
     if target.verb == "list" and "watch" in request.query and request.query.get("watch") not in ("0", "false"):
         verb = "WATCH"
     elif target.verb == "patch" and request.headers.get("content-type", "").startswith(APPLY):

@@ -6,7 +6,6 @@ given up. Kubernetes: the broadcasters of client-go's tools/events and tools/rec
 
 import asyncio
 import random as randomness
-from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -66,11 +65,8 @@ class EventSender:
         self.sent = 0
         self._client, self._most_queued, self._random = client, most_queued, random
         self._pace = Pace(PER_SECOND, BURST)
-        self._lanes: list[deque[EventAction]] = [deque() for _ in range(_LANES)]
-        self._wakers: list[asyncio.Event] = [asyncio.Event() for _ in range(_LANES)]
+        self._lanes: list[asyncio.Queue[EventAction]] = [asyncio.Queue() for _ in range(_LANES)]
         self._waiting = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
 
     def put(self, action: EventAction) -> bool:
         """Queue an action without waiting; return False if there is no room."""
@@ -80,33 +76,27 @@ class EventSender:
                 _LOG.warning("Too many queued events, dropped some", dropped=self.dropped)
             return False
         lane = hash(action.document["metadata"]["name"]) % _LANES
-        self._lanes[lane].append(action)
-        self._wakers[lane].set()
+        self._lanes[lane].put_nowait(action)
         self._waiting += 1
-        self._idle.clear()
         return True
 
     async def run(self) -> None:
-        """Send until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for lane, waker in zip(self._lanes, self._wakers, strict=True):
-                group.create_task(self._run_lane(lane, waker))
+            for lane in self._lanes:
+                group.create_task(self._run_lane(lane))
 
     async def drain(self, seconds: float) -> None:
         """Wait until all is sent, at most so many seconds."""
         try:
             async with asyncio.timeout(seconds):
-                await self._idle.wait()
+                await asyncio.gather(*(lane.join() for lane in self._lanes))
         except TimeoutError:
             _LOG.warning("Events were not sent", count=self._waiting)
 
-    async def _run_lane(self, lane: deque[EventAction], waker: asyncio.Event) -> None:
+    async def _run_lane(self, lane: asyncio.Queue[EventAction]) -> None:
         while True:
-            if not lane:
-                waker.clear()
-                await waker.wait()
+            action = await lane.get()
             await self._pace.turn()
-            action = lane.popleft()
             try:
                 await self._send(action)
             except Exception:
@@ -115,8 +105,7 @@ class EventSender:
                 _LOG.exception("Unable to write event (will not retry!)")
             finally:
                 self._waiting -= 1
-                if not self._waiting:
-                    self._idle.set()
+                lane.task_done()
 
     async def _send(self, action: EventAction) -> None:
         for tries in range(1, MAX_TRIES + 1):

@@ -269,7 +269,6 @@ def _identity(reference: Raw) -> tuple[Any, ...]:
 
 
 def cut_note(note: str) -> str:
-    """Cut a note to the bytes that the API allows."""
     if len(note) * 4 <= MAX_NOTE_LENGTH:
         return note
     encoded = note.encode("utf-8", "replace")
@@ -312,7 +311,6 @@ class SeriesRecorder:
             self._sender.put(wanted)
 
     async def run(self) -> None:
-        """Finish series until cancelled."""
         rounds = 0
         while True:
             await asyncio.sleep(FINISH_SECONDS)

@@ -3,22 +3,16 @@
 `taint.effect == 'NoSchedul'` cannot be true, whatever the taint. Kubernetes: compiles and does not look further.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from moorage.lint.facts.possible_taints import EFFECTS
 from moorage.match.cel.parse.syntax import Call, Ident, ListLiteral, Literal, Node, Select, children
 from moorage.model.names import label_key_errors, label_value_errors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 TAINT = "taint"
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """Yield every node of the tree, without recursion."""
     pending = [root]
     while pending:
         node = pending.pop()

@@ -7,11 +7,9 @@ stands for all. A taint's value is a label value: never negative, without `+`, a
 Kubernetes: validateNodeTaints decides what a node can have.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.numeric import NumberError, parse_canonical_int64
@@ -20,9 +18,6 @@ from moorage.match.semver import Version, version_or_none
 from moorage.model.names import label_value_errors
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 ANY_OTHER_KEY = "moorage.example/any-other-key"

@@ -3,14 +3,14 @@
 Kubernetes: pkg/features.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
+from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.label_keys import affinity_terms
-from moorage.lint.subject import node_requirements
+from moorage.lint.subject import PodPart, Subject, node_requirements
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
@@ -18,12 +18,6 @@ from moorage.model.gates import (
     TAINT_TOLERATION_CEL,
     Gate,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from moorage.lint.finding import SourcePlace
-    from moorage.lint.subject import PodPart, Subject
 
 #: Servers without these features drop the fields silently instead of refusing the object.
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
@@ -86,7 +80,7 @@ class Requirements:
         self._found: dict[str, Requirement] = {}
 
     def add(self, subject: Subject) -> None:
-        for gate, path in _needed(subject):
+        for gate, path in gates_needed(subject.kind, subject.view, subject.pods):
             if gate.name not in self._found:
                 self._found[gate.name] = Requirement(gate, subject.place(path))
 
@@ -109,21 +103,19 @@ def _on_by_default(gate: Gate, minor: int | None) -> bool:
     return by_default is not None and (minor is None or by_default <= minor)
 
 
-def _needed(subject: Subject) -> Iterator[tuple[Gate, str]]:
-    pods = subject.pods
+def gates_needed(kind: str, view: Any, pods: PodPart | None) -> Iterator[tuple[Gate, str]]:
+    """Yield the gate of every field of an object that needs one, with the field's path."""
     if pods is not None:
         yield from _needed_by_tolerations(pods)
-        if pods.spec.affinity is not None:
-            for path, term in affinity_terms(pods):
-                if term.matchLabelKeys:
-                    yield MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{path}.matchLabelKeys"
-                elif term.mismatchLabelKeys:
-                    yield MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{path}.mismatchLabelKeys"
+        for path, term in affinity_terms(pods):
+            for name in ("matchLabelKeys", "mismatchLabelKeys"):
+                if getattr(term, name):
+                    yield MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{path}.{name}"
         for index, constraint in enumerate(pods.spec.topologySpreadConstraints):
             if constraint.matchLabelKeys:
                 path = f"{pods.spec_path}.topologySpreadConstraints[{index}].matchLabelKeys"
                 yield MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, path
-    for path, requirement in node_requirements(subject):
+    for path, requirement in node_requirements(kind, view, pods):
         if (gate := gate_of(requirement.operator, NODE_SELECTOR)) is not None:
             yield gate, f"{path}.operator"
 

@@ -112,7 +112,7 @@ class ControllerLoop:
         kind, namespace, name = question
         if not name:
             return self._api.world.in_namespace(kind, namespace) if namespace else list(self._api.world.all(kind))
-        found = self._api.world.get(kind, f"{namespace}/{name}" if namespace else name)
+        found = self._api.world.get(kind, question.key)
         return () if found is None else (found,)
 
     def _carry_out(self, key: str, actions: Sequence[Action]) -> bool:

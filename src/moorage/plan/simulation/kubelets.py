@@ -18,10 +18,9 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.simulation.api import NODE, POD, SimulatedApi
 from moorage.plan.simulation.controllers import NODE_LIFECYCLE, Controllers
-from moorage.run.admission import Admission
+from moorage.run.admission import Admission, Mounts
 from moorage.run.device_claims import DeviceClaims
 from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
-from moorage.run.mounts import Mounts
 from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
 from moorage.run.simulated_pod import COMPLETES_AFTER
 

@@ -20,7 +20,7 @@ from moorage.schedule.cycle import Action, Bind, NoNode
 from moorage.schedule.live.feed import WATCHED_KINDS, Feed, SurroundingsFeed
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 
 SCHEDULER = "scheduler"
 _TARGET = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}

@@ -21,7 +21,7 @@ from moorage.model.types.storage import CSIDriver, CSIStorageCapacity, Persisten
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.live.pod_feed import PodFeed
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.schedule.plugins.volumes.volume_needs import largest_volume
 from moorage.telemetry.logs import get_logger
 
@@ -71,7 +71,6 @@ class SurroundingsFeed:
         self.volumes: dict[str, PersistentVolume] = {}
 
     def changed(self, kind: str, old: Any, new: Any, now: float) -> None:
-        """Take in an object that was added (no `old`) or changed."""
         if kind in _STORAGE:
             self._storage_changed(kind, old, new, now)
         elif isinstance(new, Namespace):
@@ -83,7 +82,6 @@ class SurroundingsFeed:
             self._select(kind, new.metadata.namespace, new.metadata.name, new.spec.selector)
 
     def gone(self, kind: str, old: Any, now: float) -> None:
-        """Take in that an object was deleted."""
         if kind in _STORAGE:
             self._storage_gone(kind, old, now)
         elif isinstance(old, PodDisruptionBudget):

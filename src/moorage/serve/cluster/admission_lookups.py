@@ -90,11 +90,7 @@ _LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE)
 
 
 class AdmissionLookups:
-    """The looked-up objects, and the plugins that use them. `generation` grows when admission may decide otherwise.
-
-    With `taints_new_nodes` a node begins as not ready, with `protects_storage` volumes and claims begin with a
-    finalizer: a controller must remove these.
-    """
+    """The looked-up objects, and the plugins that use them. `generation` grows when admission may decide otherwise."""
 
     def __init__(
         self, random: Random | None = None, *, taints_new_nodes: bool = False, protects_storage: bool = False

@@ -64,7 +64,6 @@ class Definitions:
         self._prefix = "#/definitions/" if version == 2 else "#/components/schemas/"
 
     def add_kinds(self, kinds: Iterable[Kind]) -> None:
-        """Add kinds and, unless they are virtual, the kinds of their lists."""
         for kind in kinds:
             self.add_type(kind.view)
             definition = self.found[definition_name(kind.view)]

@@ -1,7 +1,7 @@
 """Describe the API's types and fields in one sentence each, for `kubectl explain`.
 
-The texts are in the modules `*_texts`: a line `Type: text` for a type, lines `  field: text` for its fields, all else
-indented by four. The fields below `*` mean the same in every type. What has no text gets one made of its name.
+The texts are in `texts`: a line `Type: text` for a type, or `Type Type:` for several, lines `  field: text` for fields,
+all else indented by four. The fields below `*` mean the same in every type. What has no text gets one made of its name.
 Kubernetes: the comments of k8s.io/api, of which nothing is repeated here.
 """
 
@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of, gate_of, names_in, siblings
-from moorage.serve.openapi import cluster_texts, device_texts, pod_texts
+from moorage.serve.openapi import device_texts, texts
 
 _SAME_AS = {"EphemeralContainer": "Container", "PodAntiAffinity": "PodAffinity"}
 _WORDS = re.compile("[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
@@ -49,17 +49,17 @@ def _comparisons(place: OperatorPlace) -> str:
 
 def _read_texts() -> dict[tuple[str, str], str]:
     """Texts by type and field; the field of a type's own text is empty."""
-    text = f"{pod_texts.TEXTS}{cluster_texts.TEXTS}{device_texts.TEXTS}".replace("\n    ", " ")
+    text = f"{texts.TEXTS}{device_texts.TEXTS}".replace("\n    ", " ")
     text = text.replace("{comparisons of tolerations}", _comparisons(TOLERATION))
     text = text.replace("{comparisons of node selectors}", _comparisons(NODE_SELECTOR))
-    texts, type_name = {}, ""
+    found, types = dict[tuple[str, str], str](), list[str]()
     for line in text.splitlines():
         if line and not line.startswith("#"):
             name, _, words = line.strip().partition(":")
             is_field = line.startswith("  ")
-            type_name = type_name if is_field else name
-            texts[type_name, name if is_field else ""] = words.strip()
-    return texts
+            types = types if is_field else name.split()
+            found.update({(type_name, name if is_field else ""): words.strip() for type_name in types if words})
+    return found
 
 
 TEXTS: Final = _read_texts()

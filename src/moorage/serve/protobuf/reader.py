@@ -42,7 +42,6 @@ class WireError(ValueError):
 
 
 def read_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Every field of a message, in order. Raises WireError."""
     at, end = 0, len(message)
     while at < end:
         tag, at = _read_varint(message, at)
@@ -134,7 +133,8 @@ def read_object(body: bytes, kind: Kind) -> Raw:
             api_version, name = as_text(named.get(1, b"")), as_text(named.get(2, b""))
         elif number == 2:
             message = as_bytes(value)
-    raw = _read_struct(message, _fields_of(kind.view, _table_name(kind)), 0)
+    table_name = "events.Event" if kind.group == "events.k8s.io" else kind.name
+    raw = _read_struct(message, _fields_of(kind.view, table_name), 0)
     return {"apiVersion": api_version, "kind": name} | raw
 
 

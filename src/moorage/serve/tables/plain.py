@@ -91,10 +91,6 @@ TABLES["v1", "Namespace"] = table(
 )
 
 
-def _entries(row: Row, name: str) -> int:
-    return len(part(row.raw, name))
-
-
 TABLES["v1", "ConfigMap"] = table(
     NAME,
     Column(
@@ -105,7 +101,7 @@ TABLES["v1", "ConfigMap"] = table(
 TABLES["v1", "Secret"] = table(
     NAME,
     Column("Type", "What the secret is for.", field("type", "Opaque")),
-    Column("Data", "How many entries there are.", lambda row: _entries(row, "data")),
+    Column("Data", "How many entries there are.", lambda row: len(part(row.raw, "data"))),
     AGE,
 )
 
@@ -155,8 +151,7 @@ TABLES["scheduling.k8s.io/v1", "PriorityClass"] = table(
 
 
 def _budget(name: str) -> Cell:
-    value = field(f"spec.{name}", "N/A", empty_counts=True)
-    return lambda row: str(value(row))
+    return field(f"spec.{name}", "N/A", empty_counts=True, show=str)
 
 
 TABLES["policy/v1", "PodDisruptionBudget"] = table(

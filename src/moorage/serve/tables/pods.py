@@ -68,7 +68,7 @@ class _Restarts:
         return str(self.count)
 
 
-def pod_cells(raw: Raw, ages: Ages) -> Cells:
+def _cells(raw: Raw, ages: Ages) -> Cells:
     spec, status = raw.get("spec") or {}, raw.get("status") or {}
     ready, total, reason, restarts = _containers(raw, spec, status)
     if raw["metadata"].get("deletionTimestamp"):
@@ -169,8 +169,6 @@ def _readiness_gates(raw: Raw, spec: Raw) -> str:
     return f"{held}/{len(gates)}"
 
 
-def pod_conditions(raw: Raw) -> list[Raw] | None:
-    return _FINISHED.get((raw.get("status") or {}).get("phase", ""))
-
-
-TABLES["v1", "Pod"] = Table(definitions(_COLUMNS), pod_cells, pod_conditions)
+TABLES["v1", "Pod"] = Table(
+    definitions(_COLUMNS), _cells, lambda raw: _FINISHED.get((raw.get("status") or {}).get("phase", ""))
+)

@@ -27,14 +27,6 @@ IncludeObject = Literal["None", "Metadata", "Object"]
 _ODD = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
 
 
-def table_columns(kind: Kind) -> list[Raw]:
-    return list(table_of(kind).columns)
-
-
-def table_cells(kind: Kind, raw: Raw, now: float) -> Cells:
-    return _cells(table_of(kind), raw, Ages(now))
-
-
 def _cells(table: Table, raw: Raw, ages: Ages) -> Cells:
     try:
         return table.cells(raw, ages)

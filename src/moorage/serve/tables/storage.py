@@ -172,11 +172,7 @@ TABLES["storage.k8s.io/v1", "CSIDriver"] = table(
 )
 
 
-def _capacity(row: Row) -> str:
-    capacity = row.raw.get("capacity")
-    return UNSET if capacity is None else str(parse_quantity(str(capacity)))
-
-
+_capacity = field("capacity", UNSET, empty_counts=True, show=lambda capacity: str(parse_quantity(str(capacity))))
 TABLES["storage.k8s.io/v1", "CSIStorageCapacity"] = table(
     NAME,
     Column("StorageClassName", "The storage class for which there is room.", field("storageClassName")),

@@ -33,7 +33,6 @@ def _pod_spec(spec: Raw) -> Raw:
 
 
 def _job_of(row: Row) -> Raw:
-    """The spec with the pod template: that of the jobs, for a CronJob."""
     return part(part(row.spec, "jobTemplate"), "spec") if "jobTemplate" in row.spec else row.spec
 
 
@@ -145,9 +144,7 @@ TABLES["batch/v1", "Job"] = table(
 _zone = field("spec.timeZone", NONE, empty_counts=True)
 
 
-def _suspended(row: Row) -> str:
-    suspended = row.spec.get("suspend")
-    return UNSET if suspended is None else str(bool(suspended))
+_suspended = field("spec.suspend", UNSET, empty_counts=True, show=lambda suspended: str(bool(suspended)))
 
 
 def _last_schedule(row: Row) -> str:

@@ -121,10 +121,7 @@ def refuse_unknown_uid(kind: Kind, name: str, metadata: Raw) -> None:
 def admit_change(
     api: Api, ref: Ref, new: Raw, old: Raw, expected: int | None, manager: str | None, subresource: str, old_view: Any
 ) -> Changed:
-    """Admit the new document in the place of the old one. Raises ApiError.
-
-    Without a manager the document has its managedFields already.
-    """
+    """Admit the new document in place of the old one; without a manager it has its managedFields. Raises ApiError."""
     kind, _, name = ref
     if str(expected or "") not in ("", old["metadata"]["resourceVersion"]):
         raise stale(kind, name)  # before the document is checked, which may be wrong for another reason

@@ -83,10 +83,7 @@ async def create(
 
 
 def check_namespace(kind: Kind, namespace: str, metadata: Raw) -> None:
-    """Check that the document names no other namespace than the path, and set it.
-
-    Of a kind without namespaces, it is dropped.
-    """
+    """Set the namespace of the path, or drop it if the kind has none. Raises ApiError if the document names another."""
     if not kind.namespaced:
         metadata.pop("namespace", None)
         return

@@ -17,18 +17,10 @@ from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import apply_patch
-from moorage.serve.decoding import (
-    MAX_WARNINGS,
-    check_kind,
-    decode_json,
-    media_type,
-    read_yaml,
-    repeated_fields,
-)
+from moorage.serve.decoding import MAX_WARNINGS, check_kind, decode_json, media_type, read_yaml, repeated_fields
 from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
-from moorage.serve.patch.go_values import go_value
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
-from moorage.serve.patch.patch_error import PatchError, not_decoded, refusal
+from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import key_of
 from moorage.serve.verbs.changing import (

@@ -18,7 +18,7 @@ from moorage.admit.subresources.pods import (
     still_processed,
 )
 from moorage.model.api_error import not_found, stale
-from moorage.model.kinds import KINDS, Kind, Ref
+from moorage.model.kinds import KINDS, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
@@ -87,7 +87,7 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
             return
         try:
             if verdict.budget is not None:
-                await _store(api, _BUDGET, namespace, verdict.budget)
+                await _store_budget(api, namespace, verdict.budget)
             marked = marked_for_eviction(pod, api.now_text())
             view = cached_view(POD, convert_view(marked, Pod))
             written = await api.store.update(stored.key, encode(POD, marked), stored.revision, view)
@@ -101,7 +101,6 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
 
 
 def _on_from(options: DeleteOptions, revision: int) -> DeleteOptions:
-    """The delete options for a pod that was marked after its preconditions had been checked."""
     preconditions = options.preconditions
     if preconditions is not None and preconditions.resourceVersion:
         preconditions = msgspec.structs.replace(preconditions, resourceVersion=str(revision))
@@ -114,7 +113,6 @@ async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBud
     return [(raw, convert_view(raw, PodDisruptionBudget)) for raw in budgets]
 
 
-async def _store(api: Api, kind: Kind, namespace: str, raw: Raw) -> None:
-    metadata = raw["metadata"]
-    key, revision = key_of(kind, namespace, metadata["name"]), int(metadata["resourceVersion"])
-    await api.store.update(key, encode(kind, raw), revision, cached_view(kind, convert_view(raw, kind.view)))
+async def _store_budget(api: Api, namespace: str, raw: Raw) -> None:
+    key, revision = key_of(_BUDGET, namespace, raw["metadata"]["name"]), int(raw["metadata"]["resourceVersion"])
+    await api.store.update(key, encode(_BUDGET, raw), revision, cached_view(_BUDGET, convert_view(raw, _BUDGET.view)))
