@@ -54,7 +54,7 @@ def _convert(raw: Raw, kind: Kind, version: str, request: Callable[[Raw], Raw], 
     spec = converted.get("spec")
     if isinstance(spec, dict):
         # In v1beta1 an empty name and false mean absence.
-        absent = [name for name in ("nodeName", "allNodes") if name in spec and not spec[name]]
+        absent = [name for name, empty in (("nodeName", ""), ("allNodes", False)) if spec.get(name) == empty]
         converted["spec"] = {name: value for name, value in spec.items() if name not in absent}
     return converted
 
