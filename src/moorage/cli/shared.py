@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from moorage.client.election.elector import ElectionTimes
     from moorage.model.gates import Component, GateSet
     from moorage.plan.input.live_cluster import LiveCluster
+    from moorage.run.device_spec import DeviceSet
     from moorage.schedule.config.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = _NO_CLUSTER = 2
@@ -106,6 +107,23 @@ def read_configuration(path: str | None, gates: GateSet) -> Configuration:
             say(f"{note.source}:{note.line}: note: {note.text}")
         return configuration
     raise click.exceptions.Exit(_BAD_CONFIGURATION)
+
+
+def read_devices(values: tuple[str, ...]) -> tuple[DeviceSet, ...]:
+    """Read the values of --devices: `driver=count,…`, or files. Raises click.BadParameter."""
+    from moorage.lint.sources import reason_of
+    from moorage.run.device_spec import DeviceSpecError, parse_devices
+
+    found: list[DeviceSet] = []
+    for value in values:
+        try:
+            found += parse_devices(value if "=" in value else Path(value).read_text("utf-8"), value)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = reason_of(error) if isinstance(error, OSError) else str(error)
+            raise click.BadParameter(f"{value}: {reason}", param_hint="'--devices'") from None
+        except DeviceSpecError as error:
+            raise click.BadParameter(str(error), param_hint="'--devices'") from None
+    return tuple(found)
 
 
 def coloured(wanted: str) -> bool:
