@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from moorage.lint.rules.versions import base_of, is_distribution_build, same_base
-from moorage.lint.subject import Complaint, node_requirements
+from moorage.lint.subject import Complaint, node_requirements, toleration_lists
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, comparison_of
 from moorage.match.semver import version_or_none
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     from moorage.lint.finding import SourcePlace
     from moorage.lint.subject import PlacedComplaint, Subject
+    from moorage.model.types.resource_slice import DeviceTaint
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
-_RULES = {"taint": "taint-not-comparable", "label": "label-not-comparable"}
+NODE_TAINT, DEVICE_TAINT, LABEL = "taint", "device taint", "label"
+_RULES = {NODE_TAINT: "taint-not-comparable", DEVICE_TAINT: "taint-not-comparable", LABEL: "label-not-comparable"}
 
 
 class _Comparison(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ class NodeValue(msgspec.Struct):
 
 
 class ComparedValues:
-    """Both sides of every comparison in the input: `taint` or `label`, then key, then the distinct facts."""
+    """Both sides of every comparison in the input: where the value is, then key, then the distinct facts."""
 
     def __init__(self) -> None:
         self._comparisons: dict[tuple[str, str], dict[tuple[str, str, str], _Comparison]] = {}
@@ -58,16 +60,18 @@ class ComparedValues:
         if subject.kind == "Node":
             self._add_node(subject)
             return
-        if subject.pods is not None:
-            for index, toleration in enumerate(subject.pods.spec.tolerations):
+        for path, taint in device_taints_in(subject):
+            self._add_value(subject, DEVICE_TAINT, taint.key, taint.value, taint.effect, f"{path}.value")
+        for listed in toleration_lists(subject):
+            where = DEVICE_TAINT if listed.of_devices else NODE_TAINT
+            for index, toleration in enumerate(listed.tolerations):
                 if comparison_of(toleration.operator, TOLERATION) is not None:
-                    path = f"{subject.pods.spec_path}.tolerations[{index}]"
                     wanted = (toleration.operator, toleration.value, toleration.effect)
-                    self._add_comparison(subject, "taint", toleration.key, wanted, path)
+                    self._add_comparison(subject, where, toleration.key, wanted, f"{listed.path}[{index}]")
         for path, requirement in node_requirements(subject):
             if comparison_of(requirement.operator, NODE_SELECTOR) is not None and len(requirement.values) == 1:
                 self._add_comparison(
-                    subject, "label", requirement.key, (requirement.operator, requirement.values[0], ""), path
+                    subject, LABEL, requirement.key, (requirement.operator, requirement.values[0], ""), path
                 )
 
     def _add_comparison(self, subject: Subject, where: str, key: str, wanted: tuple[str, str, str], path: str) -> None:
@@ -76,7 +80,7 @@ class ComparedValues:
             if not key or len(self._comparisons) >= _MAX_KEYS:
                 return
             known = self._comparisons[where, key] = {}
-        comparison = comparison_of(wanted[0], TOLERATION if where == "taint" else NODE_SELECTOR)
+        comparison = comparison_of(wanted[0], NODE_SELECTOR if where == LABEL else TOLERATION)
         if comparison is None or wanted in known or len(known) >= _MAX_VALUES_PER_KEY:
             return
         if comparison.unreadable(wanted[1]) is None:  # otherwise the API server has said so
@@ -84,10 +88,10 @@ class ComparedValues:
 
     def _add_node(self, subject: Subject) -> None:
         for index, taint in enumerate(subject.view.spec.taints):
-            self._add_value(subject, "taint", taint.key, taint.value, taint.effect, f"spec.taints[{index}].value")
+            self._add_value(subject, NODE_TAINT, taint.key, taint.value, taint.effect, f"spec.taints[{index}].value")
         for key, value in subject.view.metadata.labels.items():
             if _suspicious(value):
-                self._add_value(subject, "label", key, value, "", f"metadata.labels[{key}]")
+                self._add_value(subject, LABEL, key, value, "", f"metadata.labels[{key}]")
 
     def _add_value(self, subject: Subject, where: str, key: str, value: str, effect: str, path: str) -> None:
         if len(self._values) >= _MAX_KEYS and (where, key) not in self._values:
@@ -98,9 +102,9 @@ class ComparedValues:
         elif len(known) < _MAX_VALUES_PER_KEY:
             known[value, effect] = NodeValue(value, effect, subject.place(path))
 
-    def taints(self) -> Iterator[tuple[str, NodeValue]]:
+    def taints(self, wanted: str = NODE_TAINT) -> Iterator[tuple[str, NodeValue]]:
         for (where, key), known in self._values.items():
-            if where == "taint":
+            if where == wanted:
                 yield from ((key, fact) for fact in known.values())
 
     def complaints(self) -> Iterator[PlacedComplaint]:
@@ -109,6 +113,16 @@ class ComparedValues:
                 concerned = [one for one in comparisons.values() if one.effect in ("", fact.effect)]
                 yield from _not_comparable(where, fact, concerned)
                 yield from _prereleases(where, fact, concerned)
+
+
+def device_taints_in(subject: Subject) -> Iterator[tuple[str, DeviceTaint]]:
+    """Yield the taints that a ResourceSlice or a DeviceTaintRule publishes, with their paths."""
+    if subject.kind == "ResourceSlice":
+        for number, device in enumerate(subject.view.spec.devices):
+            for index, taint in enumerate(device.taints):
+                yield f"spec.devices[{number}].taints[{index}]", taint
+    elif subject.kind == "DeviceTaintRule":
+        yield "spec.taint", subject.view.spec.taint
 
 
 def _suspicious(value: str) -> bool:
@@ -129,7 +143,7 @@ def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison])
         complaint = first.comparison.unreadable(fact.value)
         if complaint is None:
             continue
-        what = "toleration" if where == "taint" else "node affinity"
+        what = "node affinity" if where == LABEL else "toleration"
         yield placed(
             _RULES[where],
             fact,

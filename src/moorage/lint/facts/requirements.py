@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from moorage.lint.facts.device_gates import DROPPED_SILENTLY as DROPPED_FROM_DEVICES
+from moorage.lint.facts.device_gates import KINDS as DEVICE_KINDS
+from moorage.lint.facts.device_gates import device_gates
 from moorage.lint.rules.label_keys import affinity_terms
 from moorage.lint.subject import node_requirements
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
+    DYNAMIC_RESOURCE_ALLOCATION,
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     TAINT_TOLERATION_CEL,
@@ -26,7 +30,10 @@ if TYPE_CHECKING:
     from moorage.lint.subject import PodPart, Subject
 
 #: Servers without these features drop the fields silently instead of refusing the object.
-_DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
+_DROPPED_SILENTLY = DROPPED_FROM_DEVICES | {
+    MATCH_LABEL_KEYS_IN_POD_AFFINITY.name,
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name,
+}
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -83,12 +90,13 @@ class Requirements:
     """Collects features as subjects pass by."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Requirement] = {}
+        self._found: dict[tuple[str, str], Requirement] = {}
 
     def add(self, subject: Subject) -> None:
         for gate, path in _needed(subject):
-            if gate.name not in self._found:
-                self._found[gate.name] = Requirement(gate, subject.place(path))
+            key = gate.name, gate.feature
+            if key not in self._found:
+                self._found[key] = Requirement(gate, subject.place(path))
 
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self._found.values())
@@ -99,7 +107,7 @@ class Requirements:
         defaults = [gate.accepted_by_default_from() for gate in gates]
         first = None if None in firsts else max((one for one in firsts if one is not None), default=0)
         by_default = None if None in defaults else max((one for one in defaults if one is not None), default=0)
-        named = tuple(gate.name for gate in gates if not _on_by_default(gate, first))
+        named = tuple(dict.fromkeys(gate.name for gate in gates if not _on_by_default(gate, first)))
         return Acceptance(first, by_default if first is not None else None, named)
 
 
@@ -111,7 +119,11 @@ def _on_by_default(gate: Gate, minor: int | None) -> bool:
 
 def _needed(subject: Subject) -> Iterator[tuple[Gate, str]]:
     pods = subject.pods
+    if subject.kind in DEVICE_KINDS:
+        yield from device_gates(subject.kind, subject.view)
     if pods is not None:
+        if pods.spec.resourceClaims:
+            yield DYNAMIC_RESOURCE_ALLOCATION, f"{pods.spec_path}.resourceClaims"
         yield from _needed_by_tolerations(pods)
         if pods.spec.affinity is not None:
             for path, term in affinity_terms(pods):

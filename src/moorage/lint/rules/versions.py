@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from moorage.lint.subject import Complaint, Subject, node_requirements
+from moorage.lint.subject import Complaint, Subject, node_requirements, toleration_lists
 from moorage.match.comparison import VERSION
 from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of
 from moorage.match.semver import version_or_none
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
 
 def check_versions(subject: Subject) -> Iterator[Complaint]:
-    if subject.pods is not None:
-        for index, toleration in enumerate(subject.pods.spec.tolerations):
+    for listed in toleration_lists(subject):
+        for index, toleration in enumerate(listed.tolerations):
             if _compares_versions(toleration.operator, TOLERATION):
-                path = f"{subject.pods.spec_path}.tolerations[{index}].value"
-                yield from _check(toleration.operator, toleration.value, path)
+                yield from _check(toleration.operator, toleration.value, f"{listed.path}[{index}].value")
     for path, requirement in node_requirements(subject):
         if _compares_versions(requirement.operator, NODE_SELECTOR) and len(requirement.values) == 1:
             yield from _check(requirement.operator, requirement.values[0], f"{path}.values[0]")

@@ -12,7 +12,7 @@ from moorage.model.kinds import OLDER_VERSIONS, Kind
 
 Raw = dict[str, Any]
 
-_EXACT_FIELDS = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
+EXACT_FIELDS = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
 
 
 def in_current_version(raw: Raw) -> Raw:
@@ -71,7 +71,7 @@ def _at(raw: Raw, path: tuple[str, ...], convert: Callable[[Raw], Raw]) -> Raw:
 
 
 def _exactly(request: Raw) -> Raw:
-    exact = {name: request[name] for name in _EXACT_FIELDS if name in request}
+    exact = {name: request[name] for name in EXACT_FIELDS if name in request}
     rest = {name: value for name, value in request.items() if name not in exact}
     is_set = any(value not in (None, "", 0) or value is False for value in exact.values())
     return {**rest, "exactly": exact} if is_set else rest
