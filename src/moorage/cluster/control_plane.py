@@ -26,7 +26,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS, kind_of
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.schema.older_versions import in_current_version
+from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.types.meta import OwnerReference
@@ -211,7 +211,8 @@ async def _owning_nodes(client: Client, owners: Iterable[OwnerReference]) -> lis
 
 
 async def _apply(client: Client, document: Document) -> None:
-    raw: Raw = in_current_version(document.raw)
+    convert_document(document)
+    raw: Raw = document.raw
     kind = kind_of(raw)
     where = f"--load: {document.source}:{document.line}"
     if kind is None:

@@ -44,7 +44,7 @@ from moorage.lint.rules.versions import check_versions
 from moorage.lint.sources import opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of, toleration_lists
 from moorage.model.kinds import kind_of
-from moorage.model.schema.older_versions import from_older, in_current_version
+from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 
@@ -122,7 +122,7 @@ class Linter:
         yield from self._wanted([self._finding(complaint, place)])
 
     def _lint_document(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
-        document.raw = in_current_version(document.raw)
+        convert_document(document)
         kind = kind_of(document.raw)
         if kind is None:
             yield from self._pass_over(document, lines)
@@ -157,7 +157,7 @@ class Linter:
             self.outcome.objects += 1
             return
         self.outcome.rejected_otherwise = True
-        document.raw = from_older(document.raw, meant, "v1beta1")
+        document.raw, document.path_as_written = from_older(document.raw, meant, "v1beta1"), path_in_v1beta1
         yield from self._lint_object(document, meant, lines)
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:

@@ -5,14 +5,18 @@ v1beta1 of resource.k8s.io has another structure: requests for one class of devi
 have all but their name below `basic`. Kubernetes: the conversions of pkg/apis/resource.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from moorage.model.kinds import OLDER_VERSIONS, Kind
+from moorage.model.text.documents import Document
 
 Raw = dict[str, Any]
 
 EXACT_FIELDS = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
+_EXACTLY = re.compile(r"(\.requests\[[0-9]+\])\.exactly")
+_DEVICE = re.compile(r"^(spec\.devices\[[0-9]+\])\.(?!name$)")
 
 
 def in_current_version(raw: Raw) -> Raw:
@@ -20,6 +24,22 @@ def in_current_version(raw: Raw) -> Raw:
     api_version = raw.get("apiVersion")
     kind = OLDER_VERSIONS.get((api_version, str(raw.get("kind")))) if isinstance(api_version, str) else None
     return raw if kind is None or api_version is None else from_older(raw, kind, api_version.rpartition("/")[2])
+
+
+def convert_document(document: Document) -> None:
+    """Convert a document that was read to its kind's own version; places of its fields are still found."""
+    version = str(document.raw.get("apiVersion")).rpartition("/")[2]
+    current = in_current_version(document.raw)
+    if current is not document.raw:
+        document.raw = current
+        if version == "v1beta1":
+            document.path_as_written = path_in_v1beta1
+
+
+def path_in_v1beta1(path: str) -> str:
+    """Return where v1beta1 has a field of the kind's own version."""
+    path = _EXACTLY.sub(r"\1", path, count=1)
+    return _DEVICE.sub(r"\1.basic.", path, count=1)
 
 
 def from_older(raw: Raw, kind: Kind, version: str) -> Raw:
