@@ -13,6 +13,7 @@ from moorage.control.framework.actions import Action, Create, Delete, Patch, Pla
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.work_queue import WorkQueue
 from moorage.control.registry import CONTROLLERS, Row
+from moorage.match.devices.taints import has_evicting_taint
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
@@ -23,6 +24,7 @@ from moorage.telemetry.metrics import Metrics
 
 TAINT_EVICTION, POD_GARBAGE = "taint-eviction-controller", "pod-garbage-collector-controller"
 NODE_LIFECYCLE, GARBAGE = "node-lifecycle-controller", "garbage-collector-controller"
+DEVICE_TAINT_EVICTION = "device-taint-eviction-controller"
 EPHEMERAL, RESOURCE_CLAIM = "ephemeral-volume-controller", "resourceclaim-controller"
 CRON_JOB = "cronjob-controller"
 #: Controllers that change nothing a plan shows.
@@ -30,6 +32,7 @@ _LEFT_OUT = frozenset({"serviceaccount-controller"})
 _VOLUME, _CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
 _BUDGET, _NAMESPACE = KINDS["policy/v1", "PodDisruptionBudget"], KINDS["v1", "Namespace"]
 _DEVICE_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
+_SLICE, _RULE = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 _JOB, _CRON = KINDS["batch/v1", "Job"], KINDS["batch/v1", "CronJob"]
 _OWN_KIND: dict[str, tuple[Kind, ...]] = {
     NODE_LIFECYCLE: (NODE,),
@@ -45,6 +48,7 @@ _OWN_KIND: dict[str, tuple[Kind, ...]] = {
     "persistentvolume-protection-controller": (_VOLUME,),
     "disruption-controller": (_BUDGET,),
     RESOURCE_CLAIM: (_DEVICE_CLAIM,),
+    DEVICE_TAINT_EVICTION: (_RULE,),
 }
 _PULSE = ""
 _COLLECTORS = frozenset({POD_GARBAGE, GARBAGE})
@@ -208,6 +212,8 @@ class Controllers:
                     names.append(TAINT_EVICTION)
             else:
                 names.append(POD_GARBAGE)
+        if kind is _SLICE and new is not None and has_evicting_taint(new.view):
+            names.append(DEVICE_TAINT_EVICTION)
         if kind is POD:
             if new is not None and any(volume.ephemeral is not None for volume in new.view.spec.volumes):
                 names.append(EPHEMERAL)

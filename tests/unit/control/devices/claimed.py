@@ -64,6 +64,19 @@ def pod(name: str, on: str = "", **claims: str) -> Raw:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
+def device_slice(name: str, devices: dict[str, list[Raw]], *, pool: str = "pool", generation: int = 1) -> Raw:
+    """A slice for all nodes; taints by the names of devices."""
+    published = [{"name": one, **({"taints": taints} if taints else {})} for one, taints in devices.items()]
+    about = {"name": pool, "generation": generation, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "pool": about, "allNodes": True, "devices": published}
+    return {"apiVersion": SLICE.api_version, "kind": SLICE.name, "metadata": {"name": name}, "spec": spec}
+
+
+def rule(name: str, taint: Raw, **selector: str) -> Raw:
+    spec = {"deviceSelector": selector, "taint": taint}
+    return {"apiVersion": RULE.api_version, "kind": RULE.name, "metadata": {"name": name}, "spec": spec}
+
+
 def consumer(found: Object) -> Raw:
     return {"resource": "pods", "name": found.name, "uid": found.uid}
 
