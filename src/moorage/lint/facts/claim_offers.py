@@ -43,9 +43,10 @@ _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
 class DeviceOffers:
     """The devices of the input, and the nodes that have them."""
 
-    def __init__(self, gates: GateSet) -> None:
+    def __init__(self, gates: GateSet, operators: GateSet = _ALL_GATES) -> None:
+        """`operators` are the gates that selectors and tolerations are read with."""
         self.classes: dict[str, DeviceClass] = {}
-        self._gates = _ALL_GATES
+        self._gates = operators
         self._features = allocator_features(gates)
         self._slices: dict[str, ResourceSlice] = {}
         self._rules: dict[str, DeviceTaintRule] = {}
@@ -53,6 +54,10 @@ class DeviceOffers:
         self._devices = 0
         self._too_many = False
         self._pools: list[tuple[AllocationNode, list[DevicePool]]] | None = None
+
+    @property
+    def has_devices(self) -> bool:
+        return bool(self._slices) and not self._too_many
 
     def add(self, kind: str, view: Any) -> None:
         name = view.metadata.name

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from moorage.admit.admission import Rejected, admit
-from moorage.admit.raw import Raw, copy_document
+from moorage.admit.raw import Raw
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
@@ -27,11 +26,11 @@ from moorage.model.gates import (
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
-from moorage.plan.gates.uses import Use, uses_in_spec, uses_in_volume
+from moorage.plan.gates.consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
+from moorage.plan.gates.devices import DEVICE_KINDS, DeviceAudit
+from moorage.plan.gates.uses import Use, uses_in_devices, uses_in_spec, uses_in_volume
 from moorage.plan.input.inventory import Inventory, Item
 
-API, SCHEDULER = Component.API_SERVER, Component.SCHEDULER
-MANAGER, KUBELET = Component.CONTROLLER_MANAGER, Component.KUBELET
 _FINISHED = frozenset({"Succeeded", "Failed"})
 _KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
 _OVER = frozenset({"Complete", "Failed"})
@@ -40,14 +39,6 @@ _NOT_USED = "and one that needs the gate to suit it would not be used while it i
 _API_FIRST = (API, SCHEDULER, MANAGER, KUBELET)
 #: KEP-5721 (semver operators) stops the scheduler first; all others stop new uses first.
 _ORDERS = {SEMVER_COMPARISON_OPERATORS.name: (SCHEDULER, API, MANAGER, KUBELET)}
-
-
-class Consequence(NamedTuple):
-    """What one component would do. `breaks`: with a visible effect."""
-
-    component: Component
-    text: str
-    breaks: bool
 
 
 class Finding(NamedTuple):
@@ -121,6 +112,7 @@ def order_of_disabling(gate: Gate) -> tuple[Component, ...]:
 def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
     """Return the objects that depend on one of the gates, in the order of the input."""
     nodes = Nodes({item.key.name: item.view for item in inventory.of_kind("Node")})
+    devices = DeviceAudit(inventory)
     wanted = {gate.name for gate in gates}
     findings: list[Finding] = []
     for item in inventory.items.values():
@@ -130,7 +122,12 @@ def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
                 by_gate.setdefault(use.gate.name, []).append(use)
         for uses in by_gate.values():
             gate = uses[0].gate
-            consequences = tuple(_consequences(item, gate, inventory.gates, nodes))
+            of_item = (
+                devices.consequences(item, gate)
+                if item.key.kind in DEVICE_KINDS
+                else _consequences(item, gate, inventory.gates, nodes)
+            )
+            consequences = tuple(of_item)
             findings.append(Finding(item, gate, tuple(use.path for use in uses), consequences))
     return findings
 
@@ -141,6 +138,8 @@ def _uses(item: Item) -> list[Use]:
         return uses_in_spec(item.view.spec, "spec")
     if kind == "PersistentVolume":
         return uses_in_volume(item.view)
+    if kind in DEVICE_KINDS:
+        return uses_in_devices(kind, item.view)
     if item.kind.template is None:
         return []
     return uses_in_spec(_template(item).spec, f"{'.'.join(item.kind.template)}.spec")
@@ -213,8 +212,8 @@ def _of_new(item: Item, gate: Gate, on: GateSet, off: GateSet) -> Iterator[Conse
     """A manifest that no cluster has yet."""
     if gate.name in _DROPPED_SILENTLY:
         yield Consequence(API, "loses the keys without a word when it is created", breaks=True)
-    elif refusal := _refusal(item.raw, on, off):
-        yield Consequence(API, f"would be rejected: {refusal}", breaks=True)
+    elif refused := refusal(item.raw, on, off):
+        yield Consequence(API, f"would be rejected: {refused}", breaks=True)
 
 
 def _of_running(pod: Pod, nodes: Nodes, on: GateSet, off: GateSet) -> Iterator[Consequence]:
@@ -254,9 +253,9 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes
         yield Consequence(API, unless + text, breaks=not unless)
         return
     made, what = _what_it_makes(item)
-    refusal = _refusal(made, on, off)
-    if refusal:
-        text = f"the template stays, but new {what} of it are rejected: {refusal}"
+    refused = refusal(made, on, off)
+    if refused:
+        text = f"the template stays, but new {what} of it are rejected: {refused}"
         yield Consequence(API, unless + text, breaks=not unless)
         if not unless:
             yield Consequence(MANAGER, "its controller tries again with growing delays (FailedCreate)", breaks=False)
@@ -305,19 +304,6 @@ def _what_it_makes(item: Item) -> tuple[Raw, str]:
     version, kind, what = (item.kind.api_version, "Job", "Jobs") if is_cron_job else ("v1", "Pod", "pods")
     metadata = {**(template.get("metadata") or {}), "name": "new", "namespace": "default"}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": template.get("spec") or {}}, what
-
-
-def _refusal(made: Raw, on: GateSet, off: GateSet) -> str:
-    """What the API server would say of a new object without the gate, and does not say with it."""
-    said, also = (_complaints(copy_document(made), gates) for gates in (off, on))
-    return "; ".join(text for text in said if text not in also)
-
-
-def _complaints(made: Raw, gates: GateSet) -> list[str]:
-    result = admit(made, None, gates, plugins=())
-    if not isinstance(result, Rejected):
-        return []
-    return [str(error) for error in result.errors] or [str(result.status["message"])]
 
 
 def _missing(names: list[str], others: list[str]) -> list[str]:

@@ -19,6 +19,9 @@ def render_text(findings: list[Finding], gates: Iterable[Gate], *, everything: b
 
 def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[str]:
     mine = [finding for finding in findings if finding.gate.name == gate.name]
+    if not mine and gate.locked:
+        yield f"{gate.name}: is locked {'on' if gate.default else 'off'}, and cannot be disabled"
+        return
     if not mine:
         yield f"{gate.name}: nothing depends on it"
         return
@@ -32,6 +35,9 @@ def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[
             yield f"    {'!' if breaks else '-'} {component.value}: {printable(text)}"
     if len(shown) < len(mine):
         yield f"  … and {len(mine) - len(shown)} more (--all shows them)"
+    if gate.locked:
+        yield "  It is locked on, and cannot be disabled."
+        return
     order = ", then ".join(component.value for component in order_of_disabling(gate))
     yield f"  To disable it: {order}."
 

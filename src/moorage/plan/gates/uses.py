@@ -1,10 +1,13 @@
-"""Find the fields of a pod, a template or a volume that need a gate."""
+"""Find the fields of a pod, a template, a volume or a device kind that need a gate."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from moorage.lint.facts.device_gates import device_gates
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
+    DYNAMIC_RESOURCE_ALLOCATION,
+    GATES,
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     TAINT_TOLERATION_CEL,
@@ -13,6 +16,8 @@ from moorage.model.gates import (
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import PodAffinityTerm, PodSpec
 from moorage.model.types.storage import PersistentVolume
+
+_GATES = {gate.name: gate for gate in GATES}
 
 
 class Use(NamedTuple):
@@ -32,6 +37,12 @@ def uses_in_volume(volume: PersistentVolume) -> list[Use]:
     required = affinity.required if affinity is not None else None
     terms = required.nodeSelectorTerms if required is not None else ()
     return list(_selector_terms(terms, "spec.nodeAffinity.required.nodeSelectorTerms"))
+
+
+def uses_in_devices(kind: str, view: Any) -> list[Use]:
+    """Return all uses in a claim, a template, a slice, a class or a rule; that there is one counts for none."""
+    found = (Use(_GATES[gate.name], path) for gate, path in device_gates(kind, view))
+    return [use for use in found if use.gate is not DYNAMIC_RESOURCE_ALLOCATION]
 
 
 def _tolerations(spec: PodSpec, path: str) -> Iterator[Use]:
