@@ -102,7 +102,8 @@ async def replace(
         changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
         return changed._replace(warnings=warnings)
 
-    return await change(api, ref, make, dry_run=options.dry_run, takes_long=has_much_cel(kind, raw))
+    takes_long = not subresource and has_much_cel(kind, raw)
+    return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 
 def check_name(metadata: Raw, name: str) -> None:

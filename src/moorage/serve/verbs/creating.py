@@ -48,7 +48,9 @@ _MANY = 8 * 1024
 
 def has_much_cel(kind: Kind, document: Any) -> bool:
     """True if the expressions of a document or patch take so long to compile that the server must answer meanwhile."""
-    total, waiting = 0, [document] if kind.name in _WITH_EXPRESSIONS else []
+    if kind.name not in _WITH_EXPRESSIONS:
+        return False
+    total, waiting = 0, [document.get("spec") if isinstance(document, dict) else document]
     while waiting and total <= _MANY:
         value = waiting.pop()
         if isinstance(value, dict):
