@@ -113,10 +113,10 @@ class DeviceObjects:
         user = ResourceClaimConsumerReference(resource="pods", name=metadata.name, uid=metadata.uid)
         for key in claim_keys(record.pod):
             claim = devices.claims[key]
-            allocation = claim.status.allocation or devices.promised.get(key)
+            allocation = claim.status.allocation or devices.promises.get(key)
             reserved = (*claim.status.reservedFor, user)
             devices.set(_replace(claim, status=_replace(claim.status, allocation=allocation, reservedFor=reserved)))
-        devices.release(record.key)
+        devices.promises.release(record.key)
 
     def pod_gone(self, pod: Pod) -> None:
         """Delete the claims that a pod owned; of others it is no user any more."""

@@ -136,7 +136,7 @@ KINDS = (
     *map(_validation, ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule")),
     _kind(
         "pod_resource_claims",
-        "device_kinds",
+        "resource_claims",
         "op gates? object? sync? pods? resourceClaims? resourceClaimTemplates?",
         "errors? causes? message? spec? warnings? unordered? decodeError? error? claims? podResourceClaimStatuses?",
         "validate sync",

@@ -68,6 +68,13 @@ _verbosity_option = click.option(
 _log_format_option = click.option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Lines of logs."
 )
+devices_option = click.option(
+    "--devices",
+    "devices",
+    multiple=True,
+    metavar="DRIVER=COUNT|FILE",
+    help="Devices of simulated nodes, published in ResourceSlices: gpu.example.com=8, or a YAML file. Repeatable.",
+)
 
 #: Components with gates of their own, as their options name them.
 COMPONENTS = ("apiserver", "scheduler", "controller-manager", "kubelet")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from moorage.plan.input.inventory import Note
     from moorage.plan.input.live_cluster import LiveCluster
     from moorage.plan.planner import Planner
+    from moorage.run.device_spec import DeviceSet
     from moorage.schedule.config.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = _NO_CLUSTER = 2
@@ -164,6 +165,23 @@ def complain_of_unreadable(notes: Iterable[Note]) -> None:
     for note in notes:
         if note.message.startswith(UNREADABLE):
             say(str(note))
+
+
+def read_devices(values: tuple[str, ...]) -> tuple[DeviceSet, ...]:
+    """Read the values of --devices: `driver=count,…`, or files. Raises click.BadParameter."""
+    from moorage.lint.sources import reason_of
+    from moorage.run.device_spec import DeviceSpecError, parse_devices
+
+    found: list[DeviceSet] = []
+    for value in values:
+        try:
+            found += parse_devices(value if "=" in value else Path(value).read_text("utf-8"), value)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = reason_of(error) if isinstance(error, OSError) else str(error)
+            raise click.BadParameter(f"{value}: {reason}", param_hint="'--devices'") from None
+        except DeviceSpecError as error:
+            raise click.BadParameter(str(error), param_hint="'--devices'") from None
+    return tuple(found)
 
 
 def coloured(wanted: str) -> bool:

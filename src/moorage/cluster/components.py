@@ -25,6 +25,7 @@ from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, Row
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
+from moorage.run.device_spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.run.node_objects import CAPACITY, SIMULATOR
 from moorage.schedule.config.configured_scheduler import Configuration
@@ -218,13 +219,20 @@ class KubeletProcess(ComponentProcess):
         prefix: str = "node-",
         capacity: Mapping[str, str] = CAPACITY,
         simulator: str = SIMULATOR,
+        devices: tuple[DeviceSet, ...] = (),
     ) -> None:
         super().__init__(process)
         self._nodes, self._prefix = nodes, prefix
         add_feature_metrics(self.metrics, {Component.KUBELET: gates})
         recorder = CountingRecorder(self.sender, process.component)
         self.kubelets = Kubelets(
-            self.client, recorder, gates, metrics=self.metrics, simulator=simulator, capacity=capacity
+            self.client,
+            recorder,
+            gates,
+            metrics=self.metrics,
+            simulator=simulator,
+            capacity=capacity,
+            devices=devices,
         )
 
     async def start(self) -> None:

@@ -8,6 +8,7 @@ field owners; a manifest that cannot be read or is refused ends the start.
 
 import asyncio
 from collections.abc import Coroutine, Iterable
+from contextlib import suppress
 from pathlib import Path
 from random import random
 from typing import Any
@@ -26,9 +27,11 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS, kind_of
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.schema.older_versions import in_current_version
+from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
+from moorage.model.types.meta import OwnerReference
+from moorage.run.device_spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
@@ -40,6 +43,7 @@ __all__ = ["CannotStart", "ControlPlane", "Settings"]
 
 _LOG = get_logger("up")
 _PROTECTION = {"persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"}
+_NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
 _GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-lifecycle-controller"
 
 
@@ -57,6 +61,7 @@ class Settings(msgspec.Struct, frozen=True):
     manifests: tuple[str, ...]
     controllers: tuple[str, ...] = ("*",)
     simulates_storage: bool = True
+    devices: tuple[DeviceSet, ...] = ()
 
 
 class ControlPlane:
@@ -111,7 +116,8 @@ class ControlPlane:
         client = LoopbackClient(server.api, "kubelet")
         sender = EventSender(client)
         recorder = CountingRecorder(sender, "kubelet")
-        self._kubelets = kubelets = Kubelets(client, recorder, gates, metrics=server.metrics, takes_all=True)
+        devices, metrics = self.settings.devices, server.metrics
+        self._kubelets = kubelets = Kubelets(client, recorder, gates, metrics=metrics, takes_all=True, devices=devices)
         await kubelets.register(self.settings.nodes)
         self._run(sender.run())
         self._run(kubelets.run())
@@ -190,8 +196,21 @@ def _place(document: Document) -> int:
     return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
 
+async def _owning_nodes(client: Client, owners: Iterable[OwnerReference]) -> list[Raw]:
+    """Return references to the nodes of those names, so that the garbage collector keeps a dumped ResourceSlice."""
+    found = []
+    for owner in owners:
+        if owner.kind == _NODE.name:
+            with suppress(ApiError):
+                node = await client.get(_NODE, owner.name)
+                reference = {"apiVersion": _NODE.api_version, "kind": _NODE.name, "name": node.name, "uid": node.uid}
+                found.append({**reference, "controller": True})
+    return found
+
+
 async def _apply(client: Client, document: Document) -> None:
-    raw: Raw = in_current_version(document.raw)
+    convert_document(document)
+    raw: Raw = document.raw
     kind = kind_of(raw)
     where = f"--load: {document.source}:{document.line}"
     if kind is None:
@@ -203,6 +222,8 @@ async def _apply(client: Client, document: Document) -> None:
         path, reason = error.problems[0]
         raise CannotStart(f"--load: {document.source}:{document.location(path).line}: {reason}") from None
     metadata = {name: value for name, value in metadata.items() if name not in _FOREIGN}
+    if kind is _SLICE and known.metadata.ownerReferences:
+        metadata["ownerReferences"] = await _owning_nodes(client, known.metadata.ownerReferences)
     name, namespace = known.metadata.name, known.metadata.namespace or "default"
     patch = {**raw, "metadata": metadata}
     try:

@@ -39,6 +39,8 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("ephemeral-volume-controller", "volumes.ephemeral", "EphemeralVolumes"),
     Row("persistentvolumeclaim-protection-controller", "volumes.protection", "ClaimProtection"),
     Row("persistentvolume-protection-controller", "volumes.protection", "VolumeProtection"),
+    Row("device-taint-eviction-controller", "device_taints.controller", "DeviceTaintEvictionController"),
+    Row("resourceclaim-controller", "resource_claim.controller", "ResourceClaimController"),
     Row("namespace-controller", "namespace", "NamespaceController"),
     Row("garbage-collector-controller", "garbage.controller", "GarbageCollector"),
     Row("disruption-controller", "disruption", "DisruptionController"),

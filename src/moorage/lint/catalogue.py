@@ -45,6 +45,13 @@ RULES = (
     Rule("pod-template-hash-absent", _W, "Only Deployments give their pods the label pod-template-hash."),
     Rule("rollout-deadlock", _W, "Required anti-affinity against its own pods can block a rolling update for good."),
     Rule("spread-over-taints", _W, "Nodes the pod cannot use count as spread domains, so pods stay Pending."),
+    # Devices.
+    Rule("device-class-missing", _W, "The claim names a DeviceClass that is not among those of the input."),
+    Rule("device-claim-missing", _W, "The pods name a ResourceClaim or template that is not in the input."),
+    Rule("device-claim-unsatisfiable", _W, "No node has the devices that the claim asks for, in the given slices."),
+    Rule("device-selector-constant", _W, "The selector has the same answer for every device."),
+    Rule("device-toleration-never-matches", _W, "No taint that the given slices and rules publish is tolerated by it."),
+    Rule("device-toleration-evicts", _W, "The toleration lets a device be allocated from which pods are evicted."),
     # CEL.
     Rule("cel-constant", _W, "The expression has the same answer for every taint."),
     Rule("cel-tolerates-everything", _W, "The expression tolerates every taint that was tried."),

@@ -13,7 +13,8 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
-from moorage.lint.facts.facts import ComparedValues, check_versions
+from moorage.lint.facts.devices import DeviceFacts
+from moorage.lint.facts.facts import DEVICE_TAINT, ComparedValues, check_versions
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
@@ -26,19 +27,22 @@ from moorage.lint.rules.decoding import (
     errors_of_existing,
     exists_already,
     field_complaints,
+    gate_complaint,
     kind_complaint,
     rejections,
+    unserved_device_kind,
     warnings_given,
 )
+from moorage.lint.rules.device_selectors import check_selectors
 from moorage.lint.rules.expressions import AskedExpressions, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
 from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
 from moorage.lint.sources import Source, opened, reason_of
-from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of
+from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of, toleration_lists
 from moorage.model.gates import GateSet
-from moorage.model.kinds import kind_of
-from moorage.model.schema.older_versions import in_current_version
+from moorage.model.kinds import Kind, kind_of
+from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 
@@ -59,6 +63,7 @@ class Linter:
         self._compared = ComparedValues()
         self._expressions = AskedExpressions()
         self._domains = Domains(gates)
+        self._devices = DeviceFacts(gates)
         self.outcome = LintSummary()
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
@@ -77,7 +82,9 @@ class Linter:
         late = (
             self._compared.complaints(),
             self._expressions.complaints(self._compared.taints()),
+            self._expressions.complaints(self._compared.taints(DEVICE_TAINT), of_devices=True),
             self._domains.complaints(),
+            self._devices.complaints(),
         )
         for complaint, place in chain.from_iterable(late):
             yield from self._wanted([self._finding(complaint, place)])
@@ -104,11 +111,16 @@ class Linter:
         yield from self._wanted([self._finding(complaint, place)])
 
     def _lint_document(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
-        document.raw = in_current_version(document.raw)
+        convert_document(document)
         kind = kind_of(document.raw)
         if kind is None:
             yield from self._pass_over(document, lines)
             return
+        if (complaint := gate_complaint(kind, self._gates)) is not None:
+            yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
+        yield from self._lint_object(document, kind, lines)
+
+    def _lint_object(self, document: Document, kind: Kind, lines: RecentLines) -> Iterator[Finding]:
         self.outcome.objects += 1
         complaints = list(field_complaints(document, kind, strict=self._strict))
         result = admit(document.raw, None, self._gates, plugins=_PLUGINS)
@@ -128,8 +140,14 @@ class Linter:
             if kind in kinds or len(kinds) < _MAX_KINDS:
                 kinds[kind] = kinds.get(kind, 0) + 1
             return
-        self.outcome.objects += 1
         yield self._finding(complaint, place_in(document, None, lines, complaint.path))
+        meant = unserved_device_kind(document.raw)
+        if meant is None:
+            self.outcome.objects += 1
+            return
+        self.outcome.rejected_otherwise = True
+        document.raw, document.path_as_written = from_older(document.raw, meant, "v1beta1"), path_in_v1beta1
+        yield from self._lint_object(document, meant, lines)
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
         """Yield the API server's verdict first, then the linter's own in the order of the catalogue."""
@@ -145,19 +163,32 @@ class Linter:
             self._domains.add_node(subject.view)
         if subject.pods is not None:
             yield from self._judge_pods(subject, subject.pods, {str(error) for error in errors})
+        else:
+            yield from self._judge_devices(subject)
         if subject.kind == "PersistentVolume":
             yield from check_versions(subject)
         self._requirements.add(subject)
         self._compared.add(subject)
         self._expressions.add(subject)
+        self._devices.add(subject)
+
+    def _judge_devices(self, subject: Subject) -> Iterator[Complaint]:
+        """Yield complaints about requests for devices and about classes."""
+        for listed in toleration_lists(subject):
+            yield from check_never_matches(listed)
+            yield from check_seconds(listed)
+            yield from check_expressions(listed)
+        if subject.kind in ("ResourceClaim", "ResourceClaimTemplate"):
+            yield from check_versions(subject)
+        yield from check_selectors(subject, self._gates)
 
     def _judge_pods(self, subject: Subject, pods: PodPart, known: set[str]) -> Iterator[Complaint]:
         spec = pods.spec
-        if spec.tolerations:
-            yield from check_never_matches(pods)
+        for listed in toleration_lists(subject):
+            yield from check_never_matches(listed)
             yield from check_redundant(pods)
-            yield from check_seconds(pods)
-            yield from check_expressions(pods)
+            yield from check_seconds(listed)
+            yield from check_expressions(listed)
         if spec.tolerations or spec.affinity is not None:
             yield from check_versions(subject)
         if spec.affinity is not None or spec.topologySpreadConstraints:

@@ -6,6 +6,7 @@ Kubernetes: says what is wrong, rarely what to write instead.
 import re
 from collections.abc import Iterable
 
+from moorage.lint.facts.device_gates import unreleased
 from moorage.lint.facts.possible_taints import EFFECTS
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.numeric import MUST_BE_CANONICAL, NumberError, parse_canonical_int64
@@ -80,7 +81,7 @@ _SENTENCES = (
 
 def hint_for(error: FieldError, gates: GateSet) -> str:
     if (gate := gate_needed(error, gates)) is not None:
-        return gate_hint(gate)
+        return gate_hint(unreleased(gate) if ".devices.requests[" in error.path else gate)
     path, value = error.path, _plain(error.rendered_value)
     if path.endswith(".operator"):
         if hint := _operator_hint(path, value, error):

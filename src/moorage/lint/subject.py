@@ -6,12 +6,14 @@ from typing import Any
 import msgspec
 
 from moorage.lint.finding import RecentLines, SourcePlace, excerpt_of
+from moorage.match.devices.tolerations import as_toleration
 from moorage.match.label_keys import PREFERRED, REQUIRED
 from moorage.model.kinds import Kind
 from moorage.model.text.documents import Document
+from moorage.model.types.devices import DeviceSubRequest, ExactDeviceRequest, ResourceClaimSpec
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from moorage.model.types.pod import PodSpec
+from moorage.model.types.pod import PodSpec, Toleration
 
 #: Labels that the controllers of a kind put on the pods they make, beside those of the template.
 CONTROLLER_LABELS: dict[str, tuple[str, ...]] = {
@@ -62,6 +64,14 @@ class PodPart(msgspec.Struct, frozen=True):
         return f"{self.path}spec"
 
 
+class TolerationList(msgspec.Struct, frozen=True):
+    """Tolerations that are read together: those of pods, or `of_devices` those of a request for devices."""
+
+    path: str
+    tolerations: tuple[Toleration, ...]
+    of_devices: bool = False
+
+
 class Subject(msgspec.Struct, frozen=True):
     """An object with its kind, its typed view and, if it has pods, their part of it."""
 
@@ -78,9 +88,29 @@ class Subject(msgspec.Struct, frozen=True):
 
 def place_in(document: Document, kind: Kind | None, lines: RecentLines, path: str) -> SourcePlace:
     """Return where a field is in the input, or the nearest field around it that is written down."""
-    line, column = document.location(path)
+    line, column = document.location(_as_written(document, kind, path))
     name = identity(document.raw, kind)
     return SourcePlace(document.source, line, column, name, path, excerpt_of(lines.line(line), column))
+
+
+def _as_written(document: Document, kind: Kind | None, path: str) -> str:
+    """Return the path of a field in the version that the document is written in.
+
+    In v1beta1 of resource.k8s.io a request has no `exactly`, and a device has its fields below `basic`.
+    """
+    if kind is None or kind.group != "resource.k8s.io":
+        return path
+    before, found, after = path.partition("].exactly")
+    if found:
+        return path if _stands(document, f"{before}]", "exactly") else f"{before}]{after}"
+    before, found, after = path.partition("].")
+    if before.startswith("spec.devices[") and found and _stands(document, f"{before}].basic", after.partition(".")[0]):
+        return f"{before}].basic.{after}"
+    return path
+
+
+def _stands(document: Document, path: str, field: str) -> bool:
+    return document.location(f"{path}.{field.partition('[')[0]}") != document.location(path)
 
 
 def identity(raw: dict[str, Any], kind: Kind | None) -> str:
@@ -103,6 +133,38 @@ def pod_part_of(kind: str, view: Any) -> PodPart | None:
         return PodPart(view.metadata, view.spec, "")
     template = view.spec.jobTemplate.spec.template if kind == "CronJob" else view.spec.template
     return PodPart(template.metadata, template.spec, _TEMPLATE_PATHS.get(kind, "spec.template."))
+
+
+def claim_spec_of(kind: str, view: Any) -> tuple[str, ResourceClaimSpec] | None:
+    """Return the spec of a ResourceClaim, or of the claims that a template makes, with its path."""
+    if kind == "ResourceClaim":
+        return "spec", view.spec
+    return ("spec.spec", view.spec.spec) if kind == "ResourceClaimTemplate" else None
+
+
+def device_requests(kind: str, view: Any) -> Iterator[tuple[str, ExactDeviceRequest | DeviceSubRequest]]:
+    """Yield every request and subrequest for devices, with its path."""
+    found = claim_spec_of(kind, view)
+    if found is None:
+        return
+    path, spec = found
+    for index, request in enumerate(spec.devices.requests):
+        where = f"{path}.devices.requests[{index}]"
+        if request.exactly is not None:
+            yield f"{where}.exactly", request.exactly
+        for number, alternative in enumerate(request.firstAvailable):
+            yield f"{where}.firstAvailable[{number}]", alternative
+
+
+def toleration_lists(subject: Subject) -> Iterator[TolerationList]:
+    """Yield the tolerations of pods and of requests for devices, where there are any."""
+    if subject.pods is not None:
+        if subject.pods.spec.tolerations:
+            yield TolerationList(f"{subject.pods.spec_path}.tolerations", tuple(subject.pods.spec.tolerations))
+        return
+    for path, request in device_requests(subject.kind, subject.view):
+        if request.tolerations:
+            yield TolerationList(f"{path}.tolerations", tuple(map(as_toleration, request.tolerations)), True)
 
 
 def node_requirements(kind: str, view: Any, pods: PodPart | None) -> Iterator[tuple[str, NodeSelectorRequirement]]:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from moorage.admit.admission import Rejected, admit
-from moorage.admit.raw import Raw, copy_document
+from moorage.admit.raw import Raw
 from moorage.lint.facts.requirements import gates_needed
 from moorage.lint.report.printable import printable
 from moorage.lint.subject import pod_part_of
@@ -21,6 +20,8 @@ from moorage.match.node_selector import compile_node_selector, compile_required_
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations, describe_taint
 from moorage.model.gates import (
+    DYNAMIC_RESOURCE_ALLOCATION,
+    GATES,
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     SEMVER_COMPARISON_OPERATORS,
@@ -31,11 +32,12 @@ from moorage.model.gates import (
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
+from moorage.plan.gates.consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
+from moorage.plan.gates.devices import DEVICE_KINDS, DeviceAudit
 from moorage.plan.input.inventory import Inventory, Item
 
 _MAX_SHOWN = 50
-API, SCHEDULER = Component.API_SERVER, Component.SCHEDULER
-MANAGER, KUBELET = Component.CONTROLLER_MANAGER, Component.KUBELET
+_GATES = {gate.name: gate for gate in GATES}
 _FINISHED = frozenset({"Succeeded", "Failed"})
 _KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
 _OVER = frozenset({"Complete", "Failed"})
@@ -44,14 +46,6 @@ _NOT_USED = "and one that needs the gate to suit it would not be used while it i
 _API_FIRST = (API, SCHEDULER, MANAGER, KUBELET)
 #: KEP-5721 (semver operators) stops the scheduler first; all others stop new uses first.
 _ORDERS = {SEMVER_COMPARISON_OPERATORS.name: (SCHEDULER, API, MANAGER, KUBELET)}
-
-
-class Consequence(NamedTuple):
-    """What one component would do. `breaks`: with a visible effect."""
-
-    component: Component
-    text: str
-    breaks: bool
 
 
 class Finding(NamedTuple):
@@ -123,16 +117,22 @@ def order_of_disabling(gate: Gate) -> tuple[Component, ...]:
 def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
     """Return the objects that depend on one of the gates, in the order of the input."""
     nodes = Nodes({item.key.name: item.view for item in inventory.of_kind("Node")})
+    devices = DeviceAudit(inventory)
     wanted = {gate.name for gate in gates}
     findings: list[Finding] = []
     for item in inventory.items.values():
-        paths: dict[Gate, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for gate, path in gates_needed(item.key.kind, item.view, pod_part_of(item.key.kind, item.view)):
-            if gate.name in wanted:
-                paths.setdefault(gate, []).append(path)
-        for gate, found in paths.items():
-            consequences = tuple(_consequences(item, gate, inventory.gates, nodes))
-            findings.append(Finding(item, gate, tuple(found), consequences))
+            if gate.name in wanted and gate.name != DYNAMIC_RESOURCE_ALLOCATION.name:
+                paths.setdefault(gate.name, []).append(path)
+        for name, found in paths.items():
+            gate = _GATES[name]
+            of_item = (
+                devices.consequences(item, gate)
+                if item.key.kind in DEVICE_KINDS
+                else _consequences(item, gate, inventory.gates, nodes)
+            )
+            findings.append(Finding(item, gate, tuple(found), tuple(of_item)))
     return findings
 
 
@@ -194,8 +194,8 @@ def _of_new(item: Item, gate: Gate, on: GateSet, off: GateSet) -> Iterator[Conse
     """A manifest that no cluster has yet."""
     if gate.name in _DROPPED_SILENTLY:
         yield Consequence(API, "loses the keys without a word when it is created", breaks=True)
-    elif refusal := _refusal(item.raw, on, off):
-        yield Consequence(API, f"would be rejected: {refusal}", breaks=True)
+    elif refused := refusal(item.raw, on, off):
+        yield Consequence(API, f"would be rejected: {refused}", breaks=True)
 
 
 def _of_running(pod: Pod, nodes: Nodes, on: GateSet, off: GateSet) -> Iterator[Consequence]:
@@ -235,9 +235,9 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes
         yield Consequence(API, unless + text, breaks=not unless)
         return
     made, what = _what_it_makes(item)
-    refusal = _refusal(made, on, off)
-    if refusal:
-        text = f"the template stays, but new {what} of it are rejected: {refusal}"
+    refused = refusal(made, on, off)
+    if refused:
+        text = f"the template stays, but new {what} of it are rejected: {refused}"
         yield Consequence(API, unless + text, breaks=not unless)
         if not unless:
             yield Consequence(MANAGER, "its controller tries again with growing delays (FailedCreate)", breaks=False)
@@ -288,19 +288,6 @@ def _what_it_makes(item: Item) -> tuple[Raw, str]:
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": template.get("spec") or {}}, what
 
 
-def _refusal(made: Raw, on: GateSet, off: GateSet) -> str:
-    """What the API server would say of a new object without the gate, and does not say with it."""
-    said, also = (_complaints(copy_document(made), gates) for gates in (off, on))
-    return "; ".join(text for text in said if text not in also)
-
-
-def _complaints(made: Raw, gates: GateSet) -> list[str]:
-    result = admit(made, None, gates, plugins=())
-    if not isinstance(result, Rejected):
-        return []
-    return [str(error) for error in result.errors] or [str(result.status["message"])]
-
-
 def _missing(names: list[str], others: list[str]) -> list[str]:
     known = set(others)
     return [name for name in names if name not in known]
@@ -318,6 +305,9 @@ def render_text(findings: list[Finding], gates: Iterable[Gate], *, everything: b
 
 def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[str]:
     mine = [finding for finding in findings if finding.gate.name == gate.name]
+    if not mine and gate.locked:
+        yield f"{gate.name}: is locked {'on' if gate.default else 'off'}, and cannot be disabled"
+        return
     if not mine:
         yield f"{gate.name}: nothing depends on it"
         return
@@ -331,6 +321,9 @@ def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[
             yield f"    {'!' if breaks else '-'} {component.value}: {printable(text)}"
     if len(shown) < len(mine):
         yield f"  … and {len(mine) - len(shown)} more (--all shows them)"
+    if gate.locked:
+        yield "  It is locked on, and cannot be disabled."
+        return
     order = ", then ".join(component.value for component in order_of_disabling(gate))
     yield f"  To disable it: {order}."
 

@@ -25,6 +25,8 @@ from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission, Mounts
 from moorage.run.claim_writer import ClaimWriter
 from moorage.run.device_claims import DeviceClaims
+from moorage.run.device_drivers import DeviceDrivers
+from moorage.run.device_spec import DeviceSet
 from moorage.run.kubelet_state import KubeletState, Remove, ReportDevices, ReportEvent, WriteStatus
 from moorage.run.node_objects import (
     CAPACITY,
@@ -45,7 +47,10 @@ from moorage.telemetry.metrics import Labels, Metrics
 _AT_ONCE = 64
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 _CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
-_RESOURCE_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
+_RESOURCE_CLAIM, _RESOURCE_SLICE = (
+    KINDS["resource.k8s.io/v1", "ResourceClaim"],
+    KINDS["resource.k8s.io/v1", "ResourceSlice"],
+)
 _LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
 BEAT_SECONDS = 10.0
 STATUS_SECONDS = 300.0
@@ -229,9 +234,13 @@ class Kubelets:
         simulator: str = SIMULATOR,
         takes_all: bool = False,
         capacity: Mapping[str, str] = CAPACITY,
+        devices: tuple[DeviceSet, ...] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """With `takes_all`, nodes need no label; nodes of another simulator are still left alone."""
+        """With `takes_all`, nodes need no label; nodes of another simulator are still left alone.
+
+        `devices` are those of nodes that say nothing of their own.
+        """
         self._client, self._recorder, self._clock = client, recorder, clock
         self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
         admission = Admission(gates)
@@ -244,6 +253,7 @@ class Kubelets:
         self._hearts = Heartbeats(client, self._beats, clock, capacity)
         self._writer = PodWriter(client, self._calls, self._state.has)
         self._claim_writer = ClaimWriter(client, self._calls, self._claims, clock)
+        self._drivers = DeviceDrivers(client, self._beats, devices, simulator)
         self._wakened = asyncio.Event()
         self._informers = [
             Informer(client, _CLAIM, self._volumes_changed),
@@ -251,8 +261,9 @@ class Kubelets:
             Informer(client, _NODE, self._nodes_changed),
             Informer(client, _POD, self._pods_changed),
         ]
-        # Not waited for: an API server before Kubernetes 1.34 does not serve it.
+        # Not waited for: an API server before Kubernetes 1.34 does not serve them.
         self._claim_informer = Informer(client, _RESOURCE_CLAIM, self._claims_changed)
+        self._slice_informer = Informer(client, _RESOURCE_SLICE, self._drivers.slices_changed)
 
     @property
     def node_count(self) -> int:
@@ -280,7 +291,8 @@ class Kubelets:
 
     async def _register(self, name: str, number: int) -> None:
         try:
-            await self._client.create(_NODE, new_node(name, number, self._clock(), self._capacity, self._simulator))
+            node = new_node(name, number, self._clock(), self._capacity, self._simulator)
+            await self._client.create(_NODE, self._drivers.annotate(node))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
@@ -290,7 +302,9 @@ class Kubelets:
             async with asyncio.TaskGroup() as group:
                 for informer in self._informers:
                     group.create_task(informer.run())
-                group.create_task(self._claim_informer.run())
+                for informer in (self._claim_informer, self._slice_informer):
+                    group.create_task(informer.run())
+                group.create_task(self._run_drivers())
                 group.create_task(self._hearts.run())
                 await self._work()
         finally:
@@ -298,6 +312,10 @@ class Kubelets:
             self._claim_writer.close()
             await self._calls.close()
             await self._beats.close()
+
+    async def _run_drivers(self) -> None:
+        await self._slice_informer.synced()
+        self._drivers.slices_listed()
 
     def _simulates(self, node: Node) -> bool:
         if node.metadata.annotations.get(STOPPED) == "true":
@@ -310,9 +328,11 @@ class Kubelets:
         for old, new in deltas:
             if new is not None and self._simulates(new.view):
                 self._hearts.node_changed(new.view)
+                self._drivers.node_changed(new.view)
                 self._state.node_changed(new.view, now)
             elif (gone := new or old) is not None and gone.name in self._state.nodes:
                 self._hearts.node_gone(gone.name)
+                self._drivers.node_gone(gone.name)
                 self._state.node_gone(gone.name)
         self._wakened.set()
 

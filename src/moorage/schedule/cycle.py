@@ -21,7 +21,7 @@ from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
 from moorage.schedule.diagnosis import Diagnoses, event_note, first_refusals
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
-from moorage.schedule.framework.plugin import SKIP, Profile
+from moorage.schedule.framework.plugin import SKIP, PostFilterResult, Profile
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
@@ -31,6 +31,7 @@ from moorage.schedule.queue.waiting_pods import NO_NODES, QueuedPod, RequeueTabl
 FAILED_SCHEDULING = "FailedScheduling"
 POD_SCHEDULED = "PodScheduled"
 UNSCHEDULABLE = "Unschedulable"
+SCHEDULER_ERROR = "SchedulerError"
 _DEFAULT_ARGS = DefaultPreemptionArgs()
 _WANTS_KEPT = 1 << 16
 
@@ -51,6 +52,7 @@ class NoNode(msgspec.Struct, frozen=True):
     """No node for the pod now. `victims` are to be evicted, which makes room on `nominated`.
 
     `nominated` is the new `status.nominatedNodeName`; `demoted` are pods whose nomination for that node is void now.
+    `is_error`: the attempt failed, whatever the nodes are like. `claim` names a ResourceClaim to deallocate or delete.
     """
 
     pod: QueuedPod
@@ -59,6 +61,8 @@ class NoNode(msgspec.Struct, frozen=True):
     nominated: str = ""
     victims: tuple[PodRecord, ...] = ()
     demoted: tuple[PodRecord, ...] = ()
+    is_error: bool = False
+    claim: PostFilterResult | None = None
 
     @property
     def record(self) -> PodRecord:
@@ -70,7 +74,8 @@ class NoNode(msgspec.Struct, frozen=True):
 
     @property
     def condition(self) -> PodCondition:
-        return PodCondition(type=POD_SCHEDULED, status="False", reason=UNSCHEDULABLE, message=self.message)
+        reason = SCHEDULER_ERROR if self.is_error else UNSCHEDULABLE
+        return PodCondition(type=POD_SCHEDULED, status="False", reason=reason, message=self.message)
 
 
 Action = Bind | NoNode
@@ -97,6 +102,7 @@ class Scheduler:
             {name: RequeueTable(e.profile.filters, cluster, _want_of(e)) for name, e in self.engines.items()},
             backoff,
             ungated=frozenset(name for name, p in profiles.items() if not p.respects_scheduling_gates),
+            why_claims_wait=cluster.devices.why_claims_wait,
         )
         args = {name: (preemption or {}).get(name, _DEFAULT_ARGS) for name in profiles}
         self._preemption = {
@@ -130,6 +136,8 @@ class Scheduler:
             nominated = self.nominations.remove(record.key)
             candidates = engine.candidates(self.cluster.refresh(record))
             slot = nominated if nominated is not None and candidates.passes(nominated) else candidates.best()
+        if record.shape.devices and (error := engine.candidates(record.shape).failure(record)):
+            return self._end_with_error(pod, error, nominated, now)
         if slot == NO_SLOT:
             return self._fail(pod, engine.candidates(record.shape), nominated, now)
         engine.reserve(record, slot)
@@ -141,13 +149,21 @@ class Scheduler:
             self.queue.happened(Event(EventKind.POD_ADDED, None, record.pod), now)
         return Bind(pod, slot, self.cluster.nodes.node(slot).metadata.name)
 
+    def _end_with_error(self, pod: QueuedPod, error: str, nominated: int | None, now: float) -> NoNode:
+        """Fail an attempt whatever the nodes are like: the pod is tried again with backoff."""
+        self.queue.failed(pod, frozenset(), now)
+        if nominated is not None:
+            self.queue.happened(Event(EventKind.POD_REMOVED, pod.record.pod, by=pod.key), now)
+        return NoNode(pod, error, frozenset(), is_error=True)
+
     def _fail(self, pod: QueuedPod, candidates: Candidates, nominated: int | None, now: float) -> NoNode:
         record = pod.record
         if not len(self.cluster.nodes):
             self.queue.failed(pod, frozenset({NO_NODES}), now)
             return NoNode(pod, NO_NODES_TEXT, frozenset({NO_NODES}))
+        undone = candidates.post_filter(record) if record.shape.devices else None
         outcome = self._preempt(pod.scheduler, candidates, nominated)
-        message, rejected_by = self._diagnosis(candidates, outcome)
+        message, rejected_by = self._diagnosis(candidates, outcome, undone)
         demoted: list[PodRecord] = []
         victims: tuple[PodRecord, ...] = ()
         keeps = nominated
@@ -166,13 +182,16 @@ class Scheduler:
         for freed in released:
             self.queue.happened(Event(EventKind.POD_REMOVED, freed.pod, by=record.key), now)
         node = self.cluster.nodes.node(keeps).metadata.name if keeps is not None else ""
-        return NoNode(pod, message, rejected_by, node, victims, tuple(demoted))
+        claim = undone if undone is not None and undone.claim is not None else None
+        return NoNode(pod, message, rejected_by, node, victims, tuple(demoted), claim=claim)
 
     def _preempt(self, scheduler: str, candidates: Candidates, nominated: int | None) -> PreemptionResult:
         preemption = self._preemption.get(scheduler)
         return preemption.preempt(candidates, nominated) if preemption is not None else PreemptionResult(gives_up=True)
 
-    def _diagnosis(self, candidates: Candidates, outcome: PreemptionResult) -> tuple[str, frozenset[str]]:
+    def _diagnosis(
+        self, candidates: Candidates, outcome: PreemptionResult, undone: PostFilterResult | None = None
+    ) -> tuple[str, frozenset[str]]:
         diagnosis = self._diagnoses.of(candidates)
         rejected_by = diagnosis.rejected_by
         if NominatedPods.name in rejected_by:
@@ -180,14 +199,17 @@ class Scheduler:
                 if isinstance(item.plugin, NominatedPods):
                     slots = np.flatnonzero(refused)
                     rejected_by |= item.plugin.rejecting(item.prepared.want, self.cluster, slots)
-        return diagnosis.text(outcome.message), rejected_by
+        said = (undone.message if undone is not None else "", outcome.message)
+        return diagnosis.text(", ".join(filter(None, said))), rejected_by
 
     def why_not(self, record: PodRecord) -> str:
         """Return the FailedScheduling text for a pod without a feasible node; nothing changes."""
         if not len(self.cluster.nodes):
             return NO_NODES_TEXT
         candidates, outcome = self._attempt(record)
-        return self._diagnosis(candidates, outcome)[0]
+        if not record.shape.devices:
+            return self._diagnosis(candidates, outcome)[0]
+        return candidates.failure(record) or self._diagnosis(candidates, outcome, candidates.post_filter(record))[0]
 
     def would_preempt(self, record: PodRecord) -> PreemptionResult:
         """Return the pods that preemption would evict for a pod now, or why none; nothing changes."""
@@ -244,6 +266,8 @@ class Scheduler:
         self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
         if record.claims:
             self.queue.happened(Event(EventKind.VOLUME_CHANGED), now)
+        if record.shape.devices:
+            self.queue.happened(Event(EventKind.DEVICES_FREED), now)
         self.queue.add_again(action.pod, now)
 
     # -- pods on nodes ------------------------------------------------------------------------------------------------
@@ -307,7 +331,7 @@ class Scheduler:
             self.queue.happened(Event(EventKind.NAMESPACE_LABELS, (name, old or {}), (name, labels)), now)
 
     def happened(self, event: Event, now: float) -> None:
-        """Tell the queue of an event about storage."""
+        """Tell the queue of an event about storage or devices."""
         self.queue.happened(event, now)
 
     def _tell(self, events: tuple[Event, ...], now: float) -> None:

@@ -52,12 +52,6 @@ check_validate_resource_claim = check_validate_resource_claim_template = check_v
 check_validate_device_class = check_validate_device_taint_rule = check_object
 
 
-def check_pod_resource_claims(case: Raw) -> str | None:
-    if case["in"]["op"] != "validate":
-        raise NotImplementedError("passes of the resourceclaim controller are not checked yet")
-    return check_object(case)
-
-
 def _same(got: object, want: object) -> bool:
     return want is None or got == want
 

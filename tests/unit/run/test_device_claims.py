@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.unit.run.simulation import POD, Raw, Simulation, simulating
+from tests.unit.run.simulation import POD, Raw, Simulation, container, simulating
 
 from moorage.model.kinds import KINDS
 
@@ -137,7 +137,8 @@ async def test_a_shared_claim_is_in_use_until_its_last_pod_ends() -> None:
 async def test_an_extended_resource_has_its_claim_prepared() -> None:
     async with simulating() as world:
         await world.node()
-        await world.pod(nodeName="")
+        resources = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+        await world.pod(nodeName="", containers=[container(resources=resources)])
         mapping = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "gpu"}
         status = {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": [mapping]}}
         await world.client.patch(POD, "p", "default", {"status": status}, subresource="status")

@@ -35,9 +35,9 @@ Options: TypeAlias = Callable[[GateSet, Any], ValidationOptions]
 class KindRow(msgspec.Struct, frozen=True):
     """What admission does to objects of one kind: `default`, `prepare`, then `validate` or `validate_update`.
 
-    `validate_status` is for writes to the status subresource, of kinds that have one, after `prepare_status`. `stamp`
-    writes times into a document, where the API server's clock is known. `authorize` and `authorize_status` say what
-    the namespace does not allow.
+    `validate_status` is for writes to the status subresource, of kinds that have one, after `prepare_status`; with
+    `default_status` the rest of the object is not defaulted again. `stamp` writes times into a document, where the API
+    server's clock is known. `authorize` and `authorize_status` say what the namespace does not allow.
     """
 
     validate: Validate
@@ -48,6 +48,7 @@ class KindRow(msgspec.Struct, frozen=True):
     validate_status: ValidateStatus | None = None
     has_generation: bool = False
     prepare_status: PrepareStatus = strategies.prepare_nothing
+    default_status: Default | None = None
     stamp: Stamp | None = None
     authorize: Authorize | None = None
     authorize_status: AuthorizeStatus | None = None

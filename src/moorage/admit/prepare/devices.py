@@ -20,6 +20,10 @@ _PLACE_FIELDS = ("nodeName", "nodeSelector", "allNodes")
 
 def default_claim(claim: Raw) -> None:
     _default_requests(part(claim, "spec"))
+    default_claim_status(claim)
+
+
+def default_claim_status(claim: Raw) -> None:
     for result in _results(claim):
         _default_tolerations(result)
 

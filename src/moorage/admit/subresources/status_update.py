@@ -87,12 +87,14 @@ def _prepared(new: Raw, old: Raw, kind: Kind, now: str, gates: GateSet) -> Raw:
         raw["status"].pop("config", None)
     if kind.name == "PersistentVolume":
         _note_phase(raw["status"], old.get("status") or {}, now)
-    if kind.template is None:
+    row = row_of(kind)
+    if row.default_status is not None:
+        row.default_status(raw)
+    elif kind.template is None:
         # Defaults of a status are few, and no kind with a pod template has any.
         raw["spec"] = copy_document(raw.get("spec") or {})
-        row = row_of(kind)
         row.default(raw)
-        row.prepare_status(raw, old, gates)
+    row.prepare_status(raw, old, gates)
     return raw
 
 

@@ -16,6 +16,7 @@ from moorage.cli.options import (
     component_options,
     config_option,
     controllers_option,
+    devices_option,
     seed_option,
     simulate_storage_option,
 )
@@ -82,6 +83,7 @@ def controller_manager(process: MakeProcess, gates: GateSet, controllers: str, s
 @click.option("--cpu", default="8", show_default=True, metavar="QUANTITY", help="What a node has.")
 @click.option("--memory", default="32Gi", show_default=True, metavar="QUANTITY", help="What a node has.")
 @click.option("--pods", type=click.IntRange(0), default=110, show_default=True, help="How many pods a node takes.")
+@devices_option
 @click.option(
     "--name",
     "simulator",
@@ -97,6 +99,7 @@ def kubelet(
     cpu: str,
     memory: str,
     pods: int,
+    devices: tuple[str, ...],
     simulator: str,
 ) -> None:
     """Simulate nodes: register them, keep them alive, and run what is bound to them.
@@ -108,7 +111,9 @@ def kubelet(
     Try:
       moorage kubelet --kubeconfig cluster.yaml --nodes 5
       moorage kubelet --kubeconfig cluster.yaml --nodes 100 --node-prefix gpu- --cpu 64 --memory 512Gi
+      moorage kubelet --kubeconfig cluster.yaml --devices gpu.example.com=8
     """
+    from moorage.cli.shared import read_devices
     from moorage.cluster.components import CannotRegister, KubeletProcess
     from moorage.model.names import dns1123_subdomain_errors, label_value_errors
 
@@ -120,7 +125,8 @@ def kubelet(
             raise click.BadParameter(complaints[0], param_hint=f"'{option}'")
     capacity = {"cpu": _quantity("--cpu", cpu), "memory": _quantity("--memory", memory), "ephemeral-storage": "100Gi"}
     capacity["pods"] = str(pods)
-    _run(lambda: KubeletProcess(process(), gates, nodes, prefix, capacity, simulator), _announce, CannotRegister)
+    has = read_devices(devices)
+    _run(lambda: KubeletProcess(process(), gates, nodes, prefix, capacity, simulator, has), _announce, CannotRegister)
 
 
 def _quantity(option: str, text: str) -> str:

@@ -80,7 +80,7 @@ def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints:
 def audit(
     paths: tuple[str, ...], kubeconfig: str | None, context: str, names: tuple[str, ...], form: str, everything: bool
 ) -> int:
-    """Find every pod, template and PersistentVolume that depends on a gate, and say what would happen without it.
+    """Find every object that depends on a gate, and say what would happen without it.
 
     Reads manifests, or with --kubeconfig a live cluster. For each object: which fields need the gate, what each
     component would do if the gate were disabled now, and in which order to disable it.

@@ -20,6 +20,7 @@ from moorage.cli.options import (
     component_gates_options,
     config_option,
     controllers_option,
+    devices_option,
     gates_option,
     log_options,
     port_option,
@@ -78,6 +79,7 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     show_default=True,
     help="Whether nodes are simulated, those that are created through the API among them.",
 )
+@devices_option
 @simulate_storage_option(default=True)
 @config_option
 @controllers_option
@@ -93,6 +95,7 @@ def command(
     kubeconfig: Path | None,
     manifests: tuple[str, ...],
     simulate: bool,
+    devices: tuple[str, ...],
     simulates_storage: bool,
     config: str | None,
     controllers: str,
@@ -107,12 +110,13 @@ def command(
     \b
     Try:
       moorage up --nodes 5
+      moorage up --nodes 4 --devices gpu.example.com=8
       moorage up --ephemeral --port 0 --write-kubeconfig cluster.yaml
       moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
     gc.disable()  # until everything is there: what is made before stays
-    from moorage.cli.shared import gates_of_components, read_configuration, say
+    from moorage.cli.shared import gates_of_components, read_configuration, read_devices, say
     from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
     from moorage.model.gates import Component
 
@@ -128,6 +132,7 @@ def command(
         kubeconfig=kubeconfig,
         manifests=manifests,
         simulates_storage=simulates_storage,
+        devices=read_devices(devices),
         controllers=chosen_controllers(controllers),
     )
     from moorage.cluster.event_loop import run_until_signal

@@ -2,8 +2,7 @@
 
 Nodes with the same code offer the same devices, in the same use: whether a claim can be allocated is asked once for
 each code. Codes are repaired for nodes that changed; wide pools, whose devices many nodes share, have a generation
-instead. A promise of DynamicResources holds until an event shows it or `release` takes it back: no device is given away
-twice. Kubernetes: dynamicresources/dra_manager.go.
+instead. Kubernetes: dynamicresources/dra_manager.go.
 """
 
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.columns.devices.device_promises import DevicePromises
 from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
 from moorage.columns.devices.use import DeviceUse
 from moorage.columns.interning import Interner
@@ -18,8 +18,9 @@ from moorage.columns.node_table import NodeTable
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool, in_order
 from moorage.match.devices.allocation.published import AllocationNode, PoolId
-from moorage.match.devices.claims import ClaimKey, DeviceClaimFacts, claim_facts
-from moorage.model.gates import GateSet
+from moorage.match.devices.binding_conditions import TIMED_OUT, binding_failure
+from moorage.match.devices.claims import ClaimKey, DeviceClaimFacts, DeviceClaimState, claim_facts
+from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS, GateSet
 from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
 from moorage.model.types.pod import Pod
 from moorage.model.types.resource_slice import ResourceSlice
@@ -33,18 +34,20 @@ class Devices:
 
     def __init__(self, nodes: NodeTable, gates: GateSet) -> None:
         self._nodes = nodes
+        needed = (DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS)
+        self._has_binding_conditions = all(map(gates.enabled, needed))
         self.classes: dict[str, DeviceClass] = {}
         self.claims: dict[ClaimKey, ResourceClaim] = {}
         self.use = DeviceUse()
         self.pools = PublishedPools(gates)
-        self.promised: dict[ClaimKey, AllocationResult] = {}  # and not written yet
+        self.promises = DevicePromises(self._count)
+        self.timed_out: set[str] = set()  # UIDs of claims whose devices were not ready in time
         # Move when classes change, and when wide pools or their use do; `code_generation`, when all codes are new.
         self.class_generation = self.wide_generation = self.code_generation = 0
         self._wide = WidePools(nodes, gates)
         self._codes = nodes.slots.array(np.int64)
         self._interned: Interner[tuple[object, ...]] = Interner(())
         self._stale: set[int] = set()
-        self._promised_to: dict[str, tuple[ClaimKey, ...]] = {}  # by the pod's key
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -73,21 +76,36 @@ class Devices:
 
     def facts(self, pod: Pod) -> tuple[DeviceClaimFacts, ...]:
         """Return the facts about a pod's claims."""
-        return claim_facts(pod, self.claims, self.classes, self.promised)
+        return claim_facts(pod, self.claims, self.classes, self.promises, self._why_broken)
+
+    def why_claims_wait(self, pod: Pod) -> str:
+        """Return why a pod's claims are not there to be allocated or used; empty if they are."""
+        return next((one.problem for one in self.facts(pod) if one.state is DeviceClaimState.UNUSABLE), "")
+
+    def _why_broken(self, claim: ResourceClaim) -> str:
+        if not self._has_binding_conditions:
+            return ""
+        if claim.metadata.uid in self.timed_out:
+            return f"{TIMED_OUT}: claim={claim.metadata.name}"
+        return binding_failure(claim)
 
     # -- events -------------------------------------------------------------------------------------------------
 
-    def set(self, thing: DeviceObject) -> None:
-        """Add or replace an object."""
+    def set(self, thing: DeviceObject, revision: int = 0) -> None:
+        """Add or replace an object, which the API server has at this revision."""
         if isinstance(thing, ResourceSlice):
             self._slices_changed(self.pools.set_slice(thing))
         elif isinstance(thing, ResourceClaim):
             key = (thing.metadata.namespace, thing.metadata.name)
             old = self.claims.get(key)
             self.claims[key] = thing
-            if old is not None and old.metadata.uid != thing.metadata.uid:
-                self._count(old.metadata.uid, None)
-            self._count_claim(key)
+            uid, allocation = thing.metadata.uid, thing.status.allocation
+            if old is not None and old.metadata.uid != uid:
+                self._forget(old)
+            self.promises.shown(key, uid, allocation is not None, revision)
+            if allocation is None:
+                self.timed_out.discard(uid)
+            self._count(uid, allocation)
         elif isinstance(thing, DeviceClass):
             self.classes[thing.metadata.name] = thing
             self.class_generation += 1
@@ -99,8 +117,10 @@ class Devices:
         if isinstance(thing, ResourceSlice):
             self._slices_changed(self.pools.remove_slice(name))
         elif isinstance(thing, ResourceClaim):
-            if self.claims.pop((thing.metadata.namespace, name), None) is not None:
-                self._count(thing.metadata.uid, None)
+            known = self.claims.pop((thing.metadata.namespace, name), None)
+            if known is not None:
+                self._forget(known)
+                self.promises.gone((thing.metadata.namespace, name))
         elif isinstance(thing, DeviceClass):
             if self.classes.pop(name, None) is not None:
                 self.class_generation += 1
@@ -125,24 +145,9 @@ class Devices:
 
     # -- use ----------------------------------------------------------------------------------------------------
 
-    def promise(self, pod: str, allocations: dict[ClaimKey, AllocationResult]) -> None:
-        """Keep devices for a pod that is about to be bound."""
-        self.release(pod)
-        self._promised_to[pod] = tuple(allocations)
-        self.promised |= allocations
-        for key in allocations:
-            self._count_claim(key)
-
-    def release(self, pod: str) -> None:
-        """Take back what was promised to a pod; what was written meanwhile stays in use."""
-        for key in self._promised_to.pop(pod, ()):
-            del self.promised[key]
-            self._count_claim(key)
-
-    def _count_claim(self, key: ClaimKey) -> None:
-        claim = self.claims.get(key)
-        if claim is not None:
-            self._count(claim.metadata.uid, claim.status.allocation or self.promised.get(key))
+    def _forget(self, claim: ResourceClaim) -> None:
+        self.timed_out.discard(claim.metadata.uid)
+        self._count(claim.metadata.uid, None)
 
     def _count(self, uid: str, allocation: AllocationResult | None) -> None:
         for identity in self.use.hold(uid, allocation):

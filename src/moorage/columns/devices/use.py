@@ -1,7 +1,7 @@
 """Which devices are in use: those that claims were allocated, and those promised to pods about to be bound.
 
-A claim's use is counted once, whether it is promised, written or both. Kubernetes: dynamicresources/allocateddevices.go
-and the in-flight allocations of dra_manager.go.
+Claims are counted by their UIDs, promises by the names of their claims until the watch shows them.
+Kubernetes: dynamicresources/allocateddevices.go and the in-flight allocations of dra_manager.go.
 """
 
 from collections.abc import Iterable, Mapping

@@ -36,11 +36,20 @@ class Create(NamedTuple):
 
 
 class Update(NamedTuple):
-    """Replace an object, if its resourceVersion is absent or still current."""
+    """Replace an object, if its resourceVersion is absent or still current.
+
+    `then` is carried out right after it, with the resourceVersion that it was given.
+    """
 
     kind: Kind
     document: Raw
     subresource: str = ""
+    then: "Update | None" = None
+
+    def following(self, revision: int) -> "Update":
+        """Return the update of the object as it is at a revision."""
+        metadata = {**self.document["metadata"], "resourceVersion": str(revision)}
+        return self._replace(document={**self.document, "metadata": metadata})
 
 
 class Patch(NamedTuple):

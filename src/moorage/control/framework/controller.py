@@ -38,7 +38,7 @@ class Controller(ABC):
     #: The name for `--controllers`, metrics and logs.
     name: ClassVar[str]
     #: The kinds whose changes it is told of. Its own kind, whose keys it reconciles by default, comes first.
-    watches: ClassVar[tuple[Kind, ...]]
+    watches: tuple[Kind, ...]
     #: How many keys are reconciled at a time.
     workers: ClassVar[int] = 8
     #: The reporting component in events, where Kubernetes has another name than the controller's.

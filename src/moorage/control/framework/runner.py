@@ -262,6 +262,9 @@ class Runner:
             written = await client.create(action.kind, action.document, action.namespace)
         elif isinstance(action, Update):
             written = await client.update(action.kind, action.document, subresource=action.subresource)
+            while action.then is not None:
+                action = action.then.following(written.revision)
+                written = await client.update(action.kind, action.document, subresource=action.subresource)
         else:
             assert isinstance(action, Patch)
             kind, namespace, name, patch, subresource, patch_type = action

@@ -13,14 +13,16 @@ from collections.abc import Iterator
 import msgspec
 
 from moorage.lint.finding import SourcePlace
-from moorage.lint.subject import Complaint, PlacedComplaint, Subject, node_requirements
+from moorage.lint.subject import Complaint, PlacedComplaint, Subject, node_requirements, toleration_lists
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
 from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of
 from moorage.match.semver import Version, version_or_none
+from moorage.model.types.resource_slice import DeviceTaint
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
-_RULES = {"taint": "taint-not-comparable", "label": "label-not-comparable"}
+NODE_TAINT, DEVICE_TAINT, LABEL = "taint", "device taint", "label"
+_RULES = {NODE_TAINT: "taint-not-comparable", DEVICE_TAINT: "taint-not-comparable", LABEL: "label-not-comparable"}
 
 
 class _Comparison(msgspec.Struct, frozen=True):
@@ -43,7 +45,7 @@ class NodeValue(msgspec.Struct):
 
 
 class ComparedValues:
-    """Both sides of every comparison in the input: `taint` or `label`, then key, then the distinct facts."""
+    """Both sides of every comparison in the input: where the value is, then key, then the distinct facts."""
 
     def __init__(self) -> None:
         self._comparisons: dict[tuple[str, str], dict[tuple[str, str, str], _Comparison]] = {}
@@ -53,16 +55,18 @@ class ComparedValues:
         if subject.kind == "Node":
             self._add_node(subject)
             return
-        if subject.pods is not None:
-            for index, toleration in enumerate(subject.pods.spec.tolerations):
+        for path, taint in device_taints_in(subject):
+            self._add_value(subject, DEVICE_TAINT, taint.key, taint.value, taint.effect, f"{path}.value")
+        for listed in toleration_lists(subject):
+            where = DEVICE_TAINT if listed.of_devices else NODE_TAINT
+            for index, toleration in enumerate(listed.tolerations):
                 if comparison_of(toleration.operator, TOLERATION) is not None:
-                    path = f"{subject.pods.spec_path}.tolerations[{index}]"
                     wanted = (toleration.operator, toleration.value, toleration.effect)
-                    self._add_comparison(subject, "taint", toleration.key, wanted, path)
+                    self._add_comparison(subject, where, toleration.key, wanted, f"{listed.path}[{index}]")
         for path, requirement in node_requirements(subject.kind, subject.view, subject.pods):
             if comparison_of(requirement.operator, NODE_SELECTOR) is not None and len(requirement.values) == 1:
                 self._add_comparison(
-                    subject, "label", requirement.key, (requirement.operator, requirement.values[0], ""), path
+                    subject, LABEL, requirement.key, (requirement.operator, requirement.values[0], ""), path
                 )
 
     def _add_comparison(self, subject: Subject, where: str, key: str, wanted: tuple[str, str, str], path: str) -> None:
@@ -71,7 +75,7 @@ class ComparedValues:
             if not key or len(self._comparisons) >= _MAX_KEYS:
                 return
             known = self._comparisons[where, key] = {}
-        comparison = comparison_of(wanted[0], TOLERATION if where == "taint" else NODE_SELECTOR)
+        comparison = comparison_of(wanted[0], NODE_SELECTOR if where == LABEL else TOLERATION)
         if comparison is None or wanted in known or len(known) >= _MAX_VALUES_PER_KEY:
             return
         if comparison.unreadable(wanted[1]) is None:  # otherwise the API server has said so
@@ -79,10 +83,10 @@ class ComparedValues:
 
     def _add_node(self, subject: Subject) -> None:
         for index, taint in enumerate(subject.view.spec.taints):
-            self._add_value(subject, "taint", taint.key, taint.value, taint.effect, f"spec.taints[{index}].value")
+            self._add_value(subject, NODE_TAINT, taint.key, taint.value, taint.effect, f"spec.taints[{index}].value")
         for key, value in subject.view.metadata.labels.items():
             if _suspicious(value):
-                self._add_value(subject, "label", key, value, "", f"metadata.labels[{key}]")
+                self._add_value(subject, LABEL, key, value, "", f"metadata.labels[{key}]")
 
     def _add_value(self, subject: Subject, where: str, key: str, value: str, effect: str, path: str) -> None:
         if len(self._values) >= _MAX_KEYS and (where, key) not in self._values:
@@ -93,9 +97,9 @@ class ComparedValues:
         elif len(known) < _MAX_VALUES_PER_KEY:
             known[value, effect] = NodeValue(value, effect, subject.place(path))
 
-    def taints(self) -> Iterator[tuple[str, NodeValue]]:
+    def taints(self, wanted: str = NODE_TAINT) -> Iterator[tuple[str, NodeValue]]:
         for (where, key), known in self._values.items():
-            if where == "taint":
+            if where == wanted:
                 yield from ((key, fact) for fact in known.values())
 
     def complaints(self) -> Iterator[PlacedComplaint]:
@@ -104,6 +108,16 @@ class ComparedValues:
                 concerned = [one for one in comparisons.values() if one.effect in ("", fact.effect)]
                 yield from _not_comparable(where, fact, concerned)
                 yield from _prereleases(where, fact, concerned)
+
+
+def device_taints_in(subject: Subject) -> Iterator[tuple[str, DeviceTaint]]:
+    """Yield the taints that a ResourceSlice or a DeviceTaintRule publishes, with their paths."""
+    if subject.kind == "ResourceSlice":
+        for number, device in enumerate(subject.view.spec.devices):
+            for index, taint in enumerate(device.taints):
+                yield f"spec.devices[{number}].taints[{index}]", taint
+    elif subject.kind == "DeviceTaintRule":
+        yield "spec.taint", subject.view.spec.taint
 
 
 def _suspicious(value: str) -> bool:
@@ -124,7 +138,7 @@ def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison])
         complaint = first.comparison.unreadable(fact.value)
         if complaint is None:
             continue
-        what = "toleration" if where == "taint" else "node affinity"
+        what = "node affinity" if where == LABEL else "toleration"
         yield placed(
             _RULES[where],
             fact,
@@ -170,11 +184,10 @@ def _advice(value: str, wanted: str) -> str:
 
 
 def check_versions(subject: Subject) -> Iterator[Complaint]:
-    if subject.pods is not None:
-        for index, toleration in enumerate(subject.pods.spec.tolerations):
+    for listed in toleration_lists(subject):
+        for index, toleration in enumerate(listed.tolerations):
             if _compares_versions(toleration.operator, TOLERATION):
-                path = f"{subject.pods.spec_path}.tolerations[{index}].value"
-                yield from _check(toleration.operator, toleration.value, path)
+                yield from _check(toleration.operator, toleration.value, f"{listed.path}[{index}].value")
     for path, requirement in node_requirements(subject.kind, subject.view, subject.pods):
         if _compares_versions(requirement.operator, NODE_SELECTOR) and len(requirement.values) == 1:
             yield from _check(requirement.operator, requirement.values[0], f"{path}.values[0]")

@@ -8,11 +8,15 @@ from typing import Any
 
 import msgspec
 
+from moorage.lint.facts.device_gates import DROPPED_SILENTLY as DROPPED_FROM_DEVICES
+from moorage.lint.facts.device_gates import KINDS as DEVICE_KINDS
+from moorage.lint.facts.device_gates import device_gates
 from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.label_keys import affinity_terms
 from moorage.lint.subject import PodPart, Subject, node_requirements
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
+    DYNAMIC_RESOURCE_ALLOCATION,
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     TAINT_TOLERATION_CEL,
@@ -20,7 +24,10 @@ from moorage.model.gates import (
 )
 
 #: Servers without these features drop the fields silently instead of refusing the object.
-_DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
+_DROPPED_SILENTLY = DROPPED_FROM_DEVICES | {
+    MATCH_LABEL_KEYS_IN_POD_AFFINITY.name,
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name,
+}
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -77,12 +84,13 @@ class Requirements:
     """Collects features as subjects pass by."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Requirement] = {}
+        self._found: dict[tuple[str, str], Requirement] = {}
 
     def add(self, subject: Subject) -> None:
         for gate, path in gates_needed(subject.kind, subject.view, subject.pods):
-            if gate.name not in self._found:
-                self._found[gate.name] = Requirement(gate, subject.place(path))
+            key = gate.name, gate.feature
+            if key not in self._found:
+                self._found[key] = Requirement(gate, subject.place(path))
 
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self._found.values())
@@ -93,7 +101,7 @@ class Requirements:
         defaults = [gate.accepted_by_default_from() for gate in gates]
         first = None if None in firsts else max((one for one in firsts if one is not None), default=0)
         by_default = None if None in defaults else max((one for one in defaults if one is not None), default=0)
-        named = tuple(gate.name for gate in gates if not _on_by_default(gate, first))
+        named = tuple(dict.fromkeys(gate.name for gate in gates if not _on_by_default(gate, first)))
         return Acceptance(first, by_default if first is not None else None, named)
 
 
@@ -105,7 +113,11 @@ def _on_by_default(gate: Gate, minor: int | None) -> bool:
 
 def gates_needed(kind: str, view: Any, pods: PodPart | None) -> Iterator[tuple[Gate, str]]:
     """Yield the gate of every field of an object that needs one, with the field's path."""
+    if kind in DEVICE_KINDS:
+        yield from device_gates(kind, view)
     if pods is not None:
+        if pods.spec.resourceClaims:
+            yield DYNAMIC_RESOURCE_ALLOCATION, f"{pods.spec_path}.resourceClaims"
         yield from _needed_by_tolerations(pods)
         for path, term in affinity_terms(pods):
             for name in ("matchLabelKeys", "mismatchLabelKeys"):

@@ -8,17 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from moorage.admit.raw import Raw
-from moorage.lint.hints import did_you_mean, gate_needed, hint_for
+from moorage.lint.hints import did_you_mean, gate_hint, gate_needed, hint_for
 from moorage.lint.subject import Complaint
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
 from moorage.model.schema.conversion import TypeProblem
 from moorage.model.schema.known_fields import unknown_fields
+from moorage.model.schema.older_versions import EXACT_FIELDS, from_older
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
 
 _ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")
+_KIND = re.compile(r"""["']?kind["']?\s*:\s+["']?(\w+)""")
 UNCHECKED = frozenset({Problem.UNREADABLE, Problem.SYNTAX, Problem.LIMIT})
 NO_OBJECT = frozenset({Problem.NOT_AN_OBJECT, Problem.NO_KIND})
 
@@ -44,7 +46,11 @@ def decode_complaint(error: DecodeError, line: str) -> Complaint:
         return Complaint("rejected", error.path, error.reason, _quoting_hint(error.reason), api_server=True)
     if error.problem in UNCHECKED:
         return Complaint("unreadable", "", error.reason, _syntax_hint(error.reason, line))
-    return Complaint("not-an-object", error.path, error.reason, "every object needs an apiVersion and a kind")
+    hint = "every object needs an apiVersion and a kind"
+    named = _KIND.match(line) if "apiVersion" in error.reason else None
+    if named is not None and named[1] in _VERSION_OF_KIND:
+        hint = f"{hint}: write apiVersion: {_VERSION_OF_KIND[named[1]]}"
+    return Complaint("not-an-object", error.path, error.reason, hint)
 
 
 def _syntax_hint(reason: str, line: str) -> str:
@@ -80,9 +86,20 @@ def _type_hint(document: Document, path: str, reason: str) -> str:
         return f'quote it: "{_written(document, path) or value if isinstance(value, float) else value}"'
     if reason.startswith(("quantities must match", "unable to parse quantity")):
         return "write a quantity, such as 500m, 2 or 1Gi"
+    if "DeviceAttribute" in reason and isinstance(value, str | int | bool):
+        name = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
+        return f"say of which type it is: {{{name}: {_scalar(value)}}}"
+    if "DeviceCapacity" in reason and isinstance(value, str | int):
+        return f"write {{value: {_scalar(str(value))}}}"
     if isinstance(value, str) and ("of type int" in reason or "of type bool" in reason):
         return "write it without quotes"
     return ""
+
+
+def _scalar(value: str | int) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _written(document: Document, path: str) -> str:
@@ -118,6 +135,12 @@ def field_complaints(document: Document, kind: Kind, *, strict: bool) -> Iterato
 def _elsewhere(path: str) -> str:
     """Say where the field belongs, for those most often put one level too high or too low."""
     name = path.rpartition(".")[2].partition("[")[0]
+    if ".devices.requests[" in path and path.count("[") == 1 and name in EXACT_FIELDS:
+        return "write it below exactly: in resource.k8s.io/v1 a request has a name and either exactly or firstAvailable"
+    if name == "basic":
+        return "write its fields beside the device's name: only v1beta1 of resource.k8s.io has basic"
+    if path in ("spec.requests", "spec.constraints", "spec.config"):
+        return f"{name} belongs into spec.devices of a ResourceClaim (spec.spec.devices of a template)"
     in_pods = ("tolerations", "affinity", "nodeSelector", "topologySpreadConstraints")
     home = dict.fromkeys(in_pods, "the pod's spec (spec.template.spec in a workload)") | {
         "matchLabelKeys": "a pod affinity term or a topology spread constraint",
@@ -138,8 +161,35 @@ def kind_complaint(document: Document) -> Complaint | None:
     elif known_version is None or version.rpartition("/")[0] not in _GROUPS:
         return None
     hint = f"write apiVersion: {known_version}" if known_version else did_you_mean(kind, _VERSION_OF_KIND)
+    if known_version and (current := KINDS.get((known_version, kind))) is not None:
+        hint += _other_structure(document.raw, current)
     path = "apiVersion" if known_version else "kind"
     return Complaint("unserved-version", path, f'no matches for kind "{kind}" in version "{version}"', hint)
+
+
+def _other_structure(raw: Raw, kind: Kind) -> str:
+    """Say what else of a claim or slice is written differently in its own version."""
+    if kind.group != "resource.k8s.io" or from_older(raw, kind, "v1beta1") == {**raw, "apiVersion": kind.api_version}:
+        return ""
+    if kind.name == "ResourceSlice":
+        return "; there a device has its attributes, capacity and taints beside its name, without basic"
+    return "; there a request has deviceClassName, selectors, count and tolerations below exactly"
+
+
+def unserved_device_kind(raw: Raw) -> Kind | None:
+    """Return the kind of a document of resource.k8s.io in a version that is not served, to check it as if it were."""
+    version, name = str(raw["apiVersion"]), str(raw["kind"])
+    current = KINDS.get((_VERSION_OF_KIND.get(name, ""), name))
+    is_stale = current is not None and current.group == "resource.k8s.io" == version.rpartition("/")[0]
+    return current if is_stale and (version, name) not in OLDER_VERSIONS else None
+
+
+def gate_complaint(kind: Kind, gates: GateSet) -> Complaint | None:
+    """Report a kind that is not served because its gate is off."""
+    if kind.gate is None or gates.enabled(kind.gate):
+        return None
+    message = f'no matches for kind "{kind.name}" in version "{kind.api_version}"'
+    return Complaint("unserved-version", "kind", message, gate_hint(kind.gate))
 
 
 def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complaint]:

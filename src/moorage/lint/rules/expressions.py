@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from moorage.lint.facts.facts import NodeValue, placed
-from moorage.lint.subject import Complaint, PodPart
+from moorage.lint.subject import Complaint, TolerationList, toleration_lists
 from moorage.match.semver import version_or_none
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
@@ -60,11 +60,11 @@ class _Verdict(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-def check_expressions(pods: PodPart) -> Iterator[Complaint]:
-    for index, toleration in enumerate(pods.spec.tolerations):
+def check_expressions(listed: TolerationList) -> Iterator[Complaint]:
+    for index, toleration in enumerate(listed.tolerations):
         if toleration.expression:
-            path = f"{pods.spec_path}.tolerations[{index}].expression"
-            for verdict in _verdicts(toleration.expression):
+            path = f"{listed.path}[{index}].expression"
+            for verdict in _verdicts(toleration.expression, listed.of_devices):
                 yield Complaint(verdict.rule, path, verdict.message, verdict.hint)
 
 
@@ -93,7 +93,7 @@ def _compiled(expression: str) -> tuple[Program, Node] | None:
 
 
 @lru_cache(maxsize=512)
-def _verdicts(expression: str) -> tuple[_Verdict, ...]:
+def _verdicts(expression: str, of_devices: bool) -> tuple[_Verdict, ...]:
     from moorage.lint.facts.expression_reading import fields_read, impossible_part, texts_in
 
     compiled = _compiled(expression)
@@ -103,13 +103,13 @@ def _verdicts(expression: str) -> tuple[_Verdict, ...]:
     fields = fields_read(root)
     verdicts = list(_expensive(program))
     if not fields:
-        return (*_constant(program), *verdicts)
+        return (*_constant(program, of_devices), *verdicts)
     if why := impossible_part(root):
         verdicts.append(_Verdict("toleration-never-matches", f"no taint can match the expression: {why}"))
         return tuple(verdicts)
     answers = _Answers(program, texts_in(root))
     if answers.always_true:
-        verdicts.append(_everything(f"it was true for all {answers.tried} taints tried"))
+        verdicts.append(_everything(f"it was true for all {answers.tried} taints tried", of_devices))
     elif answers.always_failed:
         verdicts.append(
             _Verdict(
@@ -142,7 +142,7 @@ def _expensive(program: Program) -> Iterator[_Verdict]:
         )
 
 
-def _constant(program: Program) -> Iterator[_Verdict]:
+def _constant(program: Program, of_devices: bool) -> Iterator[_Verdict]:
     answer, failure, _ = evaluated(program, Taint("dedicated", "", "NoSchedule"))
     if failure is not None:
         message = f"the expression does not look at the taint, and fails every time: {failure}"
@@ -153,14 +153,18 @@ def _constant(program: Program) -> Iterator[_Verdict]:
     hint = "write operator: Exists without a key if every taint is meant" if answer else "remove the toleration"
     yield _Verdict("cel-constant", message, hint)
     if answer:
-        yield _everything("it is always true")
+        yield _everything("it is always true", of_devices)
 
 
-def _everything(why: str) -> _Verdict:
+def _everything(why: str, of_devices: bool) -> _Verdict:
+    also = (
+        "also those of broken devices: its pods get such devices, and are never evicted from them"
+        if of_devices
+        else "also node.kubernetes.io/unreachable:NoExecute: such a pod is never evicted from a dead node"
+    )
     return _Verdict(
         "cel-tolerates-everything",
-        f"the expression tolerates every taint ({why}), also node.kubernetes.io/unreachable:NoExecute: such a pod is "
-        "never evicted from a dead node",
+        f"the expression tolerates every taint ({why}), {also}",
         "say which keys are meant, or write operator: Exists without a key, which says plainly that all are",
     )
 
@@ -236,19 +240,21 @@ class AskedExpressions:
     """
 
     def __init__(self) -> None:
-        self._places: dict[str, SourcePlace] = {}
+        self._places: dict[tuple[bool, str], SourcePlace] = {}  # those for devices apart
 
     def add(self, subject: Subject) -> None:
-        if subject.pods is None:
-            return
-        for index, toleration in enumerate(subject.pods.spec.tolerations):
-            text = toleration.expression
-            if text and text not in self._places and len(self._places) < _MAX_EXPRESSIONS:
-                self._places[text] = subject.place(f"{subject.pods.spec_path}.tolerations[{index}].expression")
+        for listed in toleration_lists(subject):
+            for index, toleration in enumerate(listed.tolerations):
+                key = listed.of_devices, toleration.expression
+                if toleration.expression and key not in self._places and len(self._places) < _MAX_EXPRESSIONS:
+                    self._places[key] = subject.place(f"{listed.path}[{index}].expression")
 
-    def complaints(self, taints: Iterable[tuple[str, NodeValue]]) -> Iterator[PlacedComplaint]:
+    def complaints(
+        self, taints: Iterable[tuple[str, NodeValue]], of_devices: bool = False
+    ) -> Iterator[PlacedComplaint]:
         """Evaluate every expression on every taint; of several that fail for one taint, name the first."""
-        asked = [(program, place) for text, place in self._places.items() if (program := readable_program(text))]
+        places = ((text, place) for (for_devices, text), place in self._places.items() if for_devices is of_devices)
+        asked = [(program, place) for text, place in places if (program := readable_program(text))]
         until = time.monotonic() + _MAX_ASKING_SECONDS
         for key, fact in taints if asked else ():
             for program, place in asked:

@@ -7,9 +7,10 @@ a NoExecute taint, and starts its tolerationSeconds when it sees the taint, what
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
-from moorage.lint.subject import Complaint, PodPart
+from moorage.lint.subject import Complaint, PodPart, TolerationList
 from moorage.match.comparison import CANONICAL_INTEGER
 from moorage.match.operators import BY_NAME, TOLERATION, comparison_of
 from moorage.match.tolerations import TolerationMatcher, compile_toleration, describe_toleration
@@ -23,19 +24,19 @@ _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
 _MAX_TOLERATIONS = 60
 
 
-def check_never_matches(pods: PodPart) -> Iterator[Complaint]:
-    for index, toleration in enumerate(pods.spec.tolerations):
+def check_never_matches(listed: TolerationList) -> Iterator[Complaint]:
+    for index, toleration in enumerate(listed.tolerations):
         comparison = comparison_of(toleration.operator, TOLERATION)
         if comparison is None or toleration.expression or not toleration.key:
             continue
         if comparison.kind is CANONICAL_INTEGER and _has_room(toleration.value):
             continue
-        matcher = compile_toleration(toleration, _ALL_GATES)
+        matcher = compile_toleration(replace(toleration, effect=""), _ALL_GATES)
         if matcher.never is None and not any(map(matcher.match, possible_taints((toleration,)))):
             row = BY_NAME[toleration.operator]
             yield Complaint(
                 "toleration-never-matches",
-                f"{pods.spec_path}.tolerations[{index}].value",
+                f"{listed.path}[{index}].value",
                 f"no taint can match {describe_toleration(toleration)}: {row.never.format(value=toleration.value)}",
                 row.never_hint,
             )
@@ -177,8 +178,8 @@ def _joined(parts: Iterator[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def check_seconds(pods: PodPart) -> Iterator[Complaint]:
-    for index, toleration in enumerate(pods.spec.tolerations):
+def check_seconds(listed: TolerationList) -> Iterator[Complaint]:
+    for index, toleration in enumerate(listed.tolerations):
         seconds = toleration.tolerationSeconds
         if seconds is None:
             continue
@@ -190,11 +191,13 @@ def check_seconds(pods: PodPart) -> Iterator[Complaint]:
             holds = f"{toleration.key} {compared.symbol} {toleration.value} holds"
         else:
             continue
-        when = "at once" if seconds <= 0 else f"{seconds} s after the taint is seen"
+        since = "was added" if listed.of_devices else "is seen"
+        when = "at once" if seconds <= 0 else f"{seconds} s after the taint {since}"
+        who = "a pod that uses the device" if listed.of_devices else "the pod"
         yield Complaint(
             "toleration-seconds-evicts",
-            f"{pods.spec_path}.tolerations[{index}].tolerationSeconds",
-            f"the pod is evicted {when}, although {holds}: tolerationSeconds limits how long a matching NoExecute "
+            f"{listed.path}[{index}].tolerationSeconds",
+            f"{who} is evicted {when}, although {holds}: tolerationSeconds limits how long a matching NoExecute "
             "taint is tolerated; it is no grace period for when the threshold stops holding",
             "remove tolerationSeconds: the pod then stays as long as the toleration matches, and is evicted at once "
             "when it no longer does; for a grace period use terminationGracePeriodSeconds",

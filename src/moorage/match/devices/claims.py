@@ -5,7 +5,7 @@ their key. A thousand pods with a claim each from one template are then one shap
 of the DynamicResources plugin, which prepare each pod by itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -13,10 +13,13 @@ import msgspec
 
 from moorage.match.devices.claim_references import ClaimNameError, claim_name, why_not_for_pod
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.devices import AllocationResult, DeviceClass, ResourceClaim
+from moorage.model.types.devices import DeviceClass, ResourceClaim
 from moorage.model.types.pod import Pod, PodResourceClaim
 
 ClaimKey = tuple[str, str]  # namespace and name
+WhyBroken = Callable[
+    [ResourceClaim], str
+]  # why an allocated claim's devices cannot be used anywhere; empty if they can
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=str, order="deterministic")
 
 
@@ -39,6 +42,7 @@ class DeviceClaimFacts(msgspec.Struct, frozen=True):
     problem: str = ""
     is_itself: bool = False  # no other claim is meant
     classes: tuple[DeviceClass | None, ...] = ()  # of its requests and subrequests, if it waits
+    broken: str = ""  # why its devices cannot be used anywhere, although they are allocated
 
     def may_be(self, name: str) -> bool:
         """Return whether a pod of this shape may have the claim of this name."""
@@ -62,10 +66,11 @@ def claim_facts(
     pod: Pod,
     claims: Mapping[ClaimKey, ResourceClaim],
     classes: Mapping[str, DeviceClass],
-    promised: Mapping[ClaimKey, AllocationResult],
+    promised: Container[ClaimKey],
+    why_broken: WhyBroken = lambda claim: "",
 ) -> tuple[DeviceClaimFacts, ...]:
     """Return the facts about a pod's claims, in its order, without those that it turned out not to need."""
-    facts = (_facts(pod, entry, claims, classes, promised) for entry in pod.spec.resourceClaims)
+    facts = (_facts(pod, entry, claims, classes, promised, why_broken) for entry in pod.spec.resourceClaims)
     return tuple(found for found in facts if found is not None)
 
 
@@ -74,7 +79,8 @@ def _facts(
     entry: PodResourceClaim,
     claims: Mapping[ClaimKey, ResourceClaim],
     classes: Mapping[str, DeviceClass],
-    promised: Mapping[ClaimKey, AllocationResult],
+    promised: Container[ClaimKey],
+    why_broken: WhyBroken,
 ) -> DeviceClaimFacts | None:
     try:
         name, is_own = claim_name(pod, entry)
@@ -88,7 +94,8 @@ def _facts(
     if problem or claim is None:
         return DeviceClaimFacts(entry, DeviceClaimState.UNUSABLE, name, claim, problem, is_itself=True)
     if claim.status.allocation is not None:
-        return DeviceClaimFacts(entry, DeviceClaimState.ALLOCATED, name, claim, is_itself=not is_own)
+        state = DeviceClaimState.ALLOCATED
+        return DeviceClaimFacts(entry, state, name, claim, is_itself=not is_own, broken=why_broken(claim))
     if key in promised:
         text = f"resource claim {key[0]}/{name} is in the process of being allocated"
         return DeviceClaimFacts(entry, DeviceClaimState.BEING_ALLOCATED, name, claim, text, is_itself=True)
@@ -126,5 +133,6 @@ def _key(found: DeviceClaimFacts, by_name: bool) -> tuple[Any, ...]:
     if found.state is DeviceClaimState.ALLOCATED:
         status = found.claim.status
         selector = status.allocation.nodeSelector if status.allocation is not None else None
-        return found.state, name, selector, [(device.device, device.conditions) for device in status.devices]
+        results = status.allocation.devices.results if status.allocation is not None else ()
+        return found.state, name, selector, found.broken, [result.request for result in results]
     return found.state, name, found.claim.spec, [made and made.spec for made in found.classes]

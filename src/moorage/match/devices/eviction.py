@@ -8,7 +8,7 @@ controller asks these functions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from moorage.match.devices.claim_references import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
 from moorage.match.devices.taints import NO_EXECUTE, rule_selects
@@ -47,6 +47,12 @@ class DeviceEviction(NamedTuple):
         return ", ".join(taint.text for taint in self.taints)
 
 
+class DeviceLookup(Protocol):
+    """Devices by driver, pool and name, with the slices that publish them."""
+
+    def get(self, driver: str, pool: str, device: str) -> tuple[ResourceSlice, Device] | None: ...
+
+
 class PublishedDevices:
     """The devices of all pools by name, in slices of the newest generation only."""
 
@@ -71,14 +77,6 @@ class PublishedDevices:
     def get(self, driver: str, pool: str, device: str) -> tuple[ResourceSlice, Device] | None:
         return self._devices.get((driver, pool), {}).get(device)
 
-    def count_selected(self, rule: DeviceTaintRule) -> int:
-        """Return how many published devices a rule taints."""
-        return sum(
-            evicts(rule, driver, pool, device)
-            for (driver, pool), devices in self._devices.items()
-            for device in devices
-        )
-
 
 def evicts(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> bool:
     """Return whether a rule's taint, if it is NoExecute, concerns the pods that use this device."""
@@ -87,7 +85,7 @@ def evicts(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> bool:
 
 def claim_eviction(
     claim: ResourceClaim,
-    devices: PublishedDevices,
+    devices: DeviceLookup,
     rules: Iterable[DeviceTaintRule],
     compile_tolerations: CompileTolerations,
 ) -> DeviceEviction | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from moorage.model.types.devices import DeviceTaintRule
-    from moorage.model.types.resource_slice import Device, DeviceTaint
+    from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
 
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 #: The effects of taints that keep a device from being allocated.
@@ -30,3 +30,8 @@ def rule_selects(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> 
 def device_taints(driver: str, pool: str, device: Device, rules: Iterable[DeviceTaintRule]) -> tuple[DeviceTaint, ...]:
     """Return all taints of a device: its own, and those of rules in their order."""
     return (*device.taints, *(rule.spec.taint for rule in rules if rule_selects(rule, driver, pool, device.name)))
+
+
+def has_evicting_taint(one: ResourceSlice) -> bool:
+    """Return whether a device of a slice has a NoExecute taint."""
+    return any(taint.effect == NO_EXECUTE for device in one.spec.devices for taint in device.taints)

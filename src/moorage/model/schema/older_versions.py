@@ -5,14 +5,18 @@ v1beta1 of resource.k8s.io has another structure: requests for one class of devi
 have all but their name below `basic`. Kubernetes: the conversions of pkg/apis/resource.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from moorage.model.kinds import OLDER_VERSIONS, Kind
+from moorage.model.text.documents import Document
 
 Raw = dict[str, Any]
 
-_EXACT_FIELDS = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
+EXACT_FIELDS = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
+_EXACTLY = re.compile(r"(\.requests\[[0-9]+\])\.exactly")
+_DEVICE = re.compile(r"^(spec\.devices\[[0-9]+\])\.(?!name$)")
 
 
 def in_current_version(raw: Raw) -> Raw:
@@ -20,6 +24,22 @@ def in_current_version(raw: Raw) -> Raw:
     api_version = raw.get("apiVersion")
     kind = OLDER_VERSIONS.get((api_version, str(raw.get("kind")))) if isinstance(api_version, str) else None
     return raw if kind is None or api_version is None else from_older(raw, kind, api_version.rpartition("/")[2])
+
+
+def convert_document(document: Document) -> None:
+    """Convert a document that was read to its kind's own version; places of its fields are still found."""
+    version = str(document.raw.get("apiVersion")).rpartition("/")[2]
+    current = in_current_version(document.raw)
+    if current is not document.raw:
+        document.raw = current
+        if version == "v1beta1":
+            document.path_as_written = path_in_v1beta1
+
+
+def path_in_v1beta1(path: str) -> str:
+    """Return where v1beta1 has a field of the kind's own version."""
+    path = _EXACTLY.sub(r"\1", path, count=1)
+    return _DEVICE.sub(r"\1.basic.", path, count=1)
 
 
 def from_older(raw: Raw, kind: Kind, version: str) -> Raw:
@@ -54,7 +74,7 @@ def _convert(raw: Raw, kind: Kind, version: str, request: Callable[[Raw], Raw], 
     spec = converted.get("spec")
     if isinstance(spec, dict):
         # In v1beta1 an empty name and false mean absence.
-        absent = [name for name in ("nodeName", "allNodes") if name in spec and not spec[name]]
+        absent = [name for name, empty in (("nodeName", ""), ("allNodes", False)) if spec.get(name) == empty]
         converted["spec"] = {name: value for name, value in spec.items() if name not in absent}
     return converted
 
@@ -71,7 +91,7 @@ def _at(raw: Raw, path: tuple[str, ...], convert: Callable[[Raw], Raw]) -> Raw:
 
 
 def _exactly(request: Raw) -> Raw:
-    exact = {name: request[name] for name in _EXACT_FIELDS if name in request}
+    exact = {name: request[name] for name in EXACT_FIELDS if name in request}
     rest = {name: value for name, value in request.items() if name not in exact}
     is_set = any(value not in (None, "", 0) or value is False for value in exact.values())
     return {**rest, "exactly": exact} if is_set else rest

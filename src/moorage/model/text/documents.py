@@ -41,7 +41,7 @@ class DuplicateField(NamedTuple):
 class Document:
     """One API object as it was written, and where each part of it stands."""
 
-    __slots__ = ("_positions", "_text", "_text_line", "duplicates", "index", "raw", "source")
+    __slots__ = ("_positions", "_text", "_text_line", "duplicates", "index", "path_as_written", "raw", "source")
 
     def __init__(
         self,
@@ -55,6 +55,8 @@ class Document:
         self.source = source
         self.index = 0  # among the objects of its stream; given by `read_documents`
         self.raw = raw
+        #: From a path in `raw` to the path in the text, if `raw` was converted from an older version.
+        self.path_as_written: Callable[[str], str] | None = None
         self.duplicates = duplicates
         self._positions = positions
         self._text = text
@@ -70,7 +72,8 @@ class Document:
 
     def location(self, path: str) -> Location:
         """Where the field of this path stands, or the closest ancestor that exists."""
-        return self._positions.find(parse_field_path(path))
+        written = path if self.path_as_written is None else self.path_as_written(path)
+        return self._positions.find(parse_field_path(written))
 
     def line_text(self, line: int) -> str:
         """Return a line of the document, for showing beside a message; empty if the document has no such line."""

@@ -23,7 +23,7 @@ from moorage.lint.subject import identity
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind, kind_of, view_of
 from moorage.model.schema.conversion import ConversionError
-from moorage.model.schema.older_versions import in_current_version
+from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
@@ -103,7 +103,8 @@ class Reader:
         self.inventory.notes.append(Note(Severity.ERROR, "", error.reason, source.name, error.line))
 
     def _add(self, document: Document) -> None:
-        raw, place = in_current_version(document.raw), Place(document.source, document.start())
+        convert_document(document)
+        raw, place = document.raw, Place(document.source, document.start())
         kind = kind_of(raw)
         if kind is None or kind.name in _WITHOUT_PLACEMENT:
             self._pass_over(document, place)

@@ -13,6 +13,7 @@ from moorage.control.framework.actions import Action, Create, Delete, Patch, Pla
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.work_queue import WorkQueue
 from moorage.control.registry import CONTROLLERS, Row
+from moorage.match.devices.taints import has_evicting_taint
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
@@ -23,12 +24,15 @@ from moorage.telemetry.metrics import Metrics
 
 TAINT_EVICTION, POD_GARBAGE = "taint-eviction-controller", "pod-garbage-collector-controller"
 NODE_LIFECYCLE, GARBAGE = "node-lifecycle-controller", "garbage-collector-controller"
-EPHEMERAL = "ephemeral-volume-controller"
+DEVICE_TAINT_EVICTION = "device-taint-eviction-controller"
+EPHEMERAL, RESOURCE_CLAIM = "ephemeral-volume-controller", "resourceclaim-controller"
 CRON_JOB = "cronjob-controller"
 #: Controllers that change nothing a plan shows.
 _LEFT_OUT = frozenset({"serviceaccount-controller"})
 _VOLUME, _CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
 _BUDGET, _NAMESPACE = KINDS["policy/v1", "PodDisruptionBudget"], KINDS["v1", "Namespace"]
+_DEVICE_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
+_SLICE, _RULE = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 _JOB, _CRON = KINDS["batch/v1", "Job"], KINDS["batch/v1", "CronJob"]
 _OWN_KIND: dict[str, tuple[Kind, ...]] = {
     NODE_LIFECYCLE: (NODE,),
@@ -43,6 +47,8 @@ _OWN_KIND: dict[str, tuple[Kind, ...]] = {
     "persistentvolumeclaim-protection-controller": (_CLAIM,),
     "persistentvolume-protection-controller": (_VOLUME,),
     "disruption-controller": (_BUDGET,),
+    RESOURCE_CLAIM: (_DEVICE_CLAIM,),
+    DEVICE_TAINT_EVICTION: (_RULE,),
 }
 _PULSE = ""
 _COLLECTORS = frozenset({POD_GARBAGE, GARBAGE})
@@ -142,7 +148,10 @@ class ControllerLoop:
         elif isinstance(action, Create):
             api.create(action.kind, action.document, action.namespace)
         elif isinstance(action, Update):
-            api.update(action.kind, action.document, action.subresource)
+            written = api.update(action.kind, action.document, action.subresource)
+            while action.then is not None:
+                action = action.then.following(written.revision)
+                written = api.update(action.kind, action.document, action.subresource)
         elif isinstance(action, Patch):
             api.patch(action.kind, action.name, action.namespace, action.patch, action.subresource, action.patch_type)
         elif isinstance(action, Delete):
@@ -150,7 +159,7 @@ class ControllerLoop:
 
 
 def _is_plain(pod: Pod) -> bool:
-    return pod.metadata.deletionTimestamp is None and not pod.spec.volumes
+    return pod.metadata.deletionTimestamp is None and not pod.spec.volumes and not pod.spec.resourceClaims
 
 
 class Controllers:
@@ -203,12 +212,16 @@ class Controllers:
                     names.append(TAINT_EVICTION)
             else:
                 names.append(POD_GARBAGE)
+        if kind is _SLICE and new is not None and has_evicting_taint(new.view):
+            names.append(DEVICE_TAINT_EVICTION)
         if kind is POD:
             if new is not None and any(volume.ephemeral is not None for volume in new.view.spec.volumes):
                 names.append(EPHEMERAL)
+            if new is not None and new.view.spec.resourceClaims:
+                names.append(RESOURCE_CLAIM)
             if new is not None and new.view.metadata.deletionTimestamp is not None and not new.view.spec.nodeName:
                 names.append(POD_GARBAGE)
-            if new is None and EPHEMERAL in self.loops:
+            if new is None and (EPHEMERAL in self.loops or RESOURCE_CLAIM in self.loops):
                 names.append(GARBAGE)
         elif new is None or new.view.metadata.deletionTimestamp is not None:
             names.append(GARBAGE)

@@ -1,7 +1,8 @@
 """An inventory → the objects of a simulation.
 
 New objects get a uid and a creation time, and what admission looks up in the cluster: a priority, a default class.
-Namespaces that are only mentioned are made. Nodes that say nothing of themselves get what a simulated kubelet reports.
+Namespaces that are only mentioned are made. Nodes that say nothing of themselves get what a simulated kubelet reports,
+annotated ones get ResourceSlices.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from moorage.admit.plugins.storage import DefaultStorageClass
 from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
 from moorage.lint.finding import Severity
-from moorage.model.api_error import forbidden
+from moorage.model.api_error import ApiError, forbidden
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.meta import ObjectMeta
@@ -32,11 +33,13 @@ from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.input.references import note_dangling
 from moorage.plan.simulation.api import MAX_WRITES, NODE, POD, SimulatedApi
 from moorage.plan.simulation.simulation import DEFAULT_START, FINISHED, Settings, Simulation
-from moorage.run.node_objects import node_status
+from moorage.run.device_slices import new_slices, wanted_devices
+from moorage.run.node_objects import SIMULATOR, node_status
 from moorage.serve.cluster.bootstrap import NAMESPACES
 
 _NAMESPACE, _PRIORITY_CLASS = KINDS["v1", "Namespace"], KINDS["scheduling.k8s.io/v1", "PriorityClass"]
 _SERVICE, _CLAIM = KINDS["v1", "Service"], KINDS["v1", "PersistentVolumeClaim"]
+_SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 _FIRST = ("Namespace", "PriorityClass", "StorageClass", "Node")
 COUNTED = ("Deployment", "ReplicaSet", "StatefulSet", "Job")
 _MANY = 1000
@@ -72,6 +75,7 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     simulation.controllers.absent_owners |= absent.kept
     simulation.shown_owners |= absent.shown
     load(simulation, _in_order(inventory))
+    _publish_devices(simulation, inventory)
     for raw in (*absent.workloads, *revisions):
         api.put(KINDS[raw["apiVersion"], raw["kind"]], raw, view_of(raw))
     api.max_writes = MAX_WRITES + WRITES_PER_POD * api.writes + WRITES_PER_POD * wanted
@@ -124,6 +128,20 @@ def load(simulation: Simulation, items: Any) -> None:
         elif item.kind is POD and item.view.spec.nodeName:
             simulation.bound_at_start.add(item.view.metadata.uid)
         api.put(item.kind, item.raw, item.view, item.template)
+
+
+def _publish_devices(simulation: Simulation, inventory: Inventory) -> None:
+    """Let the simulated drivers of annotated nodes publish their devices, unless the input has slices of them."""
+    published = {(item.view.spec.nodeName, item.view.spec.driver) for item in inventory.of_kind("ResourceSlice")}
+    for item in inventory.of_kind("Node"):
+        for driver, devices in wanted_devices(item.view).items():
+            if (item.key.name, driver) in published:
+                continue
+            try:
+                for document in new_slices(item.view, driver, devices, 1, SIMULATOR):
+                    simulation.api.create(_SLICE, document)
+            except ApiError as error:
+                inventory.note(Severity.WARNING, item.key, f"has devices that are refused: {error.message}", item.place)
 
 
 def load_services(simulation: Simulation, inventory: Inventory) -> None:

@@ -17,7 +17,7 @@ from moorage.model.kinds import Kind
 from moorage.plan.simulation.api import POD, SimulatedApi
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.cycle import Action, Bind, NoNode
-from moorage.schedule.live.feed import WATCHED_KINDS, Feed, SurroundingsFeed
+from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
 from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
@@ -50,8 +50,9 @@ class SimulatedScheduler:
         self._assumptions = Assumptions()
         self.pods = PodFeed(self.scheduler, self._assumptions)
         surroundings = SurroundingsFeed(self.scheduler, selectors)
-        self._feed = Feed(self.pods, surroundings)
-        self._handlers = {kind: self._feed.handler(kind) for kind in WATCHED_KINDS}
+        kinds = watched_kinds(gates)
+        self._feed = Feed(self.pods, surroundings, kinds)
+        self._handlers = {kind: self._feed.handler(kind) for kind in kinds}
         client = cast(Client, _Reader(api))
         self._volumes = VolumeBinder(client, self.cluster, surroundings, self._assumptions, gates, {})
         self._waiting: list[tuple[Assumption, tuple[VolumeDecision, ...], set[VolumeDecision]]] = []

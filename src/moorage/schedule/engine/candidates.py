@@ -8,6 +8,7 @@ Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,9 +16,10 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
+from moorage.model.go.quoting import go_quote
 from moorage.schedule.engine.local_answers import Filter, LocalAnswers, Score
 from moorage.schedule.engine.standings import Standings
-from moorage.schedule.framework.plugin import Mask, Plugin, Prepared, Profile, Scores, normalize
+from moorage.schedule.framework.plugin import Mask, Plugin, PostFilterResult, Prepared, Profile, Scores, normalize
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.framework.wide import Trait, WidePlugin, too_many
 
@@ -93,6 +95,8 @@ class Candidates:
         self.rejection: tuple[Plugin[Any], Verdict] | None = self.prefilter.rejection
         self._only_nodes = self.prefilter.only_nodes
         self._pinning = tuple(f for f in self.filters if type(f.plugin).sole_slot is not Plugin.sole_slot)
+        # The filters whose errors fail an attempt, and which may undo something for a pod without a node.
+        self._fallible = tuple(f for f in self.filters if type(f.plugin).failure is not Plugin.failure)
         weights = {score.plugin: score.weight for score in self.scores}
         filtering = {item.plugin for item in self.filters}
         self._wide = tuple(
@@ -185,6 +189,33 @@ class Candidates:
             return self.rejection[1]
         verdicts = (item.plugin.explain(item.prepared.want, self.cluster, slot) for item in self.deciding)
         return next((verdict for verdict in verdicts if verdict is not None), None)
+
+    def failure(self, record: PodRecord) -> str:
+        """Return the error of a filter that fails the pod's attempt, in the framework's words; empty if none."""
+        if self.rejection is not None:
+            return ""
+        for item in self._fallible:
+            text = item.plugin.failure(item.prepared.want, self.cluster, record, partial(self._passed, item))
+            if text:
+                return f"running {go_quote(item.plugin.name)} filter plugin: {text}"
+        return ""
+
+    def post_filter(self, record: PodRecord) -> PostFilterResult | None:
+        """Return what a plugin would undo so that the pod fits next time."""
+        if self.rejection is not None:
+            return None
+        asked = (
+            item.plugin.post_filter(item.prepared.want, self.cluster, record, partial(self._passed, item))
+            for item in self._fallible
+        )
+        return next((found for found in asked if found is not None), None)
+
+    def _passed(self, item: Filter) -> Mask:
+        """Return the slots that all filters before this one let pass."""
+        mask = self.considered()
+        for earlier in self.filters[: self.filters.index(item)]:
+            mask = mask & self.mask(earlier)
+        return mask
 
     def score_table(self, feasible: Mask) -> dict[str, Scores]:
         """Return the weighted, normalised scores of each plugin that scores now, for all slots."""

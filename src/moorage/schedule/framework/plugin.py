@@ -4,7 +4,10 @@ The law all plugins obey: `filter(...)[slot]` is true exactly when `explain(...,
 Kubernetes: PreFilter and PreScore are `prepare`, the rest is named alike.
 """
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
+from moorage.match.devices.claims import ClaimKey
 from moorage.schedule.framework.events import Requeue
 from moorage.schedule.framework.verdict import Code, Verdict
 
@@ -39,6 +43,14 @@ class Prepared(msgspec.Struct, frozen=True):
     scores: bool = True
     rejection: Verdict | None = None
     only_nodes: frozenset[str] | None = None
+
+
+class PostFilterResult(msgspec.Struct, frozen=True):
+    """What a plugin says about a pod without a node, and the ResourceClaim to deallocate or delete, if any."""
+
+    message: str
+    claim: ClaimKey | None = None
+    delete: bool = False
 
 
 SKIP = Prepared(filters=False, scores=False)
@@ -106,9 +118,15 @@ class Plugin(Generic[Want]):
         """Return False where Kubernetes' PreFilter would return Skip in the cluster's present state."""
         return True
 
-    def failure(self, want: Want, cluster: Cluster, passed: Mask) -> str:
-        """Return the error that fails the whole attempt, given the slots that earlier plugins pass; empty if none."""
+    def failure(self, want: Want, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]) -> str:
+        """Return the error that fails the whole attempt; empty if none. `passed` has the slots that others let pass."""
         return ""
+
+    def post_filter(
+        self, want: Want, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]
+    ) -> PostFilterResult | None:
+        """Return what may be undone so that the pod fits next time; no node passes now."""
+        return None
 
     def sole_slot(self, want: Want, cluster: Cluster) -> int | None:
         """Return the only slot that may pass, -1 if there is none, None if there may be several."""

@@ -1,11 +1,11 @@
-"""Inboxes of informer batches, emptied in slices: nodes, namespaces, storage, budgets and controllers before pods.
+"""Inboxes of informer batches, emptied in slices: nodes, storage, devices, budgets and controllers before pods.
 
 Kinds are not ordered among each other, so a pod is looked at when its node, its claims and its Service are known.
 Kubernetes: eventhandlers.go and the informers' processors.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from moorage.client.informer import Delta
@@ -13,13 +13,15 @@ from moorage.client.protocol import Object
 from moorage.match.label_selector import compile_label_selector, compile_label_set
 from moorage.match.requirement import SelectorError
 from moorage.match.volumes.claims import ClaimKey
+from moorage.model.gates import DRA_DEVICE_TAINT_RULES, DYNAMIC_RESOURCE_ALLOCATION, GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import ConversionError
 from moorage.model.types.core import Namespace
+from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.storage import CSIDriver, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 from moorage.schedule.cycle import Scheduler
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, resource_claim_event
 from moorage.schedule.live.pod_feed import PodFeed
 from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.schedule.plugins.volumes.volume_needs import largest_volume
@@ -37,6 +39,10 @@ _WATCHED = (
     ("v1", "PersistentVolume"),
     ("v1", "PersistentVolumeClaim"),
     ("storage.k8s.io/v1", "VolumeAttachment"),
+    ("resource.k8s.io/v1", "DeviceClass"),
+    ("resource.k8s.io/v1", "ResourceSlice"),
+    ("resource.k8s.io/v1beta2", "DeviceTaintRule"),
+    ("resource.k8s.io/v1", "ResourceClaim"),
     ("v1", "Service"),
     ("v1", "ReplicationController"),
     ("apps/v1", "ReplicaSet"),
@@ -44,8 +50,20 @@ _WATCHED = (
     ("policy/v1", "PodDisruptionBudget"),
     ("v1", "Pod"),
 )
-#: The kinds that scheduling reads, as far as Moorage knows them.
-WATCHED_KINDS: tuple[Kind, ...] = tuple(KINDS[key] for key in _WATCHED if key in KINDS)
+_GATES = {
+    "DeviceClass": DYNAMIC_RESOURCE_ALLOCATION,
+    "ResourceSlice": DYNAMIC_RESOURCE_ALLOCATION,
+    "DeviceTaintRule": DRA_DEVICE_TAINT_RULES,
+    "ResourceClaim": DYNAMIC_RESOURCE_ALLOCATION,
+}
+
+
+def watched_kinds(gates: GateSet) -> tuple[Kind, ...]:
+    """Return the kinds that scheduling reads, as far as Moorage knows them and their gates are on."""
+    known = (KINDS[key] for key in _WATCHED if key in KINDS)
+    return tuple(kind for kind in known if kind.name not in _GATES or gates.enabled(_GATES[kind.name]))
+
+
 _POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 # Of each kind, what its coming and its changing are to those who wait; what is not here takes more than that to say.
 _EVENTS = {
@@ -54,24 +72,37 @@ _EVENTS = {
     "StorageClass": (EventKind.STORAGE_CLASS_ADDED, EventKind.STORAGE_CLASS_CHANGED),
     "CSINode": (EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED),
 }
+_DEVICE_EVENTS = {
+    "DeviceClass": (EventKind.DEVICE_CLASS_ADDED, EventKind.DEVICE_CLASS_CHANGED),
+    "ResourceSlice": (EventKind.RESOURCE_SLICE_ADDED, EventKind.RESOURCE_SLICE_CHANGED),
+    "DeviceTaintRule": (EventKind.RESOURCE_SLICE_CHANGED, EventKind.RESOURCE_SLICE_CHANGED),
+}
+_DEVICES = frozenset({*_DEVICE_EVENTS, "ResourceClaim"})
 _STORAGE = frozenset({*_EVENTS, "CSIDriver", "CSIStorageCapacity", "VolumeAttachment"})
 _CONTROLLERS = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet"})
 
 
 class SurroundingsFeed:
-    """Other kinds from watches to the scheduler. `claims_changed` is called when a claim or volume changes."""
+    """Other kinds from watches to the scheduler.
+
+    `claims_changed` is called when a claim or volume changes, `resource_claims_changed` when a ResourceClaim does.
+    """
 
     def __init__(self, scheduler: Scheduler, selectors: DefaultSelectors) -> None:
         self._scheduler = scheduler
         self._storage = scheduler.cluster.storage
         self._selectors = selectors
         self.claims_changed: Callable[[], None] = lambda: None
+        self.resource_claims_changed: Callable[[], None] = lambda: None
         self._selected_by: dict[tuple[str, str, str], Any] = {}
         self.claims: dict[ClaimKey, PersistentVolumeClaim] = {}
         self.volumes: dict[str, PersistentVolume] = {}
 
-    def changed(self, kind: str, old: Any, new: Any, now: float) -> None:
-        if kind in _STORAGE:
+    def changed(self, kind: str, old: Any, new: Any, now: float, revision: int = 0) -> None:
+        """Take in an object that was added (no `old`) or changed, at this revision."""
+        if kind in _DEVICES:
+            self._devices_changed(kind, old, new, now, revision)
+        elif kind in _STORAGE:
             self._storage_changed(kind, old, new, now)
         elif isinstance(new, Namespace):
             self._scheduler.namespace_changed(new.metadata.name, new.metadata.labels, now)
@@ -82,12 +113,39 @@ class SurroundingsFeed:
             self._select(kind, new.metadata.namespace, new.metadata.name, new.spec.selector)
 
     def gone(self, kind: str, old: Any, now: float) -> None:
-        if kind in _STORAGE:
+        """Take in that an object was deleted."""
+        if kind in _DEVICES:
+            self._devices_gone(kind, old, now)
+        elif kind in _STORAGE:
             self._storage_gone(kind, old, now)
         elif isinstance(old, PodDisruptionBudget):
             self._scheduler.budgets.remove(old.metadata.namespace, old.metadata.name)
         elif not isinstance(old, Namespace):  # nothing is left in a namespace that is gone
             self._select(kind, old.metadata.namespace, old.metadata.name, None)
+
+    # -- devices ------------------------------------------------------------------------------------------------------
+
+    def _devices_changed(self, kind: str, old: Any, new: Any, now: float, revision: int) -> None:
+        devices = self._scheduler.cluster.devices
+        if isinstance(new, ResourceClaim):
+            devices.set(new, revision)
+            self.resource_claims_changed()
+            event = resource_claim_event(old, new)
+            if event is not None:
+                self._scheduler.happened(event, now)
+        elif old is None or old.spec != new.spec:
+            devices.set(new)
+            self._scheduler.happened(Event(_DEVICE_EVENTS[kind][old is not None], old, new), now)
+
+    def _devices_gone(self, kind: str, old: Any, now: float) -> None:
+        self._scheduler.cluster.devices.remove(old)
+        if isinstance(old, ResourceClaim):
+            self.resource_claims_changed()
+            event = resource_claim_event(old, None)
+            if event is not None:
+                self._scheduler.happened(event, now)
+        elif kind != "DeviceClass":  # a slice that is gone may have made its pool incomplete or invalid
+            self._scheduler.happened(Event(EventKind.RESOURCE_SLICE_CHANGED, old), now)
 
     # -- storage ------------------------------------------------------------------------------------------------------
 
@@ -163,11 +221,17 @@ def _has_more(old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
 class Feed:
     """One inbox per watched kind. `wake` is called when something arrives."""
 
-    def __init__(self, pods: PodFeed, surroundings: SurroundingsFeed, wake: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        pods: PodFeed,
+        surroundings: SurroundingsFeed,
+        kinds: Iterable[Kind],
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
         self._pods = pods
         self._surroundings = surroundings
         self._wake = wake
-        self._inboxes: dict[Kind, deque[Delta]] = {kind: deque() for kind in WATCHED_KINDS}
+        self._inboxes: dict[Kind, deque[Delta]] = {kind: deque() for kind in kinds}
         self._arrived = 0
 
     def handler(self, kind: Kind) -> Callable[[Sequence[Delta]], None]:
@@ -208,7 +272,7 @@ class Feed:
                 elif old is not None:
                     self._pods.node_gone(old.name, now)
             elif new is not None:
-                self._surroundings.changed(kind.name, _view(old), new.view, now)
+                self._surroundings.changed(kind.name, _view(old), new.view, now, new.revision)
             elif old is not None:
                 self._surroundings.gone(kind.name, old.view, now)
         except ConversionError as error:

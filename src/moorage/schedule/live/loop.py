@@ -17,7 +17,7 @@ from moorage.schedule.config.plugin_args import VolumeBindingArgs
 from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.cycle import Bind
 from moorage.schedule.live.binder import Binder, Recorder, Reporter
-from moorage.schedule.live.feed import WATCHED_KINDS, Feed, SurroundingsFeed
+from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
 from moorage.schedule.live.metrics import SchedulerMetrics, TaintWarnings
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
 from moorage.schedule.live.pod_status import POD
@@ -58,13 +58,14 @@ class LiveScheduler:
         self.assumptions = Assumptions()
         self.pods = PodFeed(self.scheduler, self.assumptions, shapes_to_spare)
         surroundings = SurroundingsFeed(self.scheduler, selectors)
-        self.feed = Feed(self.pods, surroundings, self._wakened.set)
+        kinds = watched_kinds(gates)
+        self.feed = Feed(self.pods, surroundings, kinds, self._wakened.set)
         volumes = VolumeBinder(
             client, self.scheduler.cluster, surroundings, self.assumptions, gates, _timeouts(configuration)
         )
         self._metrics = SchedulerMetrics(metrics or Metrics(), self.scheduler, self.assumptions)
         self._warnings = TaintWarnings(self.scheduler, gates)
-        self.informers = [Informer(client, kind, self.feed.handler(kind)) for kind in WATCHED_KINDS]
+        self.informers = [Informer(client, kind, self.feed.handler(kind)) for kind in kinds]
         watched_pods = next(informer for informer in self.informers if informer.kind is POD)
         self.binder = Binder(
             client,

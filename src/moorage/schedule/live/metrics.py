@@ -113,8 +113,9 @@ class SchedulerMetrics:
         profile = self._profiles[scheduler]
         self.algorithm.observe(seconds)
         profile.not_found.observe(seconds)
-        profile.attempts["unschedulable"].value += 1
-        profile.duration["unschedulable"].observe(seconds)
+        result = "error" if action.is_error else "unschedulable"
+        profile.attempts[result].value += 1
+        profile.duration[result].observe(seconds)
         if action.victims:
             self.victims.observe(len(action.victims))
         if action.message.rpartition("preemption: ")[1] or action.victims:

@@ -46,7 +46,10 @@ def are_alike(old: Pod, new: Pod) -> bool:
             and a.ownerReferences == b.ownerReferences
             and (a.deletionTimestamp is None) is (b.deletionTimestamp is None)
         )
-    ) and (old.spec is new.spec or _SPEC(old.spec) == _SPEC(new.spec))
+    ) and (
+        (old.spec is new.spec or _SPEC(old.spec) == _SPEC(new.spec))
+        and (not new.spec.resourceClaims or old.status.resourceClaimStatuses == new.status.resourceClaimStatuses)
+    )
 
 
 class Assumption:
@@ -127,7 +130,7 @@ class PodFeed:
         if held is not None and held[0] is self._shapes_are_of:
             return PodRecord(key, pod, held[1])
         record = self._cluster.record(key, pod)
-        if not record.claims:  # with claims the shape changes as these are bound
+        if not record.claims and not pod.spec.resourceClaims:  # with claims the shape changes as these are bound
             template.shape = (self._shapes_are_of, record.shape)
         return record
 
@@ -169,7 +172,7 @@ class PodFeed:
                 scheduler.pod_placed(self._record(key, pod, template), slot, now)
             return
         if self._assumptions.pop(key, None) is not None:
-            cluster.storage.release(key)  # it is elsewhere than we thought
+            self._release(key)  # it is elsewhere than we thought
         self._leave_homeless(key)
         record = self._record(key, pod, template)
         if slot is not None:
@@ -183,12 +186,17 @@ class PodFeed:
 
     def _forget(self, key: str, now: float) -> None:
         if self._assumptions.pop(key, None) is not None:
-            self._cluster.storage.release(key)
+            self._release(key)
         self._leave_homeless(key)
         if key in self._cluster.pods:
             self._scheduler.pod_gone(key, now)
         else:
             self._scheduler.delete(key, now)
+
+    def _release(self, key: str) -> None:
+        """Give back what was kept for a pod."""
+        self._cluster.storage.release(key)
+        self._cluster.devices.promises.release(key)
 
     def bind_failed(self, assumption: Assumption, now: float) -> None:
         """Requeue a pod that the API server certainly has not bound."""

@@ -5,23 +5,25 @@ Time is an argument: `next_time` says when to ask again. A pod is
 - *active*: tried by priority, then by how long it has waited;
 - in *backoff*: worth trying, but failed a moment ago; tried early if no other pod is active;
 - *unschedulable*: waiting for an event that a plugin which rejected it says may help, or for five minutes;
-- *gated*: waiting until its scheduling gates are removed;
+- *gated*: waiting until its scheduling gates are removed, or for a moment for its ResourceClaims to be created;
 - *in flight*: being tried. Events are kept meanwhile, and considered if the attempt fails.
 
 Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds
-no nodes at all waits for the first one instead of being tried again and again.
+no nodes at all waits for the first one instead of being tried again and again; a pod whose ResourceClaims are not
+there is told so after a second, by an attempt that fails.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from math import inf
 
 import msgspec
 
 from moorage.columns.cluster import PodRecord
-from moorage.model.types.pod import PodSpec
-from moorage.schedule.framework.events import Event, EventKind, concerns, own_events
+from moorage.match.devices.claims import ClaimKey, claim_keys
+from moorage.model.types.pod import Pod, PodSpec
+from moorage.schedule.framework.events import ABOUT_RESOURCE_CLAIMS, Event, EventKind, claim_of, concerns, own_events
 from moorage.schedule.framework.verdict import Verdict
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
@@ -35,6 +37,7 @@ from moorage.schedule.queue.waiting_pods import (
 )
 
 MAX_WAIT_SECONDS = 300.0
+CLAIMS_WAIT_SECONDS = 1.0  # before a pod is told that its ResourceClaims are not there
 INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 1.0, 10.0
 Cause = QueueMove | EventKind
 
@@ -94,7 +97,8 @@ class _Timers:
 class SchedulingQueue:
     """All pods without a node.
 
-    `tables` has the plugins' hints by scheduler name; `ungated` names schedulers that ignore scheduling gates.
+    `tables` has the plugins' hints by scheduler name; `ungated` names schedulers that ignore scheduling gates;
+    `why_claims_wait` says why a pod's ResourceClaims are not there, if they are not.
     """
 
     def __init__(
@@ -102,12 +106,14 @@ class SchedulingQueue:
         tables: Mapping[str, RequeueTable],
         backoff: Backoff | None = None,
         ungated: frozenset[str] = frozenset(),
+        why_claims_wait: Callable[[Pod], str] = lambda pod: "",
     ) -> None:
         self._tables = tables
         self._backoff = backoff or Backoff()
         self._position = PrioritySort().position
         self._gate = SchedulingGates().pre_enqueue
         self._ungated = ungated
+        self._why_claims_wait = why_claims_wait
         self._pods: dict[str, QueuedPod] = {}
         self._number = 0
         # Heaps hold entries of pods that have moved on; such an entry's number is not the pod's any more.
@@ -115,6 +121,8 @@ class SchedulingQueue:
         self._in_backoff = _Timers(QueueState.BACKOFF)
         self._after_error = _Timers(QueueState.BACKOFF)
         self._longest_waiting = _Timers(QueueState.UNSCHEDULABLE)
+        self._without_claims = _Timers(QueueState.GATED)
+        self._by_claim: dict[ClaimKey, dict[str, QueuedPod]] = {}  # pods by the ResourceClaims that they use
         self._unschedulable = WaitingGroups(tables)
         self._in_flight: dict[str, int] = {}  # the number of events before each
         self._events: list[Event] = []
@@ -127,7 +135,8 @@ class SchedulingQueue:
     def add(self, record: PodRecord, now: float) -> None:
         self.remove(record.key)
         pod = self._pods[record.key] = QueuedPod(record, now)
-        self._enter(pod, QueueMove.POD_ADDED)
+        self._index(pod)
+        self._enter(pod, QueueMove.POD_ADDED, now)
 
     def update(self, record: PodRecord, now: float) -> None:
         pod = self._pods.get(record.key)
@@ -135,6 +144,10 @@ class SchedulingQueue:
             self.add(record, now)
             return
         old = pod.record
+        self._unindex(pod)
+        pod.record = record
+        self._index(pod)
+        pod.record = old
         changed = old.shape is not record.shape
         events = own_events(record.key, old.pod, record.pod) if changed else ()
         if pod.place is QueueState.UNSCHEDULABLE:
@@ -149,30 +162,54 @@ class SchedulingQueue:
         if pod.place is QueueState.IN_FLIGHT:
             self._events.extend(events)
         elif pod.place is QueueState.GATED or (pod.place is QueueState.ACTIVE and changed):
-            self._enter(pod, QueueMove.POD_UPDATED)
+            self._enter(pod, QueueMove.POD_UPDATED, now)
 
     def remove(self, key: str) -> None:
         pod = self._pods.pop(key, None)
         if pod is None:
             return
+        self._unindex(pod)
         if pod.place is QueueState.UNSCHEDULABLE:
             self._unschedulable.remove(pod)
         self._land(key)
         pod.place = QueueState.NOWHERE
 
+    def _index(self, pod: QueuedPod) -> None:
+        if pod.record.pod.spec.resourceClaims:
+            for key in claim_keys(pod.record.pod):
+                self._by_claim.setdefault(key, {})[pod.key] = pod
+
+    def _unindex(self, pod: QueuedPod) -> None:
+        if pod.record.pod.spec.resourceClaims:
+            for key in claim_keys(pod.record.pod):
+                pods = self._by_claim.get(key, {})
+                pods.pop(pod.key, None)
+                if not pods:
+                    self._by_claim.pop(key, None)
+
     def why_gated(self, spec: PodSpec, scheduler: str) -> Verdict | None:
         """Return why a pod may not be tried yet; None if it may."""
         return None if scheduler in self._ungated else self._gate(spec)
 
-    def _enter(self, pod: QueuedPod, cause: Cause) -> None:
-        """Make a pod active, unless it is gated."""
+    def _enter(self, pod: QueuedPod, cause: Cause, now: float) -> None:
+        """Make a pod active, unless it is gated, or waits for its claims and has not waited long."""
         if self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
             pod.place = QueueState.GATED
             self.incoming[QueueState.GATED, cause] += 1
             return
+        until = pod.entered + CLAIMS_WAIT_SECONDS
+        if now < until and not pod.attempts and self._waits_for_claims(pod):
+            pod.place = QueueState.GATED
+            self.incoming[QueueState.GATED, cause] += 1
+            self._without_claims.push(until, self._place(pod), pod)
+            return
         pod.place = QueueState.ACTIVE
         self.incoming[QueueState.ACTIVE, cause] += 1
         heappush(self._active, (self._place(pod), pod))
+
+    def _waits_for_claims(self, pod: QueuedPod) -> bool:
+        """Return whether a pod's ResourceClaims are not there."""
+        return bool(pod.record.pod.spec.resourceClaims) and bool(self._why_claims_wait(pod.record.pod))
 
     def _place(self, pod: QueuedPod) -> QueuePosition:
         self._number += 1
@@ -183,7 +220,7 @@ class SchedulingQueue:
 
     def pop(self, now: float) -> QueuedPod | None:
         """Return the next pod to try, which is in flight from now on; None if there is none now."""
-        if self._in_backoff or self._after_error or self._longest_waiting:
+        if self._in_backoff or self._after_error or self._longest_waiting or self._without_claims:
             self._pass_time(now)
         pod = self._pop_active()
         if pod is None:
@@ -200,6 +237,7 @@ class SchedulingQueue:
         key = pod.key
         if self._pods.get(key) is pod:
             del self._pods[key]
+            self._unindex(pod)
             self._land(key)
             pod.place = QueueState.NOWHERE
 
@@ -237,6 +275,7 @@ class SchedulingQueue:
         """Requeue a pod that could not be bound."""
         if pod.key not in self._pods:
             self._pods[pod.key] = pod
+            self._index(pod)
             self.failed(pod, frozenset(), now)
 
     def activate(self, key: str) -> None:
@@ -247,7 +286,7 @@ class SchedulingQueue:
         if pod.place is QueueState.UNSCHEDULABLE:
             self._unschedulable.remove(pod)
         if pod.place in (QueueState.UNSCHEDULABLE, QueueState.BACKOFF):
-            self._enter(pod, QueueMove.ACTIVATED)
+            self._enter(pod, QueueMove.ACTIVATED, inf)
         elif pod.place is QueueState.IN_FLIGHT:
             self._events.append(Event(EventKind.OWN_OTHER, of=key))
 
@@ -261,14 +300,28 @@ class SchedulingQueue:
         """Wake the pods that an event may help, and keep it for those in flight."""
         if self._in_flight:
             self._events.append(event)
+        if event.kind in ABOUT_RESOURCE_CLAIMS:
+            self._claim_happened(event, now)
+            return
         if not self._unschedulable:
             return
         for scheduler, table in self._tables.items():
             for group in self._unschedulable.concerned(scheduler, table, event):
                 if table.may_help(group.shape, group.rejected_by, event):
                     for pod in list(group.pods.values()):
-                        if concerns(event, pod.key, pod.record.pod):
+                        if concerns(event, pod.key, pod.record.pod) and not self._waits_for_claims(pod):
                             self._wake(pod, now, event.kind)
+
+    def _claim_happened(self, event: Event, now: float) -> None:
+        """Wake the pods that use a ResourceClaim; ten thousand may wait, each for its own."""
+        for pod in list(self._by_claim.get(claim_of(event), {}).values()):
+            waits = pod.place in (QueueState.GATED, QueueState.UNSCHEDULABLE)
+            if not waits or self._waits_for_claims(pod):
+                continue
+            if pod.place is QueueState.GATED:
+                self._enter(pod, event.kind, now)
+            elif self._may_help(pod, event):
+                self._wake(pod, now, event.kind)
 
     def _may_help(self, pod: QueuedPod, event: Event) -> bool:
         if not concerns(event, pod.key, pod.record.pod):
@@ -283,7 +336,7 @@ class SchedulingQueue:
     def _requeue(self, pod: QueuedPod, now: float, cause: Cause) -> None:
         """Put a pod into backoff for as long as it lasts, then make it active."""
         if now >= pod.backoff_until or self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
-            self._enter(pod, cause)
+            self._enter(pod, cause, now)
             return
         pod.place = QueueState.BACKOFF
         self.incoming[QueueState.BACKOFF, cause] += 1
@@ -305,12 +358,15 @@ class SchedulingQueue:
 
     def next_time(self) -> float:
         """Return when the next timer ends; infinity if there is none."""
-        return min(timers.next_time() for timers in (self._in_backoff, self._after_error, self._longest_waiting))
+        timers = (self._in_backoff, self._after_error, self._longest_waiting, self._without_claims)
+        return min(one.next_time() for one in timers)
 
     def _pass_time(self, now: float) -> None:
         for timers in (self._in_backoff, self._after_error):
             while (pod := timers.pop(now)) is not None:
-                self._enter(pod, QueueMove.BACKED_OFF)
+                self._enter(pod, QueueMove.BACKED_OFF, now)
+        while (pod := self._without_claims.pop(now)) is not None:
+            self._enter(pod, QueueMove.WAITED_LONG, now)
         while (pod := self._longest_waiting.pop(now)) is not None:
             self._wake(pod, now, QueueMove.WAITED_LONG)
 

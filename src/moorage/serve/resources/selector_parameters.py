@@ -158,6 +158,8 @@ def _reader(kind: Kind, field: str) -> Reader:
     if fields is None:
         known = f"{go_quote(_NAME)}, {go_quote(_NAMESPACE)}"
         raise bad_request(f"{go_quote(field)} is not a known field selector: only {known}")
+    if kind.name == "ResourceSlice":
+        raise bad_request(f"field label not supported for {kind.api_version}, Kind={kind.name}: {field}")
     if kind.name == "Job":
         raise bad_request(f"field label {go_quote(field)} not supported for Job")
     raise bad_request(f"field label not supported: {field}")

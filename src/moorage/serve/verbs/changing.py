@@ -5,6 +5,7 @@ change that changes nothing is not written. An object whose last finalizer is re
 deleted. Kubernetes: GuaranteedUpdate and the generic registry's Update.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
-from moorage.serve.verbs.creating import check_namespace, create, name_owners_once
+from moorage.serve.verbs.creating import check_namespace, create, has_much_cel, name_owners_once
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 _TRIES = 100
@@ -38,8 +39,11 @@ class Changed(NamedTuple):
 Change = Callable[[Raw, Any], Changed]
 
 
-async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False) -> WriteResult:
-    """Change an object. `make` gets a copy with the resourceVersion in it, and may be called several times."""
+async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, takes_long: bool = False) -> WriteResult:
+    """Change an object. `make` gets a copy with the resourceVersion in it, and may be called several times.
+
+    If it takes long, the server answers other clients meanwhile.
+    """
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
@@ -47,7 +51,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False) -> 
         if stored is None:
             raise not_found(kind, name)
         old = decode(kind, stored)
-        changed = make(old, stored.view)
+        changed = await asyncio.to_thread(make, old, stored.view) if takes_long else make(old, stored.view)
         if changed.expected not in (None, stored.revision):
             raise stale(kind, name)
         value = encode(kind, changed.admitted.object)
@@ -98,7 +102,8 @@ async def replace(
         changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
         return changed._replace(warnings=warnings)
 
-    return await change(api, ref, make, dry_run=options.dry_run)
+    takes_long = not subresource and has_much_cel(kind, raw)
+    return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 
 def check_name(metadata: Raw, name: str) -> None:

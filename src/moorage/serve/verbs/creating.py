@@ -3,6 +3,7 @@
 Kubernetes: the create handler and the generic registry's Create.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,6 +41,25 @@ def name_owners_once(metadata: Raw, *, is_patch: bool = False) -> list[str]:
 
 
 _NAMES_TRIED = 8
+#: Kinds with CEL expressions that are compiled when they are admitted, and how many characters of them are many.
+_WITH_EXPRESSIONS = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate"})
+_MANY = 8 * 1024
+
+
+def has_much_cel(kind: Kind, document: Any) -> bool:
+    """True if the expressions of a document or patch take so long to compile that the server must answer meanwhile."""
+    if kind.name not in _WITH_EXPRESSIONS:
+        return False
+    total, waiting = 0, [document.get("spec") if isinstance(document, dict) else document]
+    while waiting and total <= _MANY:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            expression = value.get("expression")
+            total += len(expression) if isinstance(expression, str) else 0
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return total > _MANY
 
 
 async def create(
@@ -61,7 +81,11 @@ async def create(
     warnings = (*warnings, *name_owners_once(metadata))
     is_generated = not metadata.get("name") and metadata.get("generateName")
     for _ in range(_NAMES_TRIED if is_generated else 1):
-        admitted, template = api.admit_new(kind, raw, namespace, None if is_owned else options.manager, like)
+        manager = None if is_owned else options.manager
+        if has_much_cel(kind, raw):
+            admitted, template = await asyncio.to_thread(api.admit_new, kind, raw, namespace, manager, like)
+        else:
+            admitted, template = api.admit_new(kind, raw, namespace, manager, like)
         name = admitted.object["metadata"]["name"]
         key = key_of(kind, namespace, name)
         all_warnings = (*warnings, *admitted.warnings)

@@ -31,7 +31,7 @@ from moorage.serve.verbs.changing import (
     expected_revision,
     refuse_unknown_uid,
 )
-from moorage.serve.verbs.creating import check_namespace, create, name_owners_once
+from moorage.serve.verbs.creating import check_namespace, create, has_much_cel, name_owners_once
 
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
 
@@ -75,7 +75,8 @@ async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, 
         changed = _admit(api, ref, new, old, options, subresource, old_view)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    return await change(api, ref, make, dry_run=options.dry_run)
+    takes_long = has_much_cel(kind, patch.document)
+    return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 
 async def _apply(
@@ -94,7 +95,7 @@ async def _apply(
         changed = _admit(api, ref, new, old, options, subresource, old_view, is_owned=True)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    return await change(api, ref, make, dry_run=options.dry_run)
+    return await change(api, ref, make, dry_run=options.dry_run, takes_long=has_much_cel(kind, patch))
 
 
 def duplicate_warnings(duplicates: Sequence[str], validation: str) -> Sequence[str]:

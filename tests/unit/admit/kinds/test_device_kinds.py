@@ -97,6 +97,16 @@ def test_selectors_that_a_class_had_before_may_use_what_its_gate_no_longer_allow
     assert "undeclared reference to 'includes'" in errors(updated(document("DeviceClass", other), old))[0]
 
 
+def test_only_the_name_that_is_made_for_a_class_is_checked() -> None:
+    def made(kind: str, base: str) -> list[str]:
+        raw = document(kind, {"devices": {}} if kind == "ResourceClaim" else {}) | {"metadata": {"generateName": base}}
+        return [error.partition(":")[0] for error in errors(admit(raw, None, GATES, plugins=()))]
+
+    assert made("DeviceClass", "gpu.") == []
+    assert made("DeviceClass", "Gpu-") == ["metadata.name"]
+    assert made("ResourceClaim", "Gpu-") == ["metadata.generateName", "metadata.name"]
+
+
 # Admin access
 
 

@@ -33,7 +33,7 @@ def test_claims_from_templates_are_made_allocated_and_reserved(tmp_path: Path) -
     assert "cannot allocate all claims" in figures.note
     assert len(set(devices_in_use(executor))) == 4
     devices = executor.objects.cluster.devices
-    assert not devices.promised
+    assert not devices.promises
     assert len(devices.claims) == 5
     for pod in executor.objects.cluster.pods.values():
         (status,) = pod.pod.status.resourceClaimStatuses

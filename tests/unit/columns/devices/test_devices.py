@@ -119,12 +119,13 @@ def test_a_promise_holds_until_it_is_released_or_written(world: World) -> None:
     world.claim("wanted")
     assert world.code("a") == unused
     assert written.status.allocation is not None
-    world.devices.promise("default/pod", {("default", "wanted"): written.status.allocation})
+    key, uid = ("default", "wanted"), written.metadata.uid
+    world.devices.promises.make("default/pod", [(key, uid, written.status.allocation)])
     assert world.code("a") == taken
     world.claim("wanted")  # an event that does not show it yet
     assert world.code("a") == taken
     world.devices.set(written)
-    world.devices.release("default/pod")
+    world.devices.promises.release("default/pod")
     assert world.code("a") == taken
     world.claim("wanted")
     assert world.code("a") == unused

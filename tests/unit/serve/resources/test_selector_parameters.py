@@ -114,6 +114,8 @@ def test_complaints(text: str, said: str) -> None:
 
 
 def test_kinds_complain_differently() -> None:
+    slices = "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.pool"
+    assert complaint("spec.pool=1", "ResourceSlice", "resource.k8s.io/v1") == slices
     assert complaint("status.x=1", "Job", "batch/v1") == 'field label "status.x" not supported for Job'
     assert complaint("metadata.namespace=x", "Node") == "field label not supported: metadata.namespace"
     said = '"spec.x" is not a known field selector: only "metadata.name", "metadata.namespace"'

@@ -1,5 +1,8 @@
 """Create: names and namespaces, what is refused, what a dry run leaves behind."""
 
+import asyncio
+from collections.abc import Awaitable
+
 import pytest
 from tests.unit.serve.verbs.bench import (
     CONFIG_MAP,
@@ -16,8 +19,10 @@ from tests.unit.serve.verbs.bench import (
     shown,
 )
 
-from moorage.serve.api import Api
-from moorage.serve.verbs.creating import create
+from moorage.model.kinds import KINDS, Ref
+from moorage.serve.api import Api, WriteResult
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create, has_much_cel
 
 
 async def test_what_is_created_is_stored_with_its_owner(api: Api) -> None:
@@ -90,3 +95,32 @@ async def test_a_namespace_on_a_kind_without_namespaces_is_dropped(api: Api) -> 
     made = await make(api, NODE, document(NODE, "n1", metadata={"namespace": "kube-system"}))
     assert "namespace" not in shown(NODE, made)["metadata"]
     assert await read(api, NODE, "n1") is not None
+
+
+def test_other_clients_are_answered_while_many_device_selectors_are_compiled() -> None:
+    kind = KINDS["resource.k8s.io/v1", "DeviceClass"]
+
+    def device_class(count: int) -> Raw:
+        terms = [f'device.attributes["d.example.com"].m{{0}}{number} == "x"' for number in range(60)]
+        selectors = [{"cel": {"expression": " || ".join(terms).format(number)}} for number in range(count)]
+        return document(kind, "hostile", spec={"selectors": selectors})
+
+    async def answered_meanwhile(api: Api, slow: Awaitable[WriteResult]) -> int:
+        task, quick = asyncio.ensure_future(slow), 0
+        while not task.done():
+            await api.store.list("/")
+            await asyncio.sleep(0.001)
+            quick += 1
+        await task
+        return quick
+
+    async def main() -> None:
+        async with new_api() as api:
+            assert await answered_meanwhile(api, make(api, kind, device_class(8))) > 5
+            changed = device_class(10)
+            changed["spec"]["selectors"].reverse()
+            ref = Ref(kind, "", "hostile")
+            assert await answered_meanwhile(api, replace(api, ref, changed, ME)) > 1
+
+    asyncio.run(main())
+    assert not has_much_cel(kind, device_class(1))

@@ -107,6 +107,7 @@ ROWS: Rows = {
         prepare.prepare_claim,
         validate_status=validate_claim_status,
         prepare_status=prepare.prepare_claim_status,
+        default_status=prepare.default_claim_status,
         authorize=_authorize_claim,
         authorize_status=authorize_claim_status,
     ),

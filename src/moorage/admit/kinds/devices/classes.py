@@ -3,6 +3,8 @@
 Kubernetes: ValidateDeviceClass, ValidateDeviceTaintRule and their updates (pkg/apis/resource/validation).
 """
 
+import msgspec
+
 from moorage.admit.kinds.devices.requests import MAX_CONFIGURATIONS, validate_configuration, validate_selectors
 from moorage.admit.kinds.devices.shared import (
     validate_conditions,
@@ -18,19 +20,26 @@ from moorage.admit.pod.resources import is_extended_resource
 from moorage.admit.prepare import devices as prepare
 from moorage.model.field_error import FieldErrors, invalid, too_many
 from moorage.model.types.devices import DeviceClass, DeviceClassSpec, DeviceTaintRule, DeviceTaintRuleSpec
+from moorage.model.types.meta import ObjectMeta
 
 MAX_RULE_CONDITIONS = 8
 
 
 def validate_device_class(device_class: DeviceClass, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(device_class.metadata, "metadata", namespaced=False)
+    yield from _validate_class_metadata(device_class.metadata)
     yield from _validate_class_spec(device_class.spec, None, options)
 
 
 def validate_device_class_update(new: DeviceClass, old: DeviceClass, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(new.metadata, "metadata", namespaced=False)
+    yield from _validate_class_metadata(new.metadata)
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     yield from _validate_class_spec(new.spec, old.spec, options)
+
+
+def _validate_class_metadata(metadata: ObjectMeta) -> FieldErrors:
+    """Check metadata but for generateName, of which upstream checks for this kind only what is made of it."""
+    checked = msgspec.structs.replace(metadata, generateName="") if metadata.generateName else metadata
+    return validate_object_meta(checked, "metadata", namespaced=False)
 
 
 def _validate_class_spec(spec: DeviceClassSpec, old: DeviceClassSpec | None, options: ValidationOptions) -> FieldErrors:

@@ -4,6 +4,7 @@ Whether claims fit is searched for once per code of `Devices`, so once for all n
 same use, and kept in a table by code.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -43,13 +44,20 @@ class AllocatedClaim:
         self, facts: DeviceClaimFacts, selector: NodeSelector | None, cluster: Cluster, gates: GateSet
     ) -> None:
         self.facts = facts
+        self.broken = facts.broken  # its devices cannot be used anywhere
         self.selector = selector
         self.predicate: NodePredicate | None = None
         if selector is not None:
             self.predicate = selector_predicate(compile_node_selector(selector, gates), cluster.nodes)
 
     def is_usable(self, slot: int) -> bool:
-        return self.predicate is None or self.predicate.at(slot)
+        return not self.broken and (self.predicate is None or self.predicate.at(slot))
+
+    def usable(self, cluster: Cluster) -> NDArray[np.bool_]:
+        """Return the slots of the nodes on which it can be used."""
+        if self.broken or self.predicate is None:
+            return np.full(cluster.nodes.slots.capacity, not self.broken, np.bool_)
+        return self.predicate.mask()
 
     @property
     def score(self) -> int:
@@ -84,6 +92,7 @@ class DeviceNeeds:
         self.scores = bool(self._base_score) or any(one[0].parent for _, claim in waiting for one in claim.requests)
         self._generation: tuple[int, int, int] = (-1, -1, -1)
         self._answers: dict[int, Answer] = {}
+        self._failed: list[int] = []  # codes whose answer is an error
         self._table: NDArray[np.int8] = np.zeros(0, np.int8)
 
     # -- what nodes of a code can give ----------------------------------------------------------------------------
@@ -95,6 +104,7 @@ class DeviceNeeds:
         if generation != self._generation:
             self._generation = generation
             self._answers.clear()
+            self._failed.clear()
             self._table = np.zeros(0, np.int8)
         return generation
 
@@ -105,6 +115,8 @@ class DeviceNeeds:
         answer = self._answers.get(code)
         if answer is None:
             answer = self._answers[code] = self._search(cluster, slot)
+            if answer.error:
+                self._failed.append(code)
         return answer
 
     def fits(self, cluster: Cluster) -> NDArray[np.bool_]:
@@ -124,13 +136,19 @@ class DeviceNeeds:
         mask: NDArray[np.bool_] = self._table[codes] == _YES
         return mask
 
-    def errors(self, cluster: Cluster, among: NDArray[np.bool_]) -> list[str]:
-        """Return the errors that fail the attempt, on nodes that the other plugins let through."""
-        failed = {code: answer.error for code, answer in self._answers.items() if answer.error}
+    def error(self, cluster: Cluster, names: Callable[[], list[str]], passed: Callable[[], NDArray[np.bool_]]) -> str:
+        """Return the error that fails the attempt on the first node that the other plugins let pass; empty if none."""
+        failed = self._failed
         if not failed:
-            return []
-        present = dict.fromkeys(cluster.devices.codes[among & cluster.nodes.alive].tolist())
-        return [failed[code] for code in present if code in failed]
+            return ""
+        slots = np.flatnonzero(passed() & np.isin(cluster.devices.codes, failed))
+        if not len(slots):
+            return ""
+        try:  # again, for the error names the claims of the pod that came first
+            self.allocate(cluster, slots.item(0), names(), lambda: _SHARE)
+        except AllocationError as error:
+            return str(error)
+        return ""
 
     def _search(self, cluster: Cluster, slot: int) -> Answer:
         try:

@@ -2,10 +2,11 @@
 
 What is found for the node that is chosen is promised to the pod, so that no other gets it.
 Kubernetes: pkg/scheduler/framework/plugins/dynamicresources. Differs: one search for all nodes that offer the same
-devices in the same use;
-thresholds, versions and expressions in device tolerations; a bound on steps in place of a time-out.
+devices in the same use; thresholds, versions and expressions in device tolerations; a bound on steps in place of a
+time-out.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,12 +21,14 @@ from moorage.model.gates import DRA_PRIORITIZED_LIST, GateSet
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import AllocationResult, ResourceClaim
 from moorage.schedule.framework.events import EventKind, on
-from moorage.schedule.framework.plugin import SKIP, Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.framework.plugin import SKIP, Mask, Normalization, Plugin, PostFilterResult, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, DeviceNeeds
 from moorage.schedule.plugins.devices.device_reasons import why_not_allocated
 
 CANNOT_ALLOCATE = "cannot allocate all claims"
+DEALLOCATED = "deallocation of ResourceClaim completed"
+STILL_NOT_SCHEDULABLE = "still not schedulable"
 NOT_AVAILABLE = "resourceclaim not available on the node"
 _SPECS_KEPT = 4096
 
@@ -103,8 +106,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
     def filter(self, want: DeviceNeeds, cluster: Cluster) -> Mask:
         mask = want.fits(cluster) if want.waiting else np.ones(cluster.nodes.slots.capacity, np.bool_)
         for claim in want.allocated:
-            if claim.predicate is not None:
-                mask = mask & claim.predicate.mask()
+            mask = mask & claim.usable(cluster)
         return mask
 
     def filter_slot(self, want: DeviceNeeds, cluster: Cluster, slot: int) -> bool:
@@ -119,16 +121,39 @@ class DynamicResources(Plugin[DeviceNeeds]):
                 return Verdict(Code.UNRESOLVABLE, (answer.error,))
             if not answer.fits:
                 return unresolvable(answer.problem or CANNOT_ALLOCATE, *why_not_allocated(want, cluster, slot))
-        unusable = [claim.facts.name for claim in want.allocated if not claim.is_usable(slot)]
+        unusable = [claim.facts for claim in want.allocated if not claim.is_usable(slot)]
         if unusable:
-            details = (f'claim "{name}" is allocated, and its devices cannot be used on this node' for name in unusable)
-            return unresolvable(NOT_AVAILABLE, *details)
+            where = "is allocated, and its devices cannot be used on this node"
+            return unresolvable(NOT_AVAILABLE, *(f'claim "{one.name}" {one.broken or where}' for one in unusable))
         return None
 
-    def failure(self, want: DeviceNeeds, cluster: Cluster, passed: Mask) -> str:
+    def failure(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]) -> str:
         if not want.waiting:
             return ""
-        return next(iter(want.errors(cluster, passed)), "")
+        return want.error(cluster, lambda: self._own_names(want, cluster, record), passed)
+
+    def _own_names(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord) -> list[str]:
+        """Return the names of the pod's claims that are to be allocated; the shape has those of another pod."""
+        own = {facts.entry.name: facts.name for facts in cluster.devices.facts(record.pod)}
+        return [own[facts.entry.name] for facts, _ in want.waiting]
+
+    def post_filter(
+        self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]
+    ) -> PostFilterResult:
+        """Deallocate a claim that keeps the pod from a node and that no other pod uses."""
+        facts = {one.entry.name: one for one in cluster.devices.facts(record.pod)}
+        for claim in want.allocated:
+            own = facts.get(claim.facts.entry.name)
+            if (
+                own is None
+                or own.claim is None
+                or any(consumer.uid != record.pod.metadata.uid for consumer in own.claim.status.reservedFor)
+            ):
+                continue
+            asked = passed() & want.fits(cluster) if want.waiting else passed()
+            if (asked & ~claim.usable(cluster)).any():
+                return PostFilterResult(DEALLOCATED, (record.shape.namespace, own.name))
+        return PostFilterResult(STILL_NOT_SCHEDULABLE)
 
     # -- score --------------------------------------------------------------------------------------------------
 
@@ -147,18 +172,17 @@ class DynamicResources(Plugin[DeviceNeeds]):
         if not want.waiting:
             return
         devices = cluster.devices
-        own = {facts.entry.name: facts.name for facts in devices.facts(record.pod)}
-        names = [own[facts.entry.name] for facts, _ in want.waiting]
+        names = self._own_names(want, cluster, record)
         allocations = want.allocate(cluster, slot, names)
         assert allocations is not None  # the node passed the filter, and nothing happened since
         namespace = record.shape.namespace
-        devices.promise(
+        devices.promises.make(
             record.key,
-            {
-                (namespace, name): convert_view(allocation, AllocationResult)
-                for name, allocation in zip(names, allocations, strict=True)
-            },
+            [
+                (key, devices.claims[key].metadata.uid, convert_view(allocation, AllocationResult))
+                for key, allocation in zip(((namespace, name) for name in names), allocations, strict=True)
+            ],
         )
 
     def unreserve(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord) -> None:
-        cluster.devices.release(record.key)
+        cluster.devices.promises.release(record.key)

@@ -1,0 +1,115 @@
+"""Devices promised to pods: allocations from the moment of the decision until the watch shows them in the claims.
+
+No device is given away twice: a promise holds until a version of its claim arrives that has an allocation or is as new
+as what was written; a pod that goes away while its claims are being written keeps its promises until that has ended.
+Kubernetes: the in-flight allocations and the assume cache of dynamicresources/dra_manager.go.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+
+from moorage.match.devices.claims import ClaimKey
+from moorage.model.types.devices import AllocationResult
+
+
+class _Promise(msgspec.Struct):
+    """One promise. `written` is the revision at which the API server has it, 0 if it has not."""
+
+    pod: str
+    uid: str  # of the claim; empty before it is created
+    allocation: AllocationResult
+    written: int = 0
+
+
+class DevicePromises(Mapping[ClaimKey, AllocationResult]):
+    """All promises, by claim. `count` counts what a holder has, given its name."""
+
+    def __init__(self, count: Callable[[str, AllocationResult | None], None]) -> None:
+        self._count = count
+        self._promises: dict[ClaimKey, _Promise] = {}
+        self._of: dict[str, set[ClaimKey]] = {}  # by the pod's key
+        self._being_written: dict[str, bool] = {}  # by the pod's key, and whether to release them then
+
+    def make(self, pod: str, allocations: Iterable[tuple[ClaimKey, str, AllocationResult]]) -> None:
+        """Keep devices for a pod that is about to be bound; with each claim goes its UID."""
+        self.release(pod)
+        for key, uid, allocation in allocations:
+            self._drop(key)
+            self._promises[key] = _Promise(pod, uid, allocation)
+            self._of.setdefault(pod, set()).add(key)
+            self._count(_holder(key), allocation)
+
+    def of(self, pod: str) -> dict[ClaimKey, AllocationResult]:
+        """Return what is promised to a pod."""
+        return {key: self._promises[key].allocation for key in sorted(self._of.get(pod, ()))}
+
+    def release(self, pod: str) -> None:
+        """Take back what was promised to a pod; what was written stays until the watch shows it."""
+        if pod in self._being_written:
+            self._being_written[pod] = True
+            return
+        for key in self._of.get(pod, set()).copy():
+            if not self._promises[key].written:
+                self._drop(key)
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def begin_writing(self, pod: str) -> None:
+        self._being_written.setdefault(pod, False)
+
+    def end_writing(self, pod: str) -> None:
+        """Release what was to be released meanwhile."""
+        if self._being_written.pop(pod, False):
+            self.release(pod)
+
+    def written(self, key: ClaimKey, revision: int) -> None:
+        """Keep a promise until the watch shows this revision of its claim."""
+        found = self._promises.get(key)
+        if found is not None:
+            found.written = revision
+
+    def created(self, key: ClaimKey, new: ClaimKey, uid: str) -> None:
+        """Move a promise from a claim that was not there to the one that was created."""
+        found = self._promises.get(key)
+        if found is not None:
+            pod, allocation = found.pod, found.allocation
+            self._drop(key)
+            self._promises[new] = _Promise(pod, uid, allocation)
+            self._of.setdefault(pod, set()).add(new)
+            self._count(_holder(new), allocation)
+
+    # -- what the watch shows -----------------------------------------------------------------------------------
+
+    def shown(self, key: ClaimKey, uid: str, is_allocated: bool, revision: int) -> None:
+        """Drop the promise of a claim that is allocated now, is another one, or has moved on."""
+        found = self._promises.get(key)
+        if found is not None and (is_allocated or found.uid != uid or 0 < found.written <= revision):
+            self._drop(key)
+
+    def gone(self, key: ClaimKey) -> None:
+        self._drop(key)
+
+    def _drop(self, key: ClaimKey) -> None:
+        found = self._promises.pop(key, None)
+        if found is None:
+            return
+        keys = self._of[found.pod]
+        keys.discard(key)
+        if not keys:
+            del self._of[found.pod]
+        self._count(_holder(key), None)
+
+    def __getitem__(self, key: ClaimKey) -> AllocationResult:
+        return self._promises[key].allocation
+
+    def __iter__(self) -> Iterator[ClaimKey]:
+        return iter(self._promises)
+
+    def __len__(self) -> int:
+        return len(self._promises)
+
+
+def _holder(key: ClaimKey) -> str:
+    """Return the name under which a promise is counted, which is no claim's UID."""
+    return f"{key[0]}/{key[1]}"

@@ -1,0 +1,1 @@
+"""Evict pods that use devices with NoExecute taints."""

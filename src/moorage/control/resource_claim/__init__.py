@@ -1,0 +1,1 @@
+"""Create ResourceClaims from templates, release them when their pods are done, delete them."""

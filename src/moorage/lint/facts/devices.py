@@ -1,0 +1,204 @@
+"""Collect classes, claims, slices and taint rules of the input, and find what does not go together.
+
+Only what the input has is compared: a class is missing if classes are given and it is not among them. Whether devices
+satisfy a claim is asked of the allocator, with no device in use. Memory and time are bounded; beyond the bounds
+nothing is reported. Kubernetes: accepts all of it; the pods stay Pending.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from moorage.lint.facts.claim_offers import DeviceOffers
+from moorage.lint.facts.facts import device_taints_in
+from moorage.lint.hints import did_you_mean
+from moorage.lint.subject import Complaint, claim_spec_of, device_requests
+from moorage.match.devices.eviction import tolerated_seconds
+from moorage.match.devices.taints import NO_EXECUTE
+from moorage.match.devices.tolerations import as_taint, compile_device_toleration, compile_device_tolerations
+from moorage.match.tolerations import describe_taint
+from moorage.model.gates import gates_from
+from moorage.model.types.devices import DeviceToleration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.lint.finding import SourcePlace
+    from moorage.lint.subject import PlacedComplaint, Subject
+    from moorage.model.gates import GateSet
+    from moorage.model.types.devices import ResourceClaimSpec
+    from moorage.model.types.resource_slice import DeviceTaint
+
+#: Bounds on what is kept; `_MAX_SECONDS` on the search for devices for all claims together.
+_MAX_KEPT = 10_000
+_MAX_TAINTS = 500
+_MAX_SECONDS = 3.0
+#: Whether a toleration matches is asked independently of the gates.
+_ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
+_FIELDS = {"ResourceClaim": "resourceClaimName", "ResourceClaimTemplate": "resourceClaimTemplateName"}
+
+
+class _Claim(msgspec.Struct, frozen=True):
+    """A claim or template with the places that findings may name: of itself, its classes and its tolerations."""
+
+    spec: ResourceClaimSpec
+    place: SourcePlace
+    allocated: bool
+    classes: tuple[tuple[str, SourcePlace], ...]
+    tolerations: tuple[tuple[tuple[DeviceToleration, ...], tuple[SourcePlace, ...]], ...]
+
+
+class DeviceFacts:
+    """What the input says about devices."""
+
+    def __init__(self, gates: GateSet) -> None:
+        self._offers = DeviceOffers(gates)
+        self._claims: dict[tuple[str, str, str], _Claim] = {}  # by kind, namespace and name
+        self._references: dict[tuple[str, str, str], SourcePlace] = {}
+        self._taints: dict[tuple[str, str, str], tuple[DeviceTaint, SourcePlace]] = {}
+
+    def add(self, subject: Subject) -> None:
+        self._offers.add(subject.kind, subject.view)
+        for path, taint in device_taints_in(subject):
+            if len(self._taints) < _MAX_TAINTS:
+                key = (taint.key, taint.value, taint.effect)
+                if key not in self._taints:
+                    self._taints[key] = (taint, subject.place(path))
+        if subject.pods is not None:
+            self._add_references(subject)
+        found = claim_spec_of(subject.kind, subject.view)
+        if found is not None and len(self._claims) < _MAX_KEPT:
+            self._add_claim(subject, *found)
+
+    def _add_references(self, subject: Subject) -> None:
+        assert subject.pods is not None
+        namespace = subject.view.metadata.namespace or "default"
+        for index, entry in enumerate(subject.pods.spec.resourceClaims):
+            for kind, field in _FIELDS.items():
+                name = getattr(entry, field)
+                key = (kind, namespace, name)
+                if name and key not in self._references and len(self._references) < _MAX_KEPT:
+                    path = f"{subject.pods.spec_path}.resourceClaims[{index}].{field}"
+                    self._references[key] = subject.place(path)
+
+    def _add_claim(self, subject: Subject, path: str, spec: ResourceClaimSpec) -> None:
+        metadata = subject.view.metadata
+        requests = list(device_requests(subject.kind, subject.view))
+        self._claims[subject.kind, metadata.namespace or "default", metadata.name] = _Claim(
+            spec,
+            subject.place(f"{path}.devices.requests"),
+            subject.kind == "ResourceClaim" and subject.view.status.allocation is not None,
+            tuple(
+                (request.deviceClassName, subject.place(f"{where}.deviceClassName"))
+                for where, request in requests
+                if request.deviceClassName
+            ),
+            tuple(
+                (
+                    tuple(request.tolerations),
+                    tuple(subject.place(f"{where}.tolerations[{i}]") for i in range(len(request.tolerations))),
+                )
+                for where, request in requests
+                if request.tolerations
+            ),
+        )
+
+    def complaints(self) -> Iterator[PlacedComplaint]:
+        yield from self._missing_claims()
+        yield from self._missing_classes()
+        yield from self._tolerations()
+        yield from self._unsatisfiable()
+
+    def _missing_claims(self) -> Iterator[PlacedComplaint]:
+        if not self._claims or len(self._claims) >= _MAX_KEPT:
+            return
+        for key, place in self._references.items():
+            if key in self._claims:
+                continue
+            kind, namespace, name = key
+            message = f'{kind} "{name}" is not among the claims and templates of the input in namespace {namespace}'
+            yield Complaint("device-claim-missing", place.path, message, self._where_else(*key)), place
+
+    def _where_else(self, kind: str, namespace: str, name: str) -> str:
+        other = next(one for one in _FIELDS if one != kind)
+        if (other, namespace, name) in self._claims:
+            return f"{name} is a {other}: write {_FIELDS[other]}"
+        elsewhere = sorted(key[1] for key in self._claims if key[0] == kind and key[2] == name)
+        if elsewhere:
+            return f"it is in namespace {elsewhere[0]}; pods use claims and templates of their own namespace only"
+        return did_you_mean(name, [key[2] for key in self._claims if key[:2] == (kind, namespace)])
+
+    def _missing_classes(self) -> Iterator[PlacedComplaint]:
+        classes = self._offers.classes
+        if not classes:
+            return
+        for claim in self._claims.values():
+            for name, place in claim.classes:
+                if name not in classes and not claim.allocated:
+                    message = f'DeviceClass "{name}" is not in the input, which has {_some(sorted(classes))}'
+                    hint = did_you_mean(name, classes)
+                    yield Complaint("device-class-missing", place.path, message, hint), place
+
+    def _tolerations(self) -> Iterator[PlacedComplaint]:
+        if not self._taints or len(self._taints) >= _MAX_TAINTS:
+            return
+        for claim in self._claims.values():
+            for tolerations, places in claim.tolerations:
+                for toleration, place in zip(tolerations, places, strict=True):
+                    if (complaint := self._never_matches(toleration, place.path)) is not None:
+                        yield complaint, place
+                if (found := self._evicted(tolerations)) is not None:
+                    index, message = found
+                    hint = "write effect: NoExecute, in a toleration of its own if NoSchedule is meant too"
+                    yield Complaint("device-toleration-evicts", places[index].path, message, hint), places[index]
+
+    def _never_matches(self, toleration: DeviceToleration, path: str) -> Complaint | None:
+        matcher = compile_device_toleration(toleration, _ALL_GATES)
+        if matcher.never is not None or any(matcher.match(as_taint(taint)) for taint, _ in self._taints.values()):
+            return None
+        of_key = [taint for taint, _ in self._taints.values() if taint.key == toleration.key]
+        if of_key and not toleration.expression:
+            explained = compile_device_tolerations((toleration,), _ALL_GATES).explain(of_key[0]) or ""
+            why = f"{explained}{f' (and {len(of_key) - 1} more taints of this key)' if len(of_key) > 1 else ''}"
+        else:
+            why = f"the input has {_some([describe_taint(as_taint(taint)) for taint, _ in self._taints.values()])}"
+        keys = sorted({taint.key for taint, _ in self._taints.values()})
+        hint = "" if of_key or toleration.expression else did_you_mean(toleration.key, keys)
+        message = f"no taint that the slices and rules of the input publish matches this toleration: {why}"
+        return Complaint("device-toleration-never-matches", path, message, hint)
+
+    def _evicted(self, tolerations: tuple[DeviceToleration, ...]) -> tuple[int, str] | None:
+        """Return a toleration that lets a device be allocated whose taint evicts the pod at once."""
+        compiled = compile_device_tolerations(tolerations, _ALL_GATES)
+        for taint, place in self._taints.values():
+            if taint.effect != NO_EXECUTE or not compiled.tolerates(taint) or tolerated_seconds(taint, compiled) != 0:
+                continue
+            matching = compiled.matching(taint)
+            if any(one.effect == NO_EXECUTE for one in matching):
+                continue  # tolerationSeconds: 0 says so
+            listed = [matcher.toleration for matcher in compiled.tolerations.matchers]
+            message = (
+                f"a device with the taint {describe_taint(as_taint(taint))}:NoExecute ({place.described}) is "
+                "allocated, and its pods are evicted at once: eviction counts only tolerations that name the effect "
+                "NoExecute"
+            )
+            return listed.index(matching[0]), message
+        return None
+
+    def _unsatisfiable(self) -> Iterator[PlacedComplaint]:
+        until = time.monotonic() + _MAX_SECONDS
+        for (_, namespace, name), claim in self._claims.items():
+            if claim.allocated or not claim.spec.devices.requests:
+                continue
+            why = self._offers.why_unsatisfiable(claim.spec, f"{namespace}/{name}", until)
+            if why:
+                message = f"no node has devices for it in the slices of the input: {why}"
+                yield Complaint("device-claim-unsatisfiable", claim.place.path, message), claim.place
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"

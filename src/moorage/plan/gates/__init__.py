@@ -1,0 +1,1 @@
+"""Consequences of disabling a gate, for the audit of gates."""

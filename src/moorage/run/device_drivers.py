@@ -1,0 +1,220 @@
+"""Publish the devices of simulated nodes as ResourceSlices, as their DRA drivers would, and keep them there.
+
+Slices follow the annotation of their Node; changes bump the generation of the pool. Slices that others published for a
+driver and node are left alone, and nothing is added to them. Edited slices stay as they are until the annotation
+changes. Kubernetes: kubeletplugin and its ResourceSlice controller.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from moorage.client.background_calls import BackgroundCalls
+from moorage.client.informer import Delta
+from moorage.client.protocol import Client, Object, PatchType, Unreachable
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.types.node import Node
+from moorage.model.types.resource_slice import ResourceSlice
+from moorage.run.device_slices import PUBLISHED, Raw, digest, keep_times, new_slices, wanted_devices
+from moorage.run.device_spec import DEVICES, DeviceSet, annotation
+from moorage.run.node_objects import SIMULATOR_LABEL
+from moorage.telemetry.logs import get_logger
+
+_NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
+_FIRST_RETRY, _LAST_RETRY = 0.5, 60.0
+_CONFLICT, _TOO_MANY, _SERVER_ERROR, _NOT_FOUND = 409, 429, 500, 404
+_LOG = get_logger("kubelet")
+
+
+class _NodeDevices:
+    """A node, its slices by name, and whether they are being written."""
+
+    __slots__ = ("devices", "is_again", "is_busy", "node", "retry", "slices", "text")
+
+    def __init__(self) -> None:
+        self.node: Node | None = None
+        self.text: str | None = None  # of the annotation
+        self.devices: dict[str, list[Raw]] = {}
+        self.slices: dict[str, Object] = {}
+        self.is_busy = self.is_again = False
+        self.retry = _FIRST_RETRY
+
+
+class DeviceDrivers:
+    """The drivers of all simulated nodes. `sets` are the devices of nodes that have no annotation yet."""
+
+    def __init__(self, client: Client, calls: BackgroundCalls, sets: tuple[DeviceSet, ...], simulator: str) -> None:
+        self._client, self._calls, self._sets, self._simulator = client, calls, sets, simulator
+        self._nodes: dict[str, _NodeDevices] = {}
+        self._has_slices = False
+
+    def annotate(self, document: Raw) -> Raw:
+        """Return a Node to create, with its devices."""
+        metadata = document["metadata"]
+        text = annotation(self._sets, metadata["labels"])
+        return {**document, "metadata": {**metadata, "annotations": {DEVICES: text}}} if text else document
+
+    def node_changed(self, node: Node) -> None:
+        name, text = node.metadata.name, node.metadata.annotations.get(DEVICES)
+        found = self._nodes.get(name)
+        if found is None:
+            if text is None and not self._sets:
+                return
+            found = self._nodes[name] = _NodeDevices()
+        is_new = found.node is None or found.node.metadata.uid != node.metadata.uid
+        if not is_new and text == found.text:
+            found.node = node
+            return
+        found.node, found.text = node, text
+        if is_new and text is None and annotation(self._sets, node.metadata.labels):
+            self._calls.send(partial(self._give_devices, node))
+            return
+        found.devices = wanted_devices(node)
+        self._synchronize(name)
+
+    def node_gone(self, name: str) -> None:
+        """Leave the slices of a node that is gone to the garbage collector."""
+        found = self._nodes.get(name)
+        if found is not None:
+            found.node, found.text, found.devices = None, None, {}
+            self._forget(name)
+
+    def slices_changed(self, deltas: Iterable[Delta]) -> None:
+        changed: dict[str, None] = {}
+        for old, new in deltas:
+            seen = new or old
+            node = None if seen is None else seen.view.spec.nodeName
+            if seen is None or node is None:
+                continue
+            slices = self._nodes.setdefault(node, _NodeDevices()).slices
+            if new is None:
+                slices.pop(seen.name, None)
+                self._forget(node)
+            elif seen.name not in slices or slices[seen.name].revision <= seen.revision:
+                slices[seen.name] = seen
+            changed[node] = None
+        for node in changed:
+            self._synchronize(node)
+
+    def _forget(self, name: str) -> None:
+        found = self._nodes[name]
+        if found.node is None and not found.slices:
+            del self._nodes[name]
+
+    def slices_listed(self) -> None:
+        """Begin to write: all slices that there are have been seen."""
+        self._has_slices = True
+        for name in self._nodes:
+            self._synchronize(name)
+
+    def _synchronize(self, name: str) -> None:
+        found = self._nodes.get(name)
+        if found is None or found.node is None or not self._has_slices:
+            return
+        if found.is_busy:
+            found.is_again = True
+        elif any(_differences(found)):
+            found.is_busy = True
+            self._calls.send(partial(self._publish, name, found))
+
+    async def _give_devices(self, node: Node) -> None:
+        """Write the annotation into a node that another client created."""
+        name, text = node.metadata.name, annotation(self._sets, node.metadata.labels)
+        patch = {"metadata": {"uid": node.metadata.uid, "annotations": {DEVICES: text}}}
+        try:
+            await self._client.patch(_NODE, name, "", patch, patch_type=PatchType.MERGE)
+        except (ApiError, Unreachable) as error:
+            _LOG.warning("A node cannot be given its devices", node=name, err=str(error))
+
+    async def _publish(self, name: str, found: _NodeDevices) -> None:
+        delay = 0.0
+        try:
+            while True:
+                found.is_again = False
+                await self._publish_once(found)
+                found.retry = _FIRST_RETRY
+                if not found.is_again or not any(_differences(found)):
+                    break
+        except ApiError as error:
+            _LOG.warning("ResourceSlices cannot be published", node=name, err=error.message)
+            if error.code in (_CONFLICT, _TOO_MANY) or error.code >= _SERVER_ERROR:
+                delay = found.retry
+        except Unreachable as error:
+            _LOG.debug(2, "The API server cannot be reached", node=name, err=str(error))
+            delay = found.retry
+        finally:
+            found.is_busy = False
+        if delay:
+            found.retry = min(2 * delay, _LAST_RETRY)
+            asyncio.get_running_loop().call_later(delay, self._synchronize, name)
+
+    async def _publish_once(self, found: _NodeDevices) -> None:
+        for node, driver, slices, devices in list(_differences(found)):
+            generation = 1 + max((one.view.spec.pool.generation for one in slices), default=0)
+            wanted = new_slices(node, driver, devices, generation, self._simulator) if devices is not None else []
+            await self._replace(found, slices, wanted)
+
+    async def _replace(self, found: _NodeDevices, slices: list[Object], wanted: list[Raw]) -> None:
+        """Delete slices that are not wanted, update those with a wanted index, create the others."""
+        indices = [one["metadata"]["generateName"].partition("-")[0] for one in wanted]
+        owner = wanted[0]["metadata"]["ownerReferences"][0]["uid"] if wanted else ""
+        kept: dict[str, Object] = {}
+        for one in slices:
+            index = one.name.partition("-")[0]
+            if index in indices and index not in kept and _owner(one) == owner:
+                kept[index] = one
+            else:
+                await self._delete(found, one)
+        for index, document in zip(indices, wanted, strict=True):
+            old = kept.get(index)
+            if old is None:
+                made = await self._client.create(_SLICE, document)
+            else:
+                devices = keep_times(document["spec"].get("devices", []), old.raw["spec"].get("devices") or [])
+                spec = {**document["spec"], "devices": devices}
+                metadata = {**old.raw["metadata"], "annotations": document["metadata"]["annotations"]}
+                made = await self._client.update(_SLICE, {**old.raw, "metadata": metadata, "spec": spec})
+            found.slices[made.name] = made
+
+    async def _delete(self, found: _NodeDevices, one: Object) -> None:
+        try:
+            await self._client.delete(_SLICE, one.name, uid=one.uid)
+        except ApiError as error:
+            if error.code not in (_NOT_FOUND, _CONFLICT):
+                raise
+        found.slices.pop(one.name, None)
+
+
+def _differences(found: _NodeDevices) -> Iterator[tuple[Node, str, list[Object], list[Raw] | None]]:
+    """Yield the drivers whose slices are not as wanted: the slices that there are, and the devices to publish."""
+    node = found.node
+    if node is None:
+        return
+    published: dict[str, list[Object]] = {}
+    for one in sorted(found.slices.values(), key=lambda one: one.name):
+        published.setdefault(one.view.spec.driver, []).append(one)
+    for driver in {**found.devices, **published}:
+        slices = published.get(driver, [])
+        ours = [one for one in slices if SIMULATOR_LABEL in one.view.metadata.labels]
+        devices = found.devices.get(driver) if len(ours) == len(slices) else None
+        if not _is_published(node, ours, devices):
+            yield node, driver, ours, devices
+
+
+def _is_published(node: Node, slices: list[Object], devices: list[Raw] | None) -> bool:
+    """Return whether these slices are what was published last for these devices; None if there must be no slices."""
+    if devices is None or not slices:
+        return not slices and devices is None
+    published = digest(devices)
+    views: list[ResourceSlice] = [one.view for one in slices]
+    return len({view.spec.pool.generation for view in views}) == 1 and all(
+        view.metadata.annotations.get(PUBLISHED) == published
+        and view.spec.pool.resourceSliceCount == len(views)
+        and _owner(one) == node.metadata.uid
+        for one, view in zip(slices, views, strict=True)
+    )
+
+
+def _owner(one: Object) -> str:
+    return next((owner.uid for owner in one.view.metadata.ownerReferences if owner.kind == "Node"), "")

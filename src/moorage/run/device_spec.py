@@ -1,0 +1,153 @@
+"""Read which devices simulated nodes have: `gpu.example.com=8`, or a YAML list of sets of equal devices.
+
+The text stands after `--devices` or in the annotation `simulate.moorage.dev/devices` of a Node. A set has a driver, a
+count, a node selector, and whatever else a device of a ResourceSlice may have. Attributes and capacities may be written
+plainly (`model: A100`, `memory: 80Gi`).
+"""
+
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from moorage.match.label_selector import Selector, parse_selector
+from moorage.match.requirement import SelectorError
+from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.yaml_text import YamlConstructor, compose_documents
+from moorage.model.types.resource_slice import Device
+
+Raw = dict[str, Any]
+
+#: Annotation of a Node with its devices.
+DEVICES = "simulate.moorage.dev/devices"
+MAX_COUNT = 4096
+_OWN = frozenset({"driver", "count", "nodes", "name"})
+_OF_DEVICES = frozenset(Device.__struct_fields__) - {"name", "nodeName", "nodeSelector", "allNodes"}
+
+
+class DeviceSpecError(Exception):
+    """Says what is wrong with a description of devices."""
+
+
+class DeviceSet(msgspec.Struct, frozen=True, eq=False):
+    """Equal devices of one driver. `name` is what their names begin with, `device` all they have but the name."""
+
+    driver: str
+    count: int
+    name: str
+    nodes: Selector
+    device: Raw
+    written: Raw  # as the user wrote it, without `nodes`
+
+    def on(self, labels: dict[str, str]) -> bool:
+        return self.nodes.match(labels)
+
+
+@lru_cache(maxsize=1024)
+def parse_devices(text: str, source: str = "devices") -> tuple[DeviceSet, ...]:
+    """Read `driver=count,…` or a YAML or JSON list. Raises DeviceSpecError."""
+    if _is_short(text):
+        return tuple(_read_short(part.strip()) for part in text.split(",") if part.strip())
+    sets = _read_yaml(text, source)
+    return tuple(_read_set(found, f"{source}[{index}]") for index, found in enumerate(sets))
+
+
+def annotation(sets: Iterable[DeviceSet], labels: dict[str, str]) -> str:
+    """Return the text that gives a node with these labels its devices; empty without any."""
+    here = [one for one in sets if one.on(labels)]
+    if all(one.written.keys() == {"driver", "count"} for one in here):
+        return ",".join(f"{one.driver}={one.count}" for one in here)
+    return json.dumps([one.written for one in here], separators=(",", ":"))
+
+
+def devices_of(sets: Iterable[DeviceSet]) -> dict[str, list[Raw]]:
+    """Return the devices of each driver, numbered by their name."""
+    devices: dict[str, list[Raw]] = {}
+    numbers: dict[tuple[str, str], int] = {}
+    for one in sets:
+        first = numbers.get((one.driver, one.name), 0)
+        numbers[one.driver, one.name] = first + one.count
+        found = devices.setdefault(one.driver, [])
+        found += ({"name": f"{one.name}-{number}", **one.device} for number in range(first, first + one.count))
+    return devices
+
+
+def _is_short(text: str) -> bool:
+    return "\n" not in text.strip() and not text.lstrip().startswith(("[", "{", "-"))
+
+
+def _read_short(part: str) -> DeviceSet:
+    driver, equals, count = part.partition("=")
+    if not equals or not (count.isascii() and count.isdigit() and len(count) <= 6):
+        raise DeviceSpecError(f"{part!r}: must be DRIVER=COUNT, as gpu.example.com=8, or the name of a YAML file")
+    return _read_set({"driver": driver, "count": int(count)}, part)
+
+
+def _read_yaml(text: str, source: str) -> list[Any]:
+    try:
+        roots = list(compose_documents(text.encode(), source, 1))
+        found = [YamlConstructor(source, 1, "*" in text and "&" in text).construct(root) for root in roots]
+    except DecodeError as error:
+        raise DeviceSpecError(str(error)) from None
+    if len(found) != 1 or not isinstance(found[0], list):
+        raise DeviceSpecError(f"{source}: must be one list of sets of devices, each with a driver and a count")
+    return found[0]
+
+
+def _read_set(found: Any, at: str) -> DeviceSet:
+    if not isinstance(found, dict):
+        raise DeviceSpecError(f"{at}: must be a mapping with a driver and a count")
+    if unknown := found.keys() - _OWN - _OF_DEVICES:
+        known = ", ".join(sorted(_OWN | _OF_DEVICES))
+        raise DeviceSpecError(f"{at}: unknown field {sorted(unknown)[0]!r} (known fields: {known})")
+    driver, count, nodes = found.get("driver"), found.get("count", 1), found.get("nodes", "")
+    if not isinstance(driver, str) or dns1123_subdomain_errors(driver):
+        raise DeviceSpecError(f"{at}: driver must be a DNS name such as gpu.example.com, not {driver!r}")
+    if type(count) is not int or not 0 <= count <= MAX_COUNT:
+        raise DeviceSpecError(f"{at}: count must be a number between 0 and {MAX_COUNT}, not {count!r}")
+    name = found.get("name", driver.partition(".")[0][:50])
+    if not isinstance(name, str) or dns1123_label_errors(f"{name}-{MAX_COUNT}"):
+        raise DeviceSpecError(f"{at}: name must be a DNS label such as gpu, not {name!r}")
+    try:
+        selector = parse_selector(nodes if isinstance(nodes, str) else repr(nodes))
+    except SelectorError as error:
+        raise DeviceSpecError(f"{at}: nodes must be a label selector such as gpu=a100: {error}") from None
+    device = {field: value for field, value in found.items() if field in _OF_DEVICES}
+    device |= _plain_values(device, at)
+    try:
+        convert_view({"name": name, **device}, Device)
+    except ConversionError as error:
+        path, reason = error.problems[0]
+        raise DeviceSpecError(f"{at}.{path}: {reason}") from None
+    written = {"driver": driver, "count": count} | {field: found[field] for field in found if field != "nodes"}
+    return DeviceSet(driver, count, name, selector, device, written)
+
+
+def _plain_values(device: Raw, at: str) -> Raw:
+    """Return attributes and capacities in the form of the API."""
+    found = {}
+    for field, read in (("attributes", _attribute), ("capacity", _capacity)):
+        if isinstance(values := device.get(field), dict):
+            found[field] = {name: read(value, f"{at}.{field}.{name}") for name, value in values.items()}
+    return found
+
+
+def _attribute(value: Any, at: str) -> Any:
+    if isinstance(value, dict):
+        return value
+    for kind, name in ((bool, "bool"), (int, "int"), (str, "string")):
+        if isinstance(value, kind):
+            return {name: value}
+    raise DeviceSpecError(f"{at}: must be a string, a whole number, true or false, or a mapping such as version: 1.2.0")
+
+
+def _capacity(value: Any, at: str) -> Any:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return {"value": str(value)}
+    raise DeviceSpecError(f"{at}: must be a quantity such as 80Gi")

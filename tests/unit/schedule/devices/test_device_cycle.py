@@ -1,0 +1,166 @@
+"""Pods with ResourceClaims in the scheduling cycle: errors, waiting for claims, events, deallocation."""
+
+from typing import Any
+
+import pytest
+from tests.unit.schedule.devices.worlds import World, allocated
+
+from moorage.schedule.cycle import Bind, NoNode
+from moorage.schedule.queue.waiting_pods import QueueState
+
+BROKEN = 'device.attributes["gpu.example.com"].model == "x"'
+
+
+def no_node(world: World, now: float = 0.0) -> NoNode:
+    action = world.step(now)
+    assert isinstance(action, NoNode)
+    return action
+
+
+def bound(world: World, now: float = 0.0) -> str:
+    action = world.step(now)
+    assert isinstance(action, Bind), getattr(action, "message", action)
+    return action.node
+
+
+# -- errors ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_error_of_the_allocator_fails_the_attempt_and_names_the_pods_own_claim() -> None:
+    world = World("a", selector=BROKEN)
+    for name in ("one", "two"):
+        world.claim(name)
+        world.pod(f"pod-{name}", name)
+    for name in ("one", "two"):
+        action = no_node(world)
+        assert action.record.key == f"default/pod-{name}"
+        assert action.is_error
+        assert action.message.startswith(
+            'running "DynamicResources" filter plugin: class gpu: selector #0: CEL runtime'
+        )
+        assert (action.condition.reason, action.rejected_by) == ("SchedulerError", frozenset())
+        assert action.pod.place is QueueState.BACKOFF
+
+
+def test_an_error_names_the_claim_whose_selector_fails() -> None:
+    world = World("a")
+    for name in ("one", "two"):
+        world.claim(name, selectors=[{"cel": {"expression": BROKEN}}])
+        world.pod(f"pod-{name}", name)
+    for name in ("one", "two"):
+        assert f"claim default/{name}: selector #0: CEL runtime error" in no_node(world).message
+
+
+def test_an_error_on_a_node_that_others_refuse_does_no_harm() -> None:
+    world = World("a", selector="device.driver == 'gpu.example.com' && device.attributes['gpu.example.com'].ok")
+    world.node("b")
+    world.slice("b", 1, attributes={"ok": {"bool": True}})
+    world.claim("c")
+    world.pod("p", "c", nodeSelector={"example.com/name": "b"})
+    assert bound(world) == "b"
+
+
+# -- waiting for claims ------------------------------------------------------------------------------------------------
+
+
+def test_a_pod_waits_a_moment_for_its_claim_and_is_then_told() -> None:
+    world = World("a")
+    world.pod("p", "c")
+    assert world.step() is None
+    assert world.scheduler.queue.next_time() == 1.0
+    action = no_node(world, 1.0)
+    assert action.message.startswith('0/1 nodes are available: could not find resource claim "default/c".')
+    assert action.rejected_by == {"DynamicResources"}
+    world.node("b", now=1.0)  # does not help as long as the claim is not there
+    assert world.step(10.0) is None
+    world.claim("c", now=11.0)
+    assert bound(world, 11.0) == "a"
+
+
+def test_a_claim_that_comes_lets_its_pod_in_at_once() -> None:
+    world = World("a")
+    world.pod("p", "c")
+    assert world.step() is None
+    world.claim("other")
+    assert world.step() is None
+    world.claim("c")
+    assert bound(world) == "a"
+
+
+# -- events ------------------------------------------------------------------------------------------------------------
+
+
+def test_devices_that_are_freed_wake_a_pod() -> None:
+    world = World("a", devices=1)
+    world.claim("holder", allocated("a"))
+    world.claim("c")
+    world.pod("p", "c")
+    assert "cannot allocate all claims" in no_node(world).message
+    world.claim("holder", now=5.0)
+    assert bound(world, 5.0) == "a"
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_promise_is_not_given_twice_and_is_free_again_when_taken_back(gone: bool) -> None:
+    world = World("a", devices=1)
+    for name in ("one", "two"):
+        world.claim(name)
+        world.pod(f"pod-{name}", name)
+    first = world.step()
+    assert isinstance(first, Bind)
+    assert "cannot allocate all claims" in no_node(world).message
+    if gone:
+        world.feed.gone("ResourceClaim", world.claims["one"], 2.0)
+        world.cluster.remove_pod(first.record)
+    world.scheduler.bind_failed(first, 3.0)
+    assert bound(world, 3.0) == "a"
+
+
+def test_a_second_pod_of_a_promised_claim_waits_until_it_is_written() -> None:
+    world = World("a")
+    world.claim("c")
+    world.pod("one", "c")
+    world.pod("two", "c")
+    assert bound(world) == "a"
+    assert no_node(world).message.startswith(
+        "0/1 nodes are available: resource claim default/c is in the process of being allocated."
+    )
+    world.claim("c", allocated("a"), now=2.0)
+    assert bound(world, 2.0) == "a"
+
+
+# -- deallocation ------------------------------------------------------------------------------------------------------
+
+
+def test_a_claim_that_keeps_its_only_pod_from_all_nodes_is_deallocated() -> None:
+    world = World("a", "b")
+    consumer = {"resource": "pods", "name": "p", "uid": "uid-p"}
+    world.claim("c", {**allocated("gone"), "reservedFor": [consumer]})
+    world.pod("p", "c")
+    action = no_node(world)
+    assert action.claim is not None
+    assert action.claim.claim == ("default", "c")
+    assert "resourceclaim not available on the node" in action.message
+    assert "deallocation of ResourceClaim completed" in action.message
+
+
+def test_a_claim_that_others_use_stays_allocated() -> None:
+    world = World("a", "b")
+    world.claim("c", {**allocated("gone"), "reservedFor": [{"resource": "pods", "name": "q", "uid": "uid-q"}]})
+    world.pod("p", "c")
+    action = no_node(world)
+    assert action.claim is None
+    assert "still not schedulable" in action.message
+
+
+def test_a_failed_binding_condition_makes_a_claim_unusable_everywhere() -> None:
+    world = World("a", "b")
+    conditions: dict[str, Any] = {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Failed"]}
+    status = allocated("a", selects=False, **conditions)
+    failed = [{"type": "Failed", "status": "True", "reason": "Broken", "message": "smoke"}]
+    status["devices"] = [{"driver": "gpu.example.com", "pool": "a", "device": "gpu-0", "conditions": failed}]
+    world.claim("c", status)
+    world.pod("p", "c")
+    action = no_node(world)
+    assert action.claim is not None
+    assert "2 resourceclaim not available on the node" in action.message
