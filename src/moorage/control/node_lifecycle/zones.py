@@ -105,7 +105,6 @@ class Zones:
         self._zone_of: dict[str, str] = {}
 
     def track(self, node: str, zone: str, *, ready: bool, counts: bool) -> None:
-        """Add or update a node."""
         before = self._zone_of.get(node)
         if before is not None and before != zone:
             self.forget(node)

@@ -110,7 +110,6 @@ _FIELDS = _rows()
 
 
 def field_numbers(view: type[View], message: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and the name of each field of a message whose fields the view has."""
     number = 0
     for word in _FIELDS[message].split() if message in _FIELDS else _declared_fields(view):
         given, _, name = word.rpartition("=")
