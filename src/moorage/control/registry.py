@@ -39,7 +39,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("statefulset-controller", "stateful_set.controller", "StatefulSetController", ("StatefulSet",)),
     Row("job-controller", "job.controller", "JobController", ("Job",)),
     Row("cronjob-controller", "cron_job.controller", "CronJobController", ("CronJob",)),
-    Row("ttl-after-finished-controller", "job.time_to_live", "TimeToLiveController", ("Job",)),
+    Row("ttl-after-finished-controller", "job.controller", "TimeToLiveController", ("Job",)),
     Row("persistentvolume-binder-controller", "volumes.controller", "PersistentVolumeBinder", (_VOLUME, _CLAIM)),
     Row("ephemeral-volume-controller", "volumes.ephemeral", "EphemeralVolumes"),
     Row("persistentvolumeclaim-protection-controller", "volumes.protection", "ClaimProtection", (_CLAIM,)),

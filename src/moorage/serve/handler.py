@@ -22,13 +22,11 @@ from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, js
 from moorage.serve.resources.routes import Target, target_of
 from moorage.serve.tables.render import render_table
 from moorage.serve.templates import POD
-from moorage.serve.verbs.changing import replace
-from moorage.serve.verbs.creating import create
+from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status, finalize
 from moorage.serve.verbs.patching import APPLY, duplicate_warnings, patch_object, read_patch
-from moorage.serve.verbs.pods import bind, evict
 from moorage.serve.verbs.reading import check_not_older, get, list_page
-from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
+from moorage.serve.verbs.subresources import bind, evict, get_scale, patch_scale, put_scale
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked

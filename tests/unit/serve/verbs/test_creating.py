@@ -17,7 +17,7 @@ from tests.unit.serve.verbs.bench import (
 )
 
 from moorage.serve.api import Api
-from moorage.serve.verbs.creating import create
+from moorage.serve.verbs.changing import create
 
 
 async def test_what_is_created_is_stored_with_its_owner(api: Api) -> None:
