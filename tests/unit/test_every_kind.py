@@ -15,7 +15,7 @@ from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import Int32, View
 from moorage.serve.handler import SUBRESOURCES
 from moorage.serve.openapi.definitions import definition_name, describe_type
-from moorage.serve.protobuf.field_numbers import UNNUMBERED, field_numbers
+from moorage.serve.protobuf.reader import UNNUMBERED, field_numbers
 from moorage.serve.resources.discovery import RESOURCES
 from moorage.serve.resources.objects import REPORTED_EVENT
 from moorage.serve.tables.render import TABLES
@@ -81,7 +81,7 @@ def missing_rows(kind: Kind) -> list[str]:
             sub.name == "status" or sub.name in SUBRESOURCES for sub in kind.subresources
         ),
         "table (serve/tables/)": (kind.api_version, kind.name) in TABLES,
-        "field numbers (serve/protobuf/field_numbers.py)": not unpublished_numbers(kind.view),
+        "field numbers (serve/protobuf/reader.py)": not unpublished_numbers(kind.view),
         "merge schema": "metadata" in struct_type(kind.view).fields,
         "OpenAPI name": definition_name(kind.view) == f"{kind.openapi_package}.{kind.name}",
         "OpenAPI description (serve/openapi/texts.py)": "of the Kubernetes API" not in describe_type(kind.name),

@@ -136,7 +136,7 @@ async def _bind_named(api: Api, target: Target, raw: Raw, user: User) -> Raw:
     if not isinstance(name, str) or not name:
         raise bad_request("metadata.name must be the name of the pod to bind")
     await bind(api, target.namespace, name, raw)
-    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return _SUCCESS
 
 
 def _answer(target: Target, metadata: Raw, rest: Raw) -> Raw:

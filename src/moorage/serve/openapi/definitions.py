@@ -81,11 +81,6 @@ def describe_field(type_name: str, field: str) -> str:
     return f"The {_in_words(field)} of the {_in_words(type_name)}."
 
 
-def values_of(type_name: str, field: str) -> tuple[str, ...]:
-    """The values that a field may have, if they can be listed."""
-    return VALUES.get((type_name, field), ())
-
-
 def _in_words(name: str) -> str:
     words = _WORDS.findall(name)
     return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in words)
@@ -195,7 +190,7 @@ class Definitions:
             made = self._with_text(made["$ref"], text)
         else:
             made["description"] = text
-        values = values_of(schema.name, name)
+        values = VALUES.get((schema.name, name))
         if values and self.version == 3:
             made["enum"] = list(values)
         made.update(_merging(field))
