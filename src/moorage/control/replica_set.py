@@ -136,7 +136,6 @@ def _active_pods(replica_set: Object, world: World) -> Claimed:
 
 
 def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> Iterable[Object]:
-    """Return the pods of all ReplicaSets of the same owner."""
     owner = controller_of(replica_set.view.metadata)
     if owner is None:
         return pods

@@ -232,7 +232,6 @@ def default_shelf() -> Path:
 
 
 def story_names(shelf: Path) -> list[str]:
-    """Sorted by name."""
     return sorted(file.parent.name for file in shelf.glob(f"*/{STORY_FILE}"))
 
 

@@ -126,7 +126,6 @@ def identity(raw: dict[str, Any], kind: Kind | None) -> str:
 
 
 def pod_part_of(kind: str, view: Any) -> PodPart | None:
-    """Return the pods of a typed view, None for kinds that have none."""
     if kind not in CONTROLLER_LABELS:
         return None
     if kind == "Pod":

@@ -115,7 +115,6 @@ def order_of_disabling(gate: Gate) -> tuple[Component, ...]:
 
 
 def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
-    """Return the objects that depend on one of the gates, in the order of the input."""
     nodes = Nodes({item.key.name: item.view for item in inventory.of_kind("Node")})
     devices = DeviceAudit(inventory)
     wanted = {gate.name for gate in gates}

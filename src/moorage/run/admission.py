@@ -192,7 +192,6 @@ class Mounts:
         self._known: dict[str, Any] = {}
 
     def changed(self, deltas: Iterable[Delta]) -> None:
-        """Take in changes of claims or volumes."""
         for old, new in deltas:
             if new is not None:
                 self._known[new.key] = new.view

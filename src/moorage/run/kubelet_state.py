@@ -96,7 +96,6 @@ class KubeletState:
         return sum(1 for life in self._lives.values() if life.stage in (PodStage.RUNNING, PodStage.BACKING_OFF))
 
     def has(self, key: str, uid: str) -> bool:
-        """Return whether this pod is on one of the nodes."""
         life = self._lives.get(key)
         return life is not None and life.pod.metadata.uid == uid
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from moorage.demo.kubectl_program import Kubectl, NoKubectl, find_kubectl
+from moorage.demo.cluster import Kubectl, NoKubectl, find_kubectl
 from moorage.demo.story import KubectlResult
 from moorage.library.cluster import Cluster as PlainCluster
 from moorage.library.manifests import MoorageError

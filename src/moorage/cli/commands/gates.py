@@ -54,7 +54,10 @@ def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints:
     """
     if ctx.invoked_subcommand is not None:
         return
-    values = {gate.name: {component.value: gate.default for component in gate.components} for gate in GATES}
+    values = {
+        gate.name: dict.fromkeys(sorted(component.value for component in gate.components), gate.default)
+        for gate in GATES
+    }
     if kubeconfig is not None or endpoints:
         try:
             values = _live_values(kubeconfig, context, endpoints)

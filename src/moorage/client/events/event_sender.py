@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from moorage.client.protocol import Client, Raw, Unreachable
+from moorage.client.token_bucket import TokenBucket
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
@@ -32,24 +33,6 @@ class EventAction(NamedTuple):
     patch: Raw | None = None
 
 
-class Pace:
-    """A rate limit with a burst."""
-
-    def __init__(self, per_second: float, burst: int) -> None:
-        self._per_second, self._burst = per_second, float(burst)
-        self._left, self._at = float(burst), 0.0
-
-    async def turn(self) -> None:
-        """Wait for a token, first come first served."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
-        self._at = now
-        self._left -= 1.0
-        if self._left < 0:
-            await asyncio.sleep(-self._left / self._per_second)
-
-
 class EventSender:
     """The queue and its `run` task. `dropped` and `failed` count lost events."""
 
@@ -64,7 +47,7 @@ class EventSender:
         self.failed = 0  # refused, or tried too often
         self.sent = 0
         self._client, self._most_queued, self._random = client, most_queued, random
-        self._pace = Pace(PER_SECOND, BURST)
+        self._pace = TokenBucket(PER_SECOND, BURST)
         self._lanes: list[asyncio.Queue[EventAction]] = [asyncio.Queue() for _ in range(_LANES)]
         self._waiting = 0
 
@@ -96,7 +79,8 @@ class EventSender:
     async def _run_lane(self, lane: asyncio.Queue[EventAction]) -> None:
         while True:
             action = await lane.get()
-            await self._pace.turn()
+            if wait := self._pace.reserve(asyncio.get_running_loop().time()):
+                await asyncio.sleep(wait)
             try:
                 await self._send(action)
             except Exception:

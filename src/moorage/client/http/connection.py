@@ -273,7 +273,6 @@ class ConnectionPool:
         return connection
 
     def take_idle(self) -> Connection | None:
-        """Return an idle connection without waiting, if there is one."""
         while self._idle:
             connection = self._idle.pop()
             if connection.usable and not connection.is_idle_for(IDLE_SECONDS):

@@ -77,7 +77,6 @@ class Page(NamedTuple):
 
 
 def collection_path(kind: Kind, namespace: str) -> str:
-    """Return the path of all objects of a kind, or those in a namespace."""
     root = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
     if namespace and kind.namespaced:
         return f"{root}/namespaces/{_segment(namespace)}/{kind.plural}"

@@ -85,7 +85,6 @@ class Runner:
             self._wake()
 
     async def run(self) -> None:
-        """Work until cancelled."""
         self._loop = asyncio.get_running_loop()
         self._wake()
         try:
@@ -313,7 +312,6 @@ class ControllerManager:
         self.informers = {kind: Informer(client, kind, self._handler(kind)) for kind in kinds}
 
     async def run(self) -> None:
-        """Run until cancelled."""
         async with asyncio.TaskGroup() as group:
             for informer in self.informers.values():
                 group.create_task(informer.run())

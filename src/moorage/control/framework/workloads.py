@@ -297,7 +297,6 @@ def new_pod_report(owner: Object) -> Report:
 
 
 def delete_pod(owner: Object, name: str, uid: str) -> Delete:
-    """Delete a pod of a workload, and report it."""
     return Delete(POD, owner.namespace, name, uid, report=note(owner, "SuccessfulDelete", f"Deleted pod: {name}"))
 
 

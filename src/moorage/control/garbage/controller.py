@@ -133,7 +133,6 @@ class OwnerGraph:
         return OwnerState.ABSENT if (where, reference.uid) in self._absent else where
 
     def state_by(self, answers: Answers, where: Question, uid: str) -> OwnerState:
-        """Return the state of an owner by the API server's answer."""
         owner = next((found for found in answers.get(where, ()) if found.uid == uid), None)
         if owner is None:
             self.add_absent(where, uid)

@@ -1,7 +1,7 @@
-"""Run pods until enough of them succeed or too many fail. Kubernetes: pkg/controller/job.
+"""Run pods until enough of them succeed or too many fail; delete finished Jobs after ttlSecondsAfterFinished.
 
-Differs: the status describes the pods before any are created or deleted, since another reconciliation follows; changes
-are not batched for a second.
+Kubernetes: pkg/controller/job and ttlafterfinished. Differs: the status describes the pods before any are created or
+deleted, since another reconciliation follows; changes are not batched for a second.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.workload import JobSpec, JobStatus
+from moorage.model.types.workload import Job, JobSpec, JobStatus
 from moorage.telemetry import metrics as metric
 
 
@@ -261,3 +261,51 @@ def _with_finalizer(patch: Patch) -> Patch:
     is_adoption = "$patch" not in metadata["ownerReferences"][0]
     change = {"finalizers": [TRACKING]} if is_adoption else {"$deleteFromPrimitiveList/finalizers": [TRACKING]}
     return patch._replace(patch={"metadata": {**metadata, **change}})
+
+
+class TimeToLiveController(Controller):
+    """Deletes expired Jobs."""
+
+    name = "ttl-after-finished-controller"
+    watches = (JOB,)
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._lateness = context.metrics.histogram(
+            "ttl_after_finished_controller_job_deletion_duration_seconds",
+            "The time it took to delete the job since it became eligible for deletion",
+            (),
+            metric.exponential_buckets(0.1, 2, 14),
+        )
+        self._expired: dict[str, float] = {}
+
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return (new.key,) if new is not None and _expiry(new.view) is not None else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        job = world.get(JOB, key)
+        expiry = None if job is None else _expiry(job.view)
+        if job is None or expiry is None:
+            self._expired.pop(key, None)
+            return NOTHING
+        if now < expiry:
+            return Plan(again_after=expiry - now)
+        self._expired[key] = expiry
+        # Only if unchanged: its TTL may just have been extended.
+        delete = Delete(JOB, job.namespace, job.name, job.uid, propagation="Foreground", revision=job.revision)
+        return Plan((delete,))
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        expired = self._expired.pop(key, None)
+        if expired is not None:
+            self._lateness.labels().observe(max(0.0, now - expired))
+
+
+def _expiry(job: Job) -> float | None:
+    """Return when the Job expires; None if it has no TTL, is not finished or is being deleted."""
+    seconds = job.spec.ttlSecondsAfterFinished
+    if seconds is None or job.metadata.deletionTimestamp is not None:
+        return None
+    ending = workloads.ending_condition(job.status)
+    over = seconds_of(ending.lastTransitionTime) if ending is not None else None
+    return None if over is None else over + seconds

@@ -257,7 +257,6 @@ class PersistentVolumeBinder(Controller):
         return ()
 
     def _count(self, kind: Kind, labels: Callable[[Any], tuple[str, ...]], bound: bool | None = None) -> _Counts:
-        """Count the objects of a kind by labels: all, or those that are bound or not."""
         views = [found.view for found in self._world.all(kind)] if self._world is not None else []
         return Counter(labels(view) for view in views if bound is None or (view.status.phase == BOUND) == bound)
 

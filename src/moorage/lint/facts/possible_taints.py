@@ -26,7 +26,6 @@ _HIGHEST_VERSION = f"{_MAX_UINT64}.{_MAX_UINT64}.{_MAX_UINT64}"
 
 
 def possible_taints(tolerations: Sequence[Toleration]) -> list[Taint]:
-    """Return the list for all tolerations without an expression."""
     plain = [toleration for toleration in tolerations if not toleration.expression]
     keys = dict.fromkeys(toleration.key for toleration in plain if toleration.key)
     taints: list[Taint] = []

@@ -235,7 +235,6 @@ class Feed:
         self._arrived = 0
 
     def handler(self, kind: Kind) -> Callable[[Sequence[Delta]], None]:
-        """Return the handler for an informer of this kind."""
         inbox = self._inboxes[kind]
 
         def arrived(deltas: Sequence[Delta]) -> None:

@@ -96,7 +96,6 @@ class SchedulerMetrics:
     # -- counting -----------------------------------------------------------------------------------------------------
 
     def bind_chosen(self, action: Bind, seconds: float) -> None:
-        """Count a node found."""
         profile = self._profiles[action.pod.scheduler]
         self.algorithm.observe(seconds)
         profile.found.observe(seconds)
@@ -108,7 +107,6 @@ class SchedulerMetrics:
             self._sample(candidates, profile)
 
     def no_node(self, action: NoNode, seconds: float) -> None:
-        """Count an attempt without a node."""
         scheduler = action.pod.scheduler
         profile = self._profiles[scheduler]
         self.algorithm.observe(seconds)

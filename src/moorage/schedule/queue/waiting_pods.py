@@ -177,7 +177,6 @@ class RequeueTable:
         }
 
     def interested(self, kind: EventKind) -> frozenset[str]:
-        """Return the plugins that events of a kind may concern."""
         return self._interested[kind]
 
     def filed_kinds(self, name: str) -> Iterable[EventKind]:

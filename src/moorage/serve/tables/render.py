@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from moorage.model.kinds import Kind
-from moorage.serve.tables import devices, plain, pods, storage, workloads
+from moorage.serve.tables import devices, plain, workloads
 from moorage.serve.tables.columns import NAME_AND_AGE, UNKNOWN, Ages, Cells, Raw, Table, Tables
 
-TABLES: Tables = {**plain.TABLES, **pods.TABLES, **storage.TABLES, **workloads.TABLES, **devices.TABLES}
+TABLES: Tables = {**plain.TABLES, **workloads.TABLES, **devices.TABLES}
 
 
 def table_of(kind: Kind) -> Table:

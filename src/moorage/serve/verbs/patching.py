@@ -28,10 +28,13 @@ from moorage.serve.verbs.changing import (
     admit_change,
     change,
     check_name,
+    check_namespace,
+    create,
     expected_revision,
+    has_much_cel,
+    name_owners_once,
     refuse_unknown_uid,
 )
-from moorage.serve.verbs.creating import check_namespace, create, has_much_cel, name_owners_once
 
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
 
