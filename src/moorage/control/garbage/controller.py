@@ -27,7 +27,7 @@ from moorage.control.framework.actions import (
 )
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
@@ -118,7 +118,8 @@ class AbsentOwners:
 
 def where_is(reference: OwnerReference, item: Object) -> Question | None:
     """Return the lookup that finds the owner; None if there can be no such owner."""
-    kind = KINDS.get((reference.apiVersion, reference.kind))
+    named = reference.apiVersion, reference.kind
+    kind = KINDS.get(named) or OLDER_VERSIONS.get(named)
     if kind is None or (kind.namespaced and not item.kind.namespaced):
         return None
     return Question(kind, item.namespace if kind.namespaced else "", reference.name)
@@ -172,10 +173,11 @@ class GarbageCollector(Controller):
 
     name = "garbage-collector-controller"
     workers = 64
-    watches = tuple(kind for kind in KINDS.values() if kind.name != "Event" and kind.gate is None)
+    watches: tuple[Kind, ...] = tuple(kind for kind in KINDS.values() if kind.name != "Event")
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
+        self.watches = tuple(one for one in self.watches if one.gate is None or context.gates.enabled(one.gate))
         self._graph, self._absent = OwnerGraph(), AbsentOwners()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
