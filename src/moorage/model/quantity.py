@@ -190,8 +190,8 @@ class Quantity:
         if digits != others:
             return mine if digits > others else -mine
         lowest = min(self.exponent, other.exponent)
-        a *= 10 ** (self.exponent - lowest)
-        b *= 10 ** (other.exponent - lowest)
+        a *= int(10 ** (self.exponent - lowest))
+        b *= int(10 ** (other.exponent - lowest))
         return (a > b) - (a < b)
 
     def __eq__(self, other: object) -> bool:
