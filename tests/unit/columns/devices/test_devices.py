@@ -120,7 +120,8 @@ def test_a_promise_holds_until_it_is_released_or_written(world: World) -> None:
     assert world.code("a") == unused
     assert written.status.allocation is not None
     key, uid = ("default", "wanted"), written.metadata.uid
-    world.devices.promises.make("default/pod", [(key, uid, written.status.allocation)])
+    promised = {"driver": "gpu", "pool": "a", "device": "gpu-3", "request": "r"}
+    world.devices.promises.make("default/pod", key, uid, {"devices": {"results": [promised]}})
     assert world.code("a") == taken
     world.claim("wanted")  # an event that does not show it yet
     assert world.code("a") == taken
