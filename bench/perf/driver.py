@@ -65,9 +65,14 @@ class Driver:
                 if not attempts_suffice:
                     continue
             awaited.discard(action.pod.record.key)
-        if window is not None and not awaited:
-            window.lap()
+        if not awaited:
+            self.lap()
         return list(awaited)
+
+    def lap(self) -> None:
+        """Count the time until now, if anything is measured."""
+        if self.window is not None:
+            self.window.lap()
 
     def _bound(self, action: Bind) -> None:
         record = action.pod.record

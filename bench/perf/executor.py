@@ -159,6 +159,7 @@ class Executor:
             if left:
                 break
         if operation.collectMetrics:
+            self.driver.lap()
             self._stop()
 
     def make_pods(self, operation: CreatePods, namespace: str) -> list[Pod]:

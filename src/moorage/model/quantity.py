@@ -175,19 +175,18 @@ class Quantity:
 
     def compare(self, other: "Quantity") -> int:
         """-1, 0 or 1; without ever multiplying out a huge exponent."""
+        a, b = self.mantissa, other.mantissa
+        if self.exponent == other.exponent:
+            return (a > b) - (a < b)
         mine, theirs = self.sign(), other.sign()
         if mine != theirs or mine == 0:
             return (mine > theirs) - (mine < theirs)
-        if self.exponent == other.exponent:
-            a, b = self.mantissa, other.mantissa
-        else:
-            a = len(str(abs(self.mantissa))) + self.exponent
-            b = len(str(abs(other.mantissa))) + other.exponent
-            if a != b:
-                return mine if a > b else -mine
-            lowest = min(self.exponent, other.exponent)
-            a = self.mantissa * 10 ** (self.exponent - lowest)
-            b = other.mantissa * 10 ** (other.exponent - lowest)
+        digits, others = len(str(abs(a))) + self.exponent, len(str(abs(b))) + other.exponent
+        if digits != others:
+            return mine if digits > others else -mine
+        lowest = min(self.exponent, other.exponent)
+        a *= int(10 ** (self.exponent - lowest))
+        b *= int(10 ** (other.exponent - lowest))
         return (a > b) - (a < b)
 
     def __eq__(self, other: object) -> bool:
@@ -195,6 +194,9 @@ class Quantity:
 
     def __lt__(self, other: "Quantity") -> bool:
         return self.compare(other) < 0
+
+    def __gt__(self, other: "Quantity") -> bool:
+        return self.compare(other) > 0
 
     def __hash__(self) -> int:
         digits, zeros = _strip_factors(self.mantissa, 10)

@@ -5,11 +5,13 @@ as what was written; a pod that goes away while its claims are being written kee
 Kubernetes: the in-flight allocations and the assume cache of dynamicresources/dra_manager.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
+from moorage.match.devices.allocation.result import RawAllocation
 from moorage.match.devices.claims import ClaimKey
+from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import AllocationResult
 
 
@@ -19,6 +21,7 @@ class _Promise(msgspec.Struct):
     pod: str
     uid: str  # of the claim; empty before it is created
     allocation: AllocationResult
+    raw: RawAllocation
     written: int = 0
 
 
@@ -31,18 +34,19 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
         self._of: dict[str, set[ClaimKey]] = {}  # by the pod's key
         self._being_written: dict[str, bool] = {}  # by the pod's key, and whether to release them then
 
-    def make(self, pod: str, allocations: Iterable[tuple[ClaimKey, str, AllocationResult]]) -> None:
-        """Keep devices for a pod that is about to be bound; with each claim goes its UID."""
-        self.release(pod)
-        for key, uid, allocation in allocations:
-            self._drop(key)
-            self._promises[key] = _Promise(pod, uid, allocation)
-            self._of.setdefault(pod, set()).add(key)
-            self._count(_holder(key), allocation)
+    def make(self, pod: str, key: ClaimKey, uid: str, raw: RawAllocation) -> None:
+        """Keep devices for a pod that is about to be bound, given a claim, its UID and its allocation."""
+        self._drop(key)
+        self._put(key, _Promise(pod, uid, convert_view(raw, AllocationResult), raw))
 
-    def of(self, pod: str) -> dict[ClaimKey, AllocationResult]:
-        """Return what is promised to a pod."""
-        return {key: self._promises[key].allocation for key in sorted(self._of.get(pod, ()))}
+    def _put(self, key: ClaimKey, promise: _Promise) -> None:
+        self._promises[key] = promise
+        self._of.setdefault(promise.pod, set()).add(key)
+        self._count(_holder(key), promise.allocation)
+
+    def of(self, pod: str) -> dict[ClaimKey, RawAllocation]:
+        """Return what is promised to a pod, as it is written into the claims."""
+        return {key: self._promises[key].raw for key in sorted(self._of.get(pod, ()))}
 
     def release(self, pod: str) -> None:
         """Take back what was promised to a pod; what was written stays until the watch shows it."""
@@ -73,11 +77,8 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
         """Move a promise from a claim that was not there to the one that was created."""
         found = self._promises.get(key)
         if found is not None:
-            pod, allocation = found.pod, found.allocation
             self._drop(key)
-            self._promises[new] = _Promise(pod, uid, allocation)
-            self._of.setdefault(pod, set()).add(new)
-            self._count(_holder(new), allocation)
+            self._put(new, _Promise(found.pod, uid, found.allocation, found.raw))
 
     # -- what the watch shows -----------------------------------------------------------------------------------
 

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.devices.device_promises import DevicePromises
-from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
+from moorage.columns.devices.pools import Pool, PublishedPools
 from moorage.columns.devices.use import DeviceUse
+from moorage.columns.devices.wide_pools import WidePools
 from moorage.columns.interning import Interner
 from moorage.columns.node_table import NodeTable
 from moorage.match.devices.allocation.features import AllocatorFeatures
-from moorage.match.devices.allocation.pools import DevicePool, in_order
+from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId
 from moorage.match.devices.binding_conditions import TIMED_OUT, binding_failure
 from moorage.match.devices.claims import ClaimKey, DeviceClaimFacts, DeviceClaimState, claim_facts
@@ -44,7 +45,7 @@ class Devices:
         self.timed_out: set[str] = set()  # UIDs of claims whose devices were not ready in time
         # Move when classes change, and when wide pools or their use do; `code_generation`, when all codes are new.
         self.class_generation = self.wide_generation = self.code_generation = 0
-        self._wide = WidePools(nodes, gates)
+        self._wide = WidePools(self.pools.wide, nodes, gates)
         self._codes = nodes.slots.array(np.int64)
         self._interned: Interner[tuple[object, ...]] = Interner(())
         self._stale: set[int] = set()
@@ -59,16 +60,12 @@ class Devices:
         self.catch_up()
         return int(self._codes.values[slot])
 
-    def seen_from(self, slot: int) -> list[Pool]:
-        """Return the pools that may have devices for a node, by driver and name."""
-        local = self.pools.local_to(self._nodes.node(slot).metadata.name)
-        return sorted((*local, *self.pools.wide.values()), key=lambda pool: pool.id)
-
     def pools_at(self, slot: int, features: AllocatorFeatures) -> list[DevicePool]:
         """Return the pools that a node sees, in the order in which the allocator tries them."""
+        self.catch_up()
         node = self.node(slot)
-        gathered = (pool.gather(node, features) for pool in self.seen_from(slot))
-        return in_order(pool for pool in gathered if pool is not None)
+        gathered = (pool.gather(node, features) for pool in self.pools.local_to(node.name))
+        return self._wide.with_local((pool for pool in gathered if pool is not None), slot, node, features)
 
     def node(self, slot: int) -> AllocationNode:
         metadata = self._nodes.node(slot).metadata
@@ -135,6 +132,7 @@ class Devices:
         for node in nodes:
             if not node:
                 self.wide_generation += 1
+                self._wide.changed()
                 self._stale.update(self._nodes.slot_of.values())
             elif (slot := self._nodes.slot_of.get(node)) is not None:
                 self._touch(slot)
@@ -178,11 +176,12 @@ class Devices:
         self._stale.clear()
 
     def _offer(self, slot: int) -> tuple[object, ...]:
-        """Return what a node offers: local pools without their names, wide ones by number and visible part."""
-        offer: list[object] = []
-        for pool in self.seen_from(slot):
-            if pool.node:
-                offer.append((pool.content, pool.use(self.use)))
-            elif any(visible := self._wide.visible(pool, slot)):
-                offer.append((pool.number, pool.content, visible))
-        return tuple(offer)
+        """Return what a node offers: its own pools without their names, and its part of the wide ones."""
+        part = self._wide.look(slot)
+        local = sorted(self.pools.local_to(self._nodes.node(slot).metadata.name), key=_identity)
+        own = ((pool.content, pool.use(self.use)) for pool in local)
+        return (part, *zip((self._wide.rank(pool.id) for pool in local), own, strict=True)) if part else tuple(own)
+
+
+def _identity(pool: Pool) -> PoolId:
+    return pool.id

@@ -1,8 +1,8 @@
-"""Pools of devices, grouped from ResourceSlices, and which nodes see them.
+"""Pools of devices, grouped from ResourceSlices and filed by the nodes that see them.
 
 A pool is local if all its slices name the same node and nothing about it concerns other nodes. Two local pools of a
-driver that differ only in names have the same content, so nodes that are alike share one answer. Other pools are wide:
-each node sees a part of them.
+driver that differ only in names have the same content, so nodes that are alike share one answer. Other pools are wide
+(see wide_pools.py).
 Kubernetes: GatherPools in dynamic-resource-allocation/structured, for each node and pod anew.
 """
 
@@ -12,16 +12,12 @@ import msgspec
 
 from moorage.columns.devices.use import DeviceUse
 from moorage.columns.interning import Interner
-from moorage.columns.node_table import NodeTable
-from moorage.columns.selector_masks import NodePredicate, selector_predicate
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool, gather_pool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedSlice
 from moorage.match.devices.taints import device_taints, rule_selects
-from moorage.match.node_selector import compile_node_selector
 from moorage.model.gates import GateSet
 from moorage.model.types.devices import DeviceTaintRule
-from moorage.model.types.node import NodeSelector
 from moorage.model.types.resource_slice import ResourceSlice
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=str, order="deterministic")
@@ -32,10 +28,9 @@ Rules = Mapping[str, DeviceTaintRule]  # by name
 class Pool:
     """The slices of one pool, in order of their names."""
 
-    __slots__ = ("_gathered", "content", "id", "node", "number", "places", "published", "slices")
+    __slots__ = ("_gathered", "content", "id", "node", "places", "published", "slices")
 
-    def __init__(self, number: int, identity: PoolId) -> None:
-        self.number = number
+    def __init__(self, identity: PoolId) -> None:
         self.id = identity
         self.slices: dict[str, ResourceSlice] = {}
         self.node: str | None = None  # empty if it is wide, None before it is filed
@@ -91,44 +86,6 @@ class Pool:
         )
 
 
-class WidePools:
-    """The part of each wide pool that a node sees, evaluated once per distinct node selector."""
-
-    def __init__(self, nodes: NodeTable, gates: GateSet) -> None:
-        self._nodes = nodes
-        self._gates = gates
-        self._predicates: dict[bytes, NodePredicate] = {}
-
-    def visible(self, pool: Pool, slot: int) -> tuple[object, ...]:
-        """Return which slices of the pool the node sees; of slices with a selection per device, which devices."""
-        name = self._nodes.node(slot).metadata.name
-        return tuple(self._seen(published, slot, name) for published in pool.slices.values())
-
-    def _seen(self, published: ResourceSlice, slot: int, node: str) -> object:
-        spec = published.spec
-        if spec.sharedCounters:
-            return True
-        if not spec.perDeviceNodeSelection:
-            return self._matches(spec.nodeName, spec.allNodes, spec.nodeSelector, slot, node)
-        devices = enumerate(spec.devices)
-        matching = (i for i, d in devices if self._matches(d.nodeName, d.allNodes, d.nodeSelector, slot, node))
-        return tuple(matching)
-
-    def _matches(
-        self, name: str | None, everywhere: bool | None, selector: NodeSelector | None, slot: int, node: str
-    ) -> bool:
-        if name:
-            return name == node
-        if everywhere or selector is None:
-            return bool(everywhere)
-        key = _ENCODER.encode(selector)
-        predicate = self._predicates.get(key)
-        if predicate is None:
-            matcher = compile_node_selector(selector, self._gates)
-            predicate = self._predicates[key] = selector_predicate(matcher, self._nodes)
-        return predicate.at(slot)
-
-
 class PublishedPools:
     """All pools, filed by the node that they are local to. The `set` and `remove` methods return what changed."""
 
@@ -139,7 +96,6 @@ class PublishedPools:
         self._pool_of: dict[str, PoolId] = {}  # by the slice's name
         self._local: dict[str, dict[PoolId, Pool]] = {}  # by the node's name
         self._contents: Interner[bytes] = Interner()
-        self._made = 0
         self.wide: dict[PoolId, Pool] = {}
 
     def get(self, identity: PoolId) -> Pool | None:
@@ -154,8 +110,7 @@ class PublishedPools:
         affected = self.remove_slice(published.metadata.name) if published.metadata.name in self._pool_of else set()
         pool = self._pools.get(identity)
         if pool is None:
-            pool = self._pools[identity] = Pool(self._made, identity)
-            self._made += 1
+            pool = self._pools[identity] = Pool(identity)
         self._pool_of[published.metadata.name] = identity
         pool.slices[published.metadata.name] = published
         return affected | self._file(pool)

@@ -153,10 +153,11 @@ class GarbageCollector(Controller):
 
     name = "garbage-collector-controller"
     workers = 64
-    watches = tuple(kind for kind in KINDS.values() if kind.name != "Event" and kind.gate is None)
+    watches: tuple[Kind, ...] = tuple(kind for kind in KINDS.values() if kind.name != "Event")
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
+        self.watches = tuple(one for one in self.watches if one.gate is None or context.gates.enabled(one.gate))
         self._graph = OwnerGraph()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:

@@ -1,11 +1,13 @@
 """The real scheduler of a simulation: the same feeds and the same cycle as live, its actions carried out at once.
 
 Pods with volumes are bound when their claims are: `VolumeBinder` writes what was decided, and looks again whenever
-a claim or a volume changes.
+a claim or a volume changes. Pods with devices are bound when `ClaimBinder` has written their claims.
 """
 
 from collections.abc import Callable
 from typing import cast
+
+import msgspec
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Client, Object, Raw
@@ -17,6 +19,7 @@ from moorage.model.kinds import Kind
 from moorage.plan.simulation.api import POD, SimulatedApi
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.cycle import Action, Bind, NoNode
+from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
@@ -27,7 +30,7 @@ _TARGET = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionBy
 
 
 class _Reader:
-    """The part of the client's protocol that the volume binder uses, without waiting."""
+    """The part of the client's protocol that the binders of volumes and claims use, without waiting."""
 
     def __init__(self, api: SimulatedApi) -> None:
         self._api = api
@@ -37,6 +40,18 @@ class _Reader:
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
         return self._api.update(kind, document, subresource)
+
+    async def patch(self, kind: Kind, name: str, namespace: str, patch: Raw, *, subresource: str = "") -> Object:
+        return self._api.patch(kind, name, namespace, patch, subresource)
+
+
+class _Waiting(msgspec.Struct):
+    """A pod that is bound when its volumes are, and its devices are ready."""
+
+    assumption: Assumption
+    decisions: tuple[VolumeDecision, ...]
+    seen: set[VolumeDecision] = msgspec.field(default_factory=set)
+    are_claims_written: bool = False
 
 
 class SimulatedScheduler:
@@ -55,7 +70,9 @@ class SimulatedScheduler:
         self._handlers = {kind: self._feed.handler(kind) for kind in kinds}
         client = cast(Client, _Reader(api))
         self._volumes = VolumeBinder(client, self.cluster, surroundings, self._assumptions, gates, {})
-        self._waiting: list[tuple[Assumption, tuple[VolumeDecision, ...], set[VolumeDecision]]] = []
+        devices = self.cluster.devices
+        self._claims = ClaimBinder(client, devices, self._assumptions, gates, {}, wall_clock=api.clock)
+        self._waiting: list[_Waiting] = []
         self.preempted: list[tuple[Object, str]] = []  # the victim, and the key of the pod that it made room for
         self.follow: Callable[[Action], None] = lambda action: None
         self.placed: Callable[[], None] = lambda: None
@@ -82,6 +99,8 @@ class SimulatedScheduler:
                 self._bind(action)
             else:
                 self._preempt(action)
+                if action.claim is not None and action.claim.claim is not None:
+                    _run(self._claims.deallocate(action.claim.claim, action.record.pod))
             if self._feed and (action.record.claims or not isinstance(action, Bind)):
                 self.take_in()
         worked = self._bind_waiting() or worked
@@ -101,42 +120,63 @@ class SimulatedScheduler:
 
     def _bind(self, action: Bind) -> None:
         assumption = self._assumptions.make(action, self._api.clock.now)
-        decisions = self.cluster.storage.decisions.get(assumption.key) if action.record.claims else None
-        if not decisions:
+        record = action.record
+        decisions = (self.cluster.storage.decisions.get(assumption.key) or ()) if record.claims else ()
+        if not decisions and not record.shape.devices:
             self._finish(assumption)
             return
         try:
             for decision in sorted(decisions, key=lambda decision: not decision.volume):
                 _run(self._volumes.write(decision))
         except (ApiError, VolumesNotBound):
-            self.pods.bind_failed(assumption, self._api.clock.now)
+            self._give_up(assumption)
             return
-        self._waiting.append((assumption, decisions, set()))
+        waiting = _Waiting(assumption, decisions)
+        if decisions or not self._try_to_finish(waiting):
+            self._waiting.append(waiting)
+
+    def _try_to_finish(self, waiting: _Waiting) -> bool:
+        """Bind a pod if its volumes are bound and its devices ready; return whether it needs no more waiting."""
+        assumption = waiting.assumption
+        if not self._assumptions.holds(assumption):
+            return True
+        try:
+            bound = [self._volumes.is_bound(decision, waiting.seen) for decision in waiting.decisions]
+            if not all(bound):
+                return False
+            if assumption.action.record.shape.devices and not self._has_devices(waiting):
+                return False
+        except (VolumesNotBound, ClaimsNotBound):
+            self._give_up(assumption)
+        else:
+            self._finish(assumption)
+        return True
+
+    def _has_devices(self, waiting: _Waiting) -> bool:
+        """Allocate and reserve a pod's claims; return whether the devices are ready."""
+        if not waiting.are_claims_written:
+            _run(self._claims.write(waiting.assumption))
+            waiting.are_claims_written = True
+            self.take_in()
+        return self._claims.is_ready(waiting.assumption)
+
+    def _give_up(self, assumption: Assumption) -> None:
+        if assumption.action.record.shape.devices:
+            _run(self._claims.unreserve(assumption.action.record.pod))
+        self.pods.bind_failed(assumption, self._api.clock.now)
 
     def _finish(self, assumption: Assumption) -> None:
         try:
             self._api.bind(assumption.key, assumption.uid, assumption.action.node)
             self.placed()
         except ApiError:
-            self.pods.bind_failed(assumption, self._api.clock.now)
+            self._give_up(assumption)
 
     def _bind_waiting(self) -> bool:
         """Bind the pods whose claims are bound by now."""
         waiting, self._waiting = self._waiting, []
         self.take_in()
-        for entry in waiting:
-            assumption, decisions, seen = entry
-            if not self._assumptions.holds(assumption):
-                continue
-            try:
-                bound = [self._volumes.is_bound(decision, seen) for decision in decisions]
-            except VolumesNotBound:
-                self.pods.bind_failed(assumption, self._api.clock.now)
-                continue
-            if all(bound):
-                self._finish(assumption)
-            else:
-                self._waiting.append(entry)
+        self._waiting += [entry for entry in waiting if not self._try_to_finish(entry)]
         return len(self._waiting) < len(waiting)
 
     def _preempt(self, action: NoNode) -> None:

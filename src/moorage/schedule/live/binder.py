@@ -23,8 +23,9 @@ from moorage.columns.cluster import PodRecord
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
 from moorage.model.types.pod_status import PodCondition
-from moorage.schedule.cycle import FAILED_SCHEDULING, POD_SCHEDULED, Action, Bind, NoNode, Scheduler
+from moorage.schedule.cycle import FAILED_SCHEDULING, POD_SCHEDULED, SCHEDULER_ERROR, Action, Bind, NoNode, Scheduler
 from moorage.schedule.diagnosis import event_note
+from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
 from moorage.schedule.live.metrics import SchedulerMetrics
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
 from moorage.schedule.live.pod_status import POD, PodStatusWriter
@@ -34,7 +35,6 @@ from moorage.telemetry.logs import get_logger
 BINDINGS_AT_ONCE = 512
 _LOG = get_logger("scheduler")
 _FIRST_PAUSE, _MAX_PAUSE = 0.1, 10.0
-_SCHEDULER_ERROR = "SchedulerError"
 
 
 class _Found(Enum):
@@ -73,6 +73,10 @@ class Reporter:
     def failed_scheduling(self, record: PodRecord, note: str) -> None:
         self._report(record, WARNING, FAILED_SCHEDULING, "Scheduling", note)
 
+    def waiting_for_devices(self, record: PodRecord, node: str) -> None:
+        note = f"waiting for binding conditions for device on node {node}"
+        self._report(record, NORMAL, "BindingConditionsPending", "Scheduling", note)
+
     def preempted(self, victim: PodRecord, preemptor: PodRecord, node: str) -> None:
         note = f"Preempted by pod {preemptor.pod.metadata.uid} on node {node}"
         self._report(victim, NORMAL, "Preempted", "Preempting", note, preemptor)
@@ -104,6 +108,7 @@ class Binder:
         pods: PodFeed,
         assumptions: Assumptions,
         volumes: VolumeBinder,
+        claims: ClaimBinder,
         reporter: Reporter,
         metrics: SchedulerMetrics,
         clock: Callable[[], float],
@@ -115,13 +120,14 @@ class Binder:
         self._pods = pods
         self._assumptions = assumptions
         self._volumes = volumes
+        self._claims = claims
         self._reporter = reporter
         self._metrics = metrics
         self._clock = clock
         self._sleep = sleep
         self._wake = wake
         self._bindings = BackgroundCalls(BINDINGS_AT_ONCE)
-        self._waits = BackgroundCalls(1 << 20)  # for volumes, which may take minutes
+        self._waits = BackgroundCalls(1 << 20)  # for volumes and devices, which may take minutes
         self._other_calls = BackgroundCalls(64)
         self._status = PodStatusWriter(client, self._other_calls, sleep)
 
@@ -129,9 +135,12 @@ class Binder:
         """Begin to carry out a decision of an attempt that began then."""
         if isinstance(action, Bind):
             assumption = self._assumptions.make(action, began)
-            decisions = self._scheduler.cluster.storage.decisions.get(assumption.key) if action.record.claims else None
-            if decisions:
-                self._waits.send(partial(self._bind_with_volumes, assumption, decisions))
+            record = action.record
+            decisions = self._scheduler.cluster.storage.decisions.get(assumption.key) if record.claims else None
+            if decisions or record.shape.devices:
+                waits = bool(decisions) or self._claims.waits(assumption)
+                calls = self._waits if waits else self._bindings
+                calls.send(partial(self._bind_with_claims, assumption, decisions or (), waits))
             else:
                 self._bindings.send(partial(self._bind, assumption))
         else:
@@ -141,6 +150,8 @@ class Binder:
         record = action.record
         self._reporter.failed_scheduling(record, action.note)
         self._status.say(record.key, record.pod, action.condition, action.nominated)
+        if action.claim is not None and action.claim.claim is not None:
+            self._other_calls.send(partial(self._claims.deallocate, action.claim.claim, record.pod))
         for lower in action.demoted:
             self._status.say(lower.key, lower.pod, nominated="")
         for victim in action.victims:
@@ -155,15 +166,38 @@ class Binder:
 
     # -- bindings -----------------------------------------------------------------------------------------------------
 
-    async def _bind_with_volumes(self, assumption: Assumption, decisions: tuple[VolumeDecision, ...]) -> None:
+    async def _bind_with_claims(
+        self, assumption: Assumption, decisions: tuple[VolumeDecision, ...], waits: bool
+    ) -> None:
+        """Bind a pod after its volumes are bound and its ResourceClaims are allocated and reserved."""
         record, node = assumption.action.record, assumption.action.node
-        self._status.say(assumption.key, record.pod, nominated=node)
+        if waits:
+            self._status.say(assumption.key, record.pod, nominated=node)
         try:
-            await self._volumes.bind(assumption, decisions)
+            if decisions:
+                await self._volumes.bind(assumption, decisions)
+            if record.shape.devices:
+                await self._bind_devices(assumption)
         except VolumesNotBound as error:
-            self._failed(assumption, f'running PreBind plugin "VolumeBinding": {error}')
-            return
-        await self._bind(assumption)
+            await self._not_prepared(assumption, f'running PreBind plugin "VolumeBinding": {error}')
+        except ClaimsNotBound as error:
+            await self._not_prepared(assumption, f'running PreBind plugin "DynamicResources": {error}')
+        else:
+            await self._bind(assumption)
+
+    async def _bind_devices(self, assumption: Assumption) -> None:
+        await self._claims.write(assumption)
+        if self._claims.waits(assumption):
+            self._reporter.waiting_for_devices(assumption.action.record, assumption.action.node)
+            await self._claims.wait(assumption)
+        if not self._assumptions.holds(assumption):
+            await self._claims.unreserve(assumption.action.record.pod)
+
+    async def _not_prepared(self, assumption: Assumption, why: str) -> None:
+        """Requeue a pod that is not bound, without the reservations that it has."""
+        if assumption.action.record.shape.devices:
+            await self._claims.unreserve(assumption.action.record.pod)
+        self._failed(assumption, why)
 
     async def _bind(self, assumption: Assumption) -> None:
         namespace, _, name = assumption.key.partition("/")
@@ -188,10 +222,12 @@ class Binder:
                 self._metrics.bound(assumption, began, self._clock())
                 self._done(assumption)
                 return
+            if found is _Found.GONE and assumption.action.record.shape.devices:
+                await self._claims.unreserve(assumption.action.record.pod)
             if found is not _Found.UNBOUND:
                 return
             if is_answer:
-                self._failed(assumption, f'running Bind plugin "DefaultBinder": {why}')
+                await self._not_prepared(assumption, f'running Bind plugin "DefaultBinder": {why}')
                 return
             await self._sleep(pause)
             pause = min(2 * pause, _MAX_PAUSE)
@@ -230,7 +266,7 @@ class Binder:
         self._metrics.failed(assumption.action)
         self._pods.bind_failed(assumption, self._clock())
         self._reporter.failed_scheduling(record, event_note(why))
-        condition = PodCondition(type=POD_SCHEDULED, status="False", reason=_SCHEDULER_ERROR, message=why)
+        condition = PodCondition(type=POD_SCHEDULED, status="False", reason=SCHEDULER_ERROR, message=why)
         self._status.say(record.key, record.pod, condition, "")
         self._wake()
 

@@ -9,14 +9,15 @@ import time
 from collections.abc import Awaitable, Callable
 
 from moorage.client.informer import Informer
-from moorage.client.protocol import Client
+from moorage.client.protocol import Client, Object
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import GateSet
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
-from moorage.schedule.config.plugin_args import VolumeBindingArgs
+from moorage.schedule.config.plugin_args import DynamicResourcesArgs, VolumeBindingArgs
 from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.cycle import Bind
 from moorage.schedule.live.binder import Binder, Recorder, Reporter
+from moorage.schedule.live.claim_binder import CLAIM, ClaimBinder
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
 from moorage.schedule.live.metrics import SchedulerMetrics, TaintWarnings
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
@@ -67,18 +68,33 @@ class LiveScheduler:
         self._warnings = TaintWarnings(self.scheduler, gates)
         self.informers = [Informer(client, kind, self.feed.handler(kind)) for kind in kinds]
         watched_pods = next(informer for informer in self.informers if informer.kind is POD)
+        claims = ClaimBinder(
+            client,
+            self.scheduler.cluster.devices,
+            self.assumptions,
+            gates,
+            _device_timeouts(configuration),
+            self._newest_claim,
+            sleep,
+        )
+        surroundings.resource_claims_changed = claims.look_again
         self.binder = Binder(
             client,
             self.scheduler,
             self.pods,
             self.assumptions,
             volumes,
+            claims,
             Reporter(recorder, watched_pods.cache.get),
             self._metrics,
             clock,
             sleep,
             self._wakened.set,
         )
+
+    def _newest_claim(self, key: str) -> Object | None:
+        found = next((informer for informer in self.informers if informer.kind is CLAIM), None)
+        return found.cache.get(key) if found is not None else None
 
     async def run(self) -> None:
         """Watch and schedule until cancelled."""
@@ -167,3 +183,9 @@ def _timeouts(configuration: Configuration) -> dict[str, float]:
         given = args.bindTimeoutSeconds if isinstance(args, VolumeBindingArgs) else None
         timeouts[profile.name] = DEFAULT_TIMEOUT_SECONDS if given is None else float(given)
     return timeouts
+
+
+def _device_timeouts(configuration: Configuration) -> dict[str, float]:
+    """Return how long each profile waits for devices, by its name."""
+    given = {profile.name: profile.args.get("DynamicResources") for profile in configuration.profiles}
+    return {name: args.binding_seconds for name, args in given.items() if isinstance(args, DynamicResourcesArgs)}

@@ -120,7 +120,8 @@ def test_a_promise_holds_until_it_is_released_or_written(world: World) -> None:
     assert world.code("a") == unused
     assert written.status.allocation is not None
     key, uid = ("default", "wanted"), written.metadata.uid
-    world.devices.promises.make("default/pod", [(key, uid, written.status.allocation)])
+    promised = {"driver": "gpu", "pool": "a", "device": "gpu-3", "request": "r"}
+    world.devices.promises.make("default/pod", key, uid, {"devices": {"results": [promised]}})
     assert world.code("a") == taken
     world.claim("wanted")  # an event that does not show it yet
     assert world.code("a") == taken
@@ -171,8 +172,9 @@ def test_a_pool_that_comes_to_a_second_node_is_not_local_any_more(world: World) 
     alone = world.code("a")
     world.publish("second", pool={"name": "pool", "resourceSliceCount": 2}, nodeName="b")
     assert len({alone, world.code("a"), world.code("b")}) == 3
-    [other] = [pool for pool in world.devices.seen_from(world.nodes.slot_of["c"]) if pool.id == ("gpu", "pool")]
-    assert list(other.slices) == ["first", "second"]
+    pool = world.devices.pools.get(("gpu", "pool"))
+    assert pool is not None
+    assert list(pool.slices) == ["first", "second"]
 
 
 def test_classes_move_their_generation(world: World) -> None:

@@ -32,7 +32,7 @@ def claim_spec(**more: Any) -> Raw:
 
 
 def claim(name: str, **spec: Any) -> Raw:
-    metadata = {"name": name, "namespace": "default"}
+    metadata = {"name": name}
     return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, "metadata": metadata, "spec": claim_spec(**spec)}
 
 
@@ -40,7 +40,7 @@ def template(name: str, metadata: Raw | None = None, **spec: Any) -> Raw:
     return {
         "apiVersion": TEMPLATE.api_version,
         "kind": TEMPLATE.name,
-        "metadata": {"name": name, "namespace": "default"},
+        "metadata": {"name": name},
         "spec": {"metadata": metadata or {}, "spec": claim_spec(**spec)},
     }
 
@@ -60,7 +60,7 @@ def pod(name: str, on: str = "", **claims: str) -> Raw:
     }
     if on:
         spec["nodeName"] = on
-    metadata = {"name": name, "namespace": "default"}
+    metadata = {"name": name}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
@@ -84,16 +84,19 @@ def consumer(found: Object) -> Raw:
 class Claims(VirtualCluster):
     """A cluster in which the test is the scheduler and the kubelet."""
 
+    namespace = "default"
+
     async def make(self, *documents: Raw) -> None:
         for document in documents:
             kind = KINDS[document["apiVersion"], document["kind"]]
-            await self.client.create(kind, document, document["metadata"].get("namespace", ""))
+            metadata = {**document["metadata"], **({"namespace": self.namespace} if kind.namespaced else {})}
+            await self.client.create(kind, {**document, "metadata": metadata}, metadata.get("namespace", ""))
 
     async def get(self, name: str) -> Object:
-        return await self.client.get(CLAIM, name, "default")
+        return await self.client.get(CLAIM, name, self.namespace)
 
     async def pod(self, name: str) -> Object:
-        return await self.client.get(POD, name, "default")
+        return await self.client.get(POD, name, self.namespace)
 
     async def generated(self, pod: str) -> dict[str, str]:
         """The names of the claims in a pod's status, by entry."""
@@ -115,7 +118,7 @@ class Claims(VirtualCluster):
         await self.client.update(CLAIM, {**found.raw, "status": status}, subresource="status")
 
     async def finish(self, name: str, phase: str = "Succeeded") -> None:
-        await self.client.patch(POD, name, "default", {"status": {"phase": phase}}, subresource="status")
+        await self.client.patch(POD, name, self.namespace, {"status": {"phase": phase}}, subresource="status")
 
     def messages(self, reason: str) -> list[str]:
         return [event.message for event in self.events if event.reason == reason]

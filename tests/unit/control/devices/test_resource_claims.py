@@ -186,7 +186,9 @@ async def test_an_allocated_claim_is_reserved_for_a_pod_that_was_bound_without_t
 async def test_the_claim_for_extended_resources_of_a_finished_pod_is_deleted() -> None:
     async with Claims.running(controllers) as cluster:
         assert isinstance(cluster, Claims)
-        await cluster.make(pod("p", "n"))
+        extended = pod("p", "n")
+        extended["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
+        await cluster.make(extended)
         owner = {
             "apiVersion": "v1",
             "kind": "Pod",

@@ -184,10 +184,14 @@ class FakeApi:
         if patch["metadata"]["uid"] != document["metadata"]["uid"]:
             raise api_error.conflict(facts, name, "the UID does not match")
         status = document.setdefault("status", {})
+        for user in patch["status"].get("reservedFor", []):
+            assert user["$patch"] == "delete"
+            status["reservedFor"] = [one for one in status["reservedFor"] if one["uid"] != user["uid"]]
         conditions = {one["type"]: one for one in status.get("conditions", [])}
         for one in patch["status"].get("conditions", []):
             conditions[one["type"]] = {field: value for field, value in one.items() if value is not None}
-        status["conditions"] = list(conditions.values())
+        if conditions:
+            status["conditions"] = list(conditions.values())
         if "nominatedNodeName" in patch["status"]:
             status.pop("nominatedNodeName", None)
             if patch["status"]["nominatedNodeName"] is not None:

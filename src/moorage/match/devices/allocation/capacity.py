@@ -26,28 +26,36 @@ def fits_capacity(
     requested: Mapping[str, Quantity], capacity: Mapping[str, DeviceCapacity], *taken: Mapping[str, Quantity]
 ) -> bool:
     """Return whether a request obeys the policies and fits beside what is taken already."""
-    return why_unfit(requested, capacity, *taken) is None
+    return _problem(requested, capacity, *taken) is None
 
 
 def why_unfit(
     requested: Mapping[str, Quantity], capacity: Mapping[str, DeviceCapacity], *taken: Mapping[str, Quantity]
 ) -> str | None:
     """Return why a request cannot have a device, or another share of it; None if it can."""
+    problem = _problem(requested, capacity, *taken)
+    return problem and problem[0].format(*problem[1:])
+
+
+def _problem(
+    requested: Mapping[str, Quantity], capacity: Mapping[str, DeviceCapacity], *taken: Mapping[str, Quantity]
+) -> tuple[str, *tuple[object, ...]] | None:
+    """Return why a request does not fit, as a text and what is to be put into it; None if it does."""
     for name in requested:
         if name not in capacity:
-            return f"it has no capacity {name}"
+            return "it has no capacity {}", name
     for name, one in capacity.items():
         wanted = amount = _consumed(requested.get(name), one)
         if one.requestPolicy is not None and _violates(amount, one.requestPolicy):
-            return f"its policy for capacity {name} does not allow {wanted}"
+            return "its policy for capacity {} does not allow {}", name, wanted
         try:
             for others in taken:
                 if name in others:
                     amount = amount.add(others[name])
         except QuantityError as error:
-            return str(error)
+            return "{}", error
         if amount > one.value:
-            return f"{wanted} of capacity {name} would make {amount}, and it has {one.value}"
+            return "{} of capacity {} would make {}, and it has {}", wanted, name, amount, one.value
     return None
 
 

@@ -52,7 +52,12 @@ def gather_pools(
 
 def in_order(pools: Iterable[DevicePool]) -> list[DevicePool]:
     """Sort pools by preference: those with binding conditions last, otherwise by driver and name."""
-    return sorted(pools, key=lambda pool: (pool.has_binding_conditions, pool.id))
+    return sorted(pools, key=preference)
+
+
+def preference(pool: DevicePool) -> tuple[bool, PoolId]:
+    """Return the sort key of a pool: the allocator takes devices of pools with smaller ones first."""
+    return pool.has_binding_conditions, pool.id
 
 
 def gather_pool(

@@ -18,8 +18,7 @@ from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.requests import CompiledClaim, compile_claim
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState
 from moorage.model.gates import DRA_PRIORITIZED_LIST, GateSet
-from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import AllocationResult, ResourceClaim
+from moorage.model.types.devices import ResourceClaim
 from moorage.schedule.framework.events import EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Normalization, Plugin, PostFilterResult, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
@@ -175,14 +174,10 @@ class DynamicResources(Plugin[DeviceNeeds]):
         names = self._own_names(want, cluster, record)
         allocations = want.allocate(cluster, slot, names)
         assert allocations is not None  # the node passed the filter, and nothing happened since
-        namespace = record.shape.namespace
-        devices.promises.make(
-            record.key,
-            [
-                (key, devices.claims[key].metadata.uid, convert_view(allocation, AllocationResult))
-                for key, allocation in zip(((namespace, name) for name in names), allocations, strict=True)
-            ],
-        )
+        devices.promises.release(record.key)
+        for name, allocation in zip(names, allocations, strict=True):
+            key = (record.shape.namespace, name)
+            devices.promises.make(record.key, key, devices.claims[key].metadata.uid, allocation)
 
     def unreserve(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord) -> None:
         cluster.devices.promises.release(record.key)

@@ -1,0 +1,263 @@
+"""Write a pod's ResourceClaims before the pod is bound: finalizer, allocation and reservation; wait for its devices.
+
+A crash leaves nothing behind that would not be found: an allocation is written together with the reservation of its
+pod, which the resourceclaim controller takes back when there is no such pod. After a lost answer the claim is looked at
+before anything is written again. Kubernetes: PreBind, bindClaim, Unreserve and PostFilter of the DynamicResources
+plugin. Differs: looks when a claim changes, not every five seconds.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from moorage.client.protocol import Client, NotSent, Object, Raw, Unreachable
+from moorage.columns.devices.devices import Devices
+from moorage.match.devices.binding_conditions import (
+    TIMED_OUT,
+    binding_failure,
+    has_binding_conditions,
+    is_ready_for_binding,
+)
+from moorage.match.devices.claims import ClaimKey, claim_keys
+from moorage.model.api_error import ApiError
+from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS, GateSet
+from moorage.model.go.times import seconds_of, time_text
+from moorage.model.kinds import KINDS
+from moorage.model.types.devices import ResourceClaim
+from moorage.model.types.pod import Pod
+from moorage.schedule.config.plugin_args import DEFAULT_BINDING_SECONDS
+from moorage.schedule.live.pod_feed import Assumption, Assumptions
+from moorage.telemetry.logs import get_logger
+
+CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
+FINALIZER = "resource.kubernetes.io/delete-protection"
+_LOG = get_logger("scheduler")
+_TRIES, _PAUSE = 5, 0.01  # after conflicts
+_MAX_PAUSE = 10.0
+
+
+class ClaimsNotBound(Exception):
+    """A pod's claims could not be written, or its devices are not ready; the text says why."""
+
+
+class ClaimBinder:
+    """Allocates and reserves ResourceClaims. `timeouts` has seconds by scheduler name.
+
+    `newest` returns a claim as the watch has it, by its key.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        devices: Devices,
+        assumptions: Assumptions,
+        gates: GateSet,
+        timeouts: Mapping[str, float],
+        newest: Callable[[str], Object | None] = lambda key: None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._client = client
+        self._devices = devices
+        self._assumptions = assumptions
+        self._timeouts = timeouts
+        self._newest = newest
+        self._sleep = sleep
+        self._wall_clock = wall_clock
+        self._changed = asyncio.Event()
+        self._has_conditions = all(
+            map(gates.enabled, (DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS))
+        )
+
+    def look_again(self) -> None:
+        """Tell those who wait that a claim changed."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    async def write(self, assumption: Assumption) -> None:
+        """Allocate and reserve all claims of a pod. Raises ClaimsNotBound; what was written stays."""
+        pod, promises = assumption.action.record.pod, self._devices.promises
+        promises.begin_writing(assumption.key)
+        try:
+            allocations = promises.of(assumption.key)
+            for key in claim_keys(pod):
+                await self._bind_claim(key, pod, allocations.get(key), assumption)
+        finally:
+            promises.end_writing(assumption.key)
+
+    async def _bind_claim(self, key: ClaimKey, pod: Pod, allocation: Raw | None, assumption: Assumption) -> None:
+        found = self._newest("/".join(key))
+        tries, pause, is_lost = _TRIES, _PAUSE, False
+        while True:
+            try:
+                if found is None:
+                    found = await self._get(key)
+                if _is_reserved(found, pod) and (allocation is None or is_lost):
+                    return
+                written = await self._reserve(found, key, pod, allocation)
+            except NotSent:
+                pass
+            except Unreachable:
+                is_lost = True
+            except _Conflict as error:
+                tries -= 1
+                if not tries:
+                    raise ClaimsNotBound(str(error)) from None
+            else:
+                self._devices.promises.written(key, written.revision)
+                return
+            if not self._assumptions.holds(assumption) and not is_lost:
+                raise ClaimsNotBound(f"pod {assumption.key} is gone")
+            await self._sleep(pause)
+            pause = pause if tries < _TRIES else min(2 * pause, _MAX_PAUSE)
+            found = None
+
+    async def _get(self, key: ClaimKey) -> Object:
+        try:
+            return await self._client.get(CLAIM, key[1], key[0])
+        except ApiError as error:
+            raise ClaimsNotBound(f"get updated claim {'/'.join(key)} after conflict: {error.message}") from None
+
+    async def _reserve(self, found: Object, key: ClaimKey, pod: Pod, allocation: Raw | None) -> Object:
+        """Write a claim once, in two calls if it has no finalizer."""
+        name, claim = "/".join(key), found.view
+        expected = self._devices.claims.get(key)
+        if claim.metadata.deletionTimestamp is not None or (
+            expected is not None and expected.metadata.uid != claim.metadata.uid
+        ):
+            raise ClaimsNotBound(f"claim {name} got deleted in the meantime")
+        if allocation is not None:
+            if claim.status.allocation is not None:
+                raise ClaimsNotBound(f"claim {name} got allocated elsewhere in the meantime")
+            if FINALIZER not in claim.metadata.finalizers:
+                document = _document(found)
+                document["metadata"]["finalizers"] = [*claim.metadata.finalizers, FINALIZER]
+                found = await self._update(document, "", f"add finalizer to claim {name}")
+        document = _document(found)
+        status = document["status"] = {**(found.raw.get("status") or {})}
+        if allocation is not None:
+            status["allocation"] = allocation
+        user = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
+        status["reservedFor"] = [*(status.get("reservedFor") or ()), user]
+        if self._has_conditions:
+            if status.get("allocation") is None:
+                raise ClaimsNotBound(f"claim {name} got deallocated elsewhere in the meantime")
+            if status["allocation"].get("allocationTimestamp") is None:
+                now = time_text(self._wall_clock())
+                status["allocation"] = {**status["allocation"], "allocationTimestamp": now}
+        doing = "add allocation and reservation to claim" if allocation is not None else "add reservation to claim"
+        return await self._update(document, "status", f"{doing} {name}")
+
+    async def _update(self, document: Raw, subresource: str, doing: str) -> Object:
+        try:
+            return await self._client.update(CLAIM, document, subresource=subresource)
+        except ApiError as error:
+            if error.code == 409:
+                raise _Conflict(f"{doing}: {error.message}") from None
+            raise ClaimsNotBound(f"{doing}: {error.message}") from None
+
+    # -- devices that have to get ready -------------------------------------------------------------------------------
+
+    def waits(self, assumption: Assumption) -> bool:
+        """Return whether devices of a pod have binding conditions that are not known to be true."""
+        if not self._has_conditions:
+            return False
+        promised = self._devices.promises.of(assumption.key).values()
+        results = (one for raw in promised for one in raw["devices"].get("results", ()))
+        return any(one.get("bindingConditions") for one in results) or any(
+            has_binding_conditions(claim) and not is_ready_for_binding(claim) for claim in self._claims(assumption)
+        )
+
+    async def wait(self, assumption: Assumption) -> None:
+        """Return when the binding conditions of all devices are true. Raises ClaimsNotBound."""
+        timeout = self._timeouts.get(assumption.action.pod.scheduler, DEFAULT_BINDING_SECONDS)
+        try:
+            async with asyncio.timeout(self._seconds_left(assumption, timeout)):
+                while self._assumptions.holds(assumption):
+                    changed = self._changed
+                    if self.is_ready(assumption):
+                        return
+                    await changed.wait()
+        except TimeoutError:
+            late = [claim for claim in self._claims(assumption) if not is_ready_for_binding(claim)]
+            self._devices.timed_out.update(claim.metadata.uid for claim in late)  # the next attempt deallocates them
+            raise ClaimsNotBound(f"{TIMED_OUT}: claim={late[0].metadata.name if late else ''}") from None
+
+    def is_ready(self, assumption: Assumption) -> bool:
+        """Return whether all devices are ready; raise ClaimsNotBound if one failed."""
+        claims = self._claims(assumption)
+        for claim in claims:
+            failure = binding_failure(claim) if self._has_conditions else ""
+            if failure:
+                raise ClaimsNotBound(failure)
+        return not self._has_conditions or all(map(is_ready_for_binding, claims))
+
+    def _claims(self, assumption: Assumption) -> list[ResourceClaim]:
+        pod, known = assumption.action.record.pod, self._devices.claims
+        return [known[key] for key in claim_keys(pod) if key in known]
+
+    def _seconds_left(self, assumption: Assumption, timeout: float) -> float:
+        """Return how long to wait for the claim whose time is up first."""
+        ends = [_since(claim) + timeout for claim in self._claims(assumption) if _since(claim)]
+        return max(0.0, min(ends) - self._wall_clock()) if ends else timeout
+
+    # -- taking back --------------------------------------------------------------------------------------------------
+
+    async def unreserve(self, pod: Pod) -> None:
+        """Take back the pod's reservations; allocations stay, and the next attempt uses them."""
+        for key in claim_keys(pod):
+            found = await self._look(key)
+            if found is None or found.view.status.allocation is None or not _is_reserved(found, pod):
+                continue
+            user = {"$patch": "delete", "uid": pod.metadata.uid}
+            patch = {"metadata": {"uid": found.uid}, "status": {"reservedFor": [user]}}
+            try:
+                await self._client.patch(CLAIM, key[1], key[0], patch, subresource="status")
+            except (ApiError, Unreachable) as error:
+                # The next attempt of the pod finds its reservation, or the controller the pod that is gone.
+                _LOG.error("unreserve", resourceclaim="/".join(key), err=str(error))
+
+    async def _look(self, key: ClaimKey) -> Object | None:
+        try:
+            return await self._client.get(CLAIM, key[1], key[0])
+        except (ApiError, Unreachable):
+            return None
+
+    async def deallocate(self, key: ClaimKey, pod: Pod) -> None:
+        """Deallocate a claim that no other pod uses, so that the next attempt may choose other devices."""
+        found = await self._look(key)
+        if found is None or any(user.uid != pod.metadata.uid for user in found.view.status.reservedFor):
+            return
+        document = _document(found)
+        kept = found.raw.get("status") or {}
+        gone = ("allocation", "reservedFor", "devices")
+        document["status"] = {field: value for field, value in kept.items() if field not in gone}
+        try:
+            await self._client.update(CLAIM, document, subresource="status")
+        except (ApiError, Unreachable) as error:
+            _LOG.error("Deallocation of ResourceClaim", resourceclaim="/".join(key), err=str(error))
+
+
+class _Conflict(Exception):
+    """A claim was changed by another client."""
+
+
+def _is_reserved(found: Object, pod: Pod) -> bool:
+    return any(user.uid == pod.metadata.uid for user in found.view.status.reservedFor)
+
+
+def _document(found: Object) -> dict[str, Any]:
+    """Return the object as it is written back; a conflict raises."""
+    metadata = {**(found.raw.get("metadata") or {}), "resourceVersion": str(found.revision)}
+    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, **found.raw, "metadata": metadata}
+
+
+def _since(claim: ResourceClaim) -> float:
+    """Return when a claim with binding conditions was allocated; 0 if it has none."""
+    allocation = claim.status.allocation
+    if allocation is None or allocation.allocationTimestamp is None or not has_binding_conditions(claim):
+        return 0.0
+    return seconds_of(allocation.allocationTimestamp) or 0.0
