@@ -27,7 +27,7 @@ from moorage.control.framework.actions import (
 )
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
@@ -53,7 +53,8 @@ class OwnerState(Enum):
 
 def where_is(reference: OwnerReference, item: Object) -> Question | None:
     """Return the lookup that finds the owner; None if there can be no such owner."""
-    kind = KINDS.get((reference.apiVersion, reference.kind))
+    named = reference.apiVersion, reference.kind
+    kind = KINDS.get(named) or OLDER_VERSIONS.get(named)
     if kind is None or (kind.namespaced and not item.kind.namespaced):
         return None
     return Question(kind, item.namespace if kind.namespaced else "", reference.name)
