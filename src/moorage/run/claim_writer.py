@@ -8,7 +8,7 @@ from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.run.device_claims import DeviceClaims, device_statuses
+from moorage.run.device_claims import DeviceClaims, Simulates, device_statuses
 from moorage.telemetry.logs import get_logger
 
 _CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
@@ -21,22 +21,30 @@ class ClaimWriter:
     """Writes the status of claims as they are known; conflicts and unreachable servers are tried again."""
 
     def __init__(
-        self, client: Client, calls: BackgroundCalls, claims: DeviceClaims, clock: Callable[[], float]
+        self,
+        client: Client,
+        calls: BackgroundCalls,
+        claims: DeviceClaims,
+        simulates: Simulates,
+        clock: Callable[[], float],
     ) -> None:
         self._client, self._calls, self._claims, self._clock = client, calls, claims, clock
+        self._simulates = simulates
         self._is_open = True
 
-    def write(self, key: str, retry: float = _FIRST_RETRY) -> None:
+    def write(self, key: str, is_prepared: bool, retry: float = _FIRST_RETRY) -> None:
         if self._is_open:
-            self._calls.send(partial(self._write, key, retry))
+            self._calls.send(partial(self._write, key, is_prepared, retry))
 
     def close(self) -> None:
         self._is_open = False
 
-    async def _write(self, key: str, retry: float) -> None:
+    async def _write(self, key: str, is_prepared: bool, retry: float) -> None:
         claim = self._claims.get(key)
-        devices = None if claim is None else device_statuses(claim, self._clock())
-        if claim is None or devices is None:
+        if claim is None:
+            return
+        devices = device_statuses(claim, self._clock(), self._simulates, is_prepared=is_prepared)
+        if devices is None:
             return
         metadata = {"uid": claim.uid, "resourceVersion": str(claim.revision)}
         patch = {"metadata": metadata, "status": {"devices": devices}}
@@ -53,4 +61,4 @@ class ClaimWriter:
             _LOG.debug(2, "The API server cannot be reached", resourceClaim=key, err=str(error))
         else:
             return
-        asyncio.get_running_loop().call_later(retry, self.write, key, min(2 * retry, _LAST_RETRY))
+        asyncio.get_running_loop().call_later(retry, self.write, key, is_prepared, min(2 * retry, _LAST_RETRY))

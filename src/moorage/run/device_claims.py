@@ -5,7 +5,7 @@ every driver counts as registered on every node, and preparing cannot fail for a
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -15,13 +15,16 @@ from moorage.match.devices.claim_references import ClaimNameError, claim_name, i
 from moorage.model.gates import DRA_EXTENDED_RESOURCE, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import time_text
-from moorage.model.types.devices import ResourceClaim
+from moorage.model.types.devices import DeviceRequestAllocationResult, ResourceClaim
 from moorage.model.types.pod import Pod
 
 Raw = dict[str, Any]
+#: Whether the driver of a pool, both by name, is simulated here.
+Simulates = Callable[[str, str], bool]
 FAILED_PREPARE = "FailedPrepareDynamicResources"
 #: What the simulated drivers write into a claim's status.
 READY, PREPARED, PREPARED_TEXT = "Ready", "DevicePrepared", "The simulated driver has prepared the device."
+ATTACHED, ATTACHED_TEXT = "DeviceAttached", "The simulated driver has made the device ready for its node."
 ANY_DRIVER = "<any>"
 
 
@@ -155,8 +158,11 @@ class DeviceClaims:
             yield claim
 
 
-def device_statuses(claim: Object, now: float) -> list[Raw] | None:
-    """Return `status.devices` of a prepared claim, where every device is Ready; None if it says so already."""
+def device_statuses(claim: Object, now: float, simulates: Simulates, *, is_prepared: bool) -> list[Raw] | None:
+    """Return `status.devices` of a claim with the conditions that drivers add; None if there is nothing to add.
+
+    Binding conditions are met by drivers that are simulated, devices of a prepared claim are Ready.
+    """
     view: ResourceClaim = claim.view
     told = {_device(one): one for one in claim.raw["status"]["devices"]} if view.status.devices else {}
     statuses, changed = [], False
@@ -164,18 +170,38 @@ def device_statuses(claim: Object, now: float) -> list[Raw] | None:
         status: Raw = {"driver": result.driver, "pool": result.pool, "device": result.device}
         if result.shareID is not None:
             status["shareID"] = result.shareID
-        status = told.get(_device(status), status)
+        device = _device(status)
+        status = told.get(device, status)
         conditions = status.get("conditions") or []
-        if not any(one.get("type") == READY for one in conditions):
-            ready = {"type": READY, "status": "True", "lastTransitionTime": time_text(now)}
-            ready |= {"reason": PREPARED, "message": PREPARED_TEXT}
-            status, changed = {**status, "conditions": [*conditions, ready]}, True
-        if status not in statuses:
+        known = {one.get("type") for one in conditions}
+        added = [
+            {"type": kind, "status": "True", "lastTransitionTime": time_text(now), "reason": reason, "message": message}
+            for kind, reason, message in _wanted_conditions(result, simulates, is_prepared)
+            if kind not in known
+        ]
+        if added:
+            status, changed = {**status, "conditions": [*conditions, *added]}, True
+        if (added or device in told) and status not in statuses:
             statuses.append(status)
     return statuses if changed else None
 
 
-def _results(claim: ResourceClaim) -> Iterable[Any]:
+def awaits_driver(claim: ResourceClaim, simulates: Simulates) -> bool:
+    """Return whether a claim has devices whose binding conditions a simulated driver is to meet."""
+    return any(one.bindingConditions and simulates(one.driver, one.pool) for one in _results(claim))
+
+
+def _wanted_conditions(
+    result: DeviceRequestAllocationResult, simulates: Simulates, is_prepared: bool
+) -> Iterator[tuple[str, str, str]]:
+    if result.bindingConditions and simulates(result.driver, result.pool):
+        for kind in result.bindingConditions:
+            yield kind, ATTACHED, ATTACHED_TEXT
+    if is_prepared:
+        yield READY, PREPARED, PREPARED_TEXT
+
+
+def _results(claim: ResourceClaim) -> tuple[DeviceRequestAllocationResult, ...]:
     return () if claim.status.allocation is None else claim.status.allocation.devices.results
 
 

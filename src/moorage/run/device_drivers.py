@@ -55,6 +55,11 @@ class DeviceDrivers:
         text = annotation(self._sets, metadata["labels"])
         return {**document, "metadata": {**metadata, "annotations": {DEVICES: text}}} if text else document
 
+    def simulates(self, driver: str, pool: str) -> bool:
+        """Return whether a driver and its pool, which is named after its node, are simulated."""
+        found = self._nodes.get(pool)
+        return found is not None and found.node is not None and driver in found.devices
+
     def node_changed(self, node: Node) -> None:
         name, text = node.metadata.name, node.metadata.annotations.get(DEVICES)
         found = self._nodes.get(name)

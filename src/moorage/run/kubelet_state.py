@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
-from moorage.run.admission import Admission, Load, Mounts, NotMounted
+from moorage.run.admission import Admission, Load
 from moorage.run.device_claims import DeviceClaims, NotPrepared
+from moorage.run.mounts import Mounts, NotMounted
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing
 from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
@@ -80,7 +81,7 @@ class KubeletState:
         self.refused: Counter[str] = Counter()
         self._admission, self._mounts = admission, mounts or Mounts(admission.gates)
         self._held_up: dict[str, tuple[float, float]] = {}  # pods that wait for volumes or claims: delay, next attempt
-        self.nodes: dict[str, Node] = {}
+        self._nodes: dict[str, Node] = {}
         self._loads: dict[str, Load] = {}  # of nodes with capacity
         self._lives: dict[str, SimulatedPod] = {}
         self._on: dict[str, dict[str, None]] = {}  # keys of pods by node, oldest first
@@ -92,16 +93,21 @@ class KubeletState:
         self._now_due: list[Action] = []
 
     @property
+    def nodes(self) -> dict[str, Node]:
+        return self._nodes
+
+    @property
     def running_pods(self) -> int:
         return sum(1 for life in self._lives.values() if life.stage in (PodStage.RUNNING, PodStage.BACKING_OFF))
 
     def has(self, key: str, uid: str) -> bool:
+        """Return whether this pod is on one of the nodes."""
         life = self._lives.get(key)
         return life is not None and life.pod.metadata.uid == uid
 
     def node_changed(self, node: Node, now: float) -> None:
         name = node.metadata.name
-        self.nodes[name] = node
+        self._nodes[name] = node
         self.volumes_changed(now)
         if name not in self._loads and node.status.allocatable:
             self._loads[name] = Load()
@@ -112,7 +118,7 @@ class KubeletState:
 
     def node_gone(self, name: str) -> None:
         """Keep the pods of a node that is gone: it may come back."""
-        self.nodes.pop(name, None)
+        self._nodes.pop(name, None)
         if self._loads.pop(name, None) is None:
             return
         for key in list(self._on.get(name, ())):
@@ -209,7 +215,7 @@ class KubeletState:
             return
         load = self._loads[name]
         if phase != "Running" and not is_leaving:
-            refusal = self._admission.refuse(pod, self.nodes[name], load)
+            refusal = self._admission.refuse(pod, self._nodes[name], load)
             if refusal is not None:
                 self.refused[refusal.reason] += 1
                 self._keep(key, SimulatedPod(pod, PodStage.OVER, now))
@@ -299,7 +305,7 @@ class KubeletState:
     def _prepare(self, life: SimulatedPod) -> NotMounted | NotPrepared | list[ReportDevices]:
         """Mount volumes, then prepare claims on devices. Return what to report of devices, or why it cannot be done."""
         pod = life.pod
-        missing = self._mounts.missing(pod, self.nodes[pod.spec.nodeName])
+        missing = self._mounts.missing(pod, self._nodes[pod.spec.nodeName])
         if missing is not None:
             return missing
         prepared = self._claims.prepare(pod)
@@ -348,7 +354,7 @@ class KubeletState:
         return [ReportEvent(pod, kind, reason, text.format(one.name), one.name) for one in pod.spec.containers]
 
     def _write(self, key: str, life: SimulatedPod, doing: Doing, now: float) -> WriteStatus:
-        host = host_address(self.nodes.get(life.pod.spec.nodeName))
+        host = host_address(self._nodes.get(life.pod.spec.nodeName))
         return WriteStatus(key, life.pod.metadata.uid, lifecycle.pod_status(life.pod, doing, host, life.address, now))
 
     def _plan(self, key: str, life: SimulatedPod) -> None:

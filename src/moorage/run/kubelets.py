@@ -1,62 +1,36 @@
-"""Run the kubelets of all simulated nodes: pods, Leases every ten seconds, node status every five minutes.
+"""Run the kubelets of all simulated nodes. Kubernetes: the kubelet, kubemark's hollow kubelets.
 
 Nodes with the simulator's label are simulated, or with `takes_all` also those without any. A node annotated as stopped
-behaves as if unplugged. Kubernetes: the kubelet, kubemark's hollow kubelets, component-helpers' lease controller.
+behaves as if unplugged.
 """
 
 import asyncio
-import heapq
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import count
 from typing import Protocol
 
 from moorage.client.background_calls import BackgroundCalls
 from moorage.client.informer import Delta, Informer
-from moorage.client.protocol import Client, PatchType, Unreachable
+from moorage.client.protocol import Client
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.go.times import micro_time_text
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.run.admission import Admission, Mounts
+from moorage.run.admission import Admission
 from moorage.run.claim_writer import ClaimWriter
-from moorage.run.device_claims import DeviceClaims
+from moorage.run.device_claims import DeviceClaims, awaits_driver
 from moorage.run.device_drivers import DeviceDrivers
 from moorage.run.device_spec import DeviceSet
+from moorage.run.heartbeats import Heartbeats
 from moorage.run.kubelet_state import KubeletState, Remove, ReportDevices, ReportEvent, WriteStatus
-from moorage.run.node_objects import (
-    CAPACITY,
-    LEASE_NAMESPACE,
-    SIMULATOR,
-    SIMULATOR_LABEL,
-    STOPPED,
-    Raw,
-    is_healthy,
-    new_lease,
-    new_node,
-    node_status,
-)
+from moorage.run.mounts import Mounts
+from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
 from moorage.run.pod_writer import PodWriter
-from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Labels, Metrics
 
-_AT_ONCE = 64
-_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
-_CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
-_RESOURCE_CLAIM, _RESOURCE_SLICE = (
-    KINDS["resource.k8s.io/v1", "ResourceClaim"],
-    KINDS["resource.k8s.io/v1", "ResourceSlice"],
-)
-_LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
-BEAT_SECONDS = 10.0
-STATUS_SECONDS = 300.0
-_ROUND_SECONDS = 0.1
-_GOLDEN_RATIO = 0.618033988749895
-_LOG = get_logger("kubelet")
 _BASIC = frozenset({"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods"})
 _KNOWN = _BASIC | {"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported"}
 
@@ -90,129 +64,13 @@ def _rejections(state: KubeletState) -> Mapping[Labels, float]:
     return counted
 
 
-class _Heart:
-    """One node: when it reports next, whether its Lease exists, and whether a beat is under way."""
-
-    __slots__ = ("has_lease", "is_beating", "node", "number", "reports_at")
-
-    def __init__(self, node: Node, number: int) -> None:
-        self.node, self.number = node, number
-        self.reports_at = 0.0
-        self.has_lease = self.is_beating = False
-
-
-class Heartbeats:
-    """The heartbeats of all nodes, spread over the period. `clock` is the time of day.
-
-    A node whose status differs from a healthy kubelet's reports at its next beat. Capacity, labels and taints set by
-    others stay.
-    """
-
-    def __init__(
-        self, client: Client, calls: BackgroundCalls, clock: Callable[[], float], capacity: Mapping[str, str]
-    ) -> None:
-        self._client, self._calls, self._clock, self._capacity = client, calls, clock, capacity
-        self._hearts: dict[str, _Heart] = {}
-        self._beats: list[tuple[float, str]] = []  # one for each node, and some for nodes that are gone
-        self._numbers = count()
-        self._wakened = asyncio.Event()
-
-    def __len__(self) -> int:
-        return len(self._hearts)
-
-    def node_changed(self, node: Node) -> None:
-        name = node.metadata.name
-        heart = self._hearts.get(name)
-        if heart is not None and heart.node.metadata.uid == node.metadata.uid:
-            heart.node = node
-            if not is_healthy(node):
-                heart.reports_at = 0.0
-            return
-        number = next(self._numbers) if heart is None else heart.number
-        self._hearts[name] = fresh = _Heart(node, number)
-        now = self._clock()
-        if is_healthy(node):
-            # Its status was reported just now.
-            fresh.reports_at = now + STATUS_SECONDS * (1 + number * _GOLDEN_RATIO % 1.0) / 2
-        if heart is None:
-            heapq.heappush(self._beats, (now, name))
-            self._wakened.set()
-
-    def node_gone(self, name: str) -> None:
-        self._hearts.pop(name, None)
-
-    async def run(self) -> None:
-        while True:
-            self._wakened.clear()
-            self._beat()
-            # Several beats at a time: a wake-up for each would cost as much as the beat.
-            wait = max(self._beats[0][0] - self._clock(), _ROUND_SECONDS) if self._beats else None
-            try:
-                async with asyncio.timeout(wait):
-                    await self._wakened.wait()
-            except TimeoutError:
-                pass
-
-    def _beat(self) -> None:
-        now, beats = self._clock(), self._beats
-        while beats and beats[0][0] <= now:
-            _, name = heapq.heappop(beats)
-            heart = self._hearts.get(name)
-            if heart is None:
-                continue
-            # The first beats come at once, the following ones are spread over the period.
-            wait = BEAT_SECONDS if heart.has_lease else BEAT_SECONDS * (0.1 + 0.9 * (heart.number * _GOLDEN_RATIO % 1))
-            heapq.heappush(beats, (now + wait, name))
-            if not heart.is_beating:
-                heart.is_beating = True
-                self._calls.send(partial(self._beat_once, heart))
-
-    async def _beat_once(self, heart: _Heart) -> None:
-        try:
-            now = self._clock()
-            if heart.reports_at <= now:
-                heart.reports_at = now + STATUS_SECONDS
-                await self._report(heart, now)
-            await self._renew(heart, now)
-        finally:
-            heart.is_beating = False
-
-    async def _report(self, heart: _Heart, now: float) -> None:
-        patch = {"status": node_status(heart.node, heart.number, now, self._capacity)}
-        name = heart.node.metadata.name
-        if not await _done(self._client.patch(_NODE, name, "", patch, subresource="status"), name):
-            heart.reports_at = 0.0
-
-    async def _renew(self, heart: _Heart, now: float) -> None:
-        name = heart.node.metadata.name
-        if not heart.has_lease:
-            try:
-                await self._client.create(_LEASE, new_lease(heart.node, now), LEASE_NAMESPACE)
-                heart.has_lease = True
-                return
-            except ApiError as error:
-                if error.reason != "AlreadyExists":
-                    _LOG.warning("A Lease cannot be created", node=name, err=error.message)
-                    return
-            except Unreachable:
-                return
-        patch = {"spec": {"renewTime": micro_time_text(int(now * 1_000_000))}}
-        renewing = self._client.patch(_LEASE, name, LEASE_NAMESPACE, patch, patch_type=PatchType.MERGE)
-        heart.has_lease = await _done(renewing, name)
-
-
-async def _done(call: Awaitable[object], node: str) -> bool:
-    """Await a request and return whether it succeeded; failures are repeated at the next beat."""
-    try:
-        await call
-    except ApiError as error:
-        if error.code not in (404, 409):
-            _LOG.warning("The API server refused", node=node, err=error.message)
-        return False
-    except Unreachable as error:
-        _LOG.debug(2, "The API server cannot be reached", node=node, err=str(error))
-        return False
-    return True
+_AT_ONCE = 64
+_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+_CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
+_RESOURCE_CLAIM, _RESOURCE_SLICE = (
+    KINDS["resource.k8s.io/v1", "ResourceClaim"],
+    KINDS["resource.k8s.io/v1", "ResourceSlice"],
+)
 
 
 class Recorder(Protocol):
@@ -252,8 +110,8 @@ class Kubelets:
         self._calls, self._beats = BackgroundCalls(_AT_ONCE), BackgroundCalls(_AT_ONCE)
         self._hearts = Heartbeats(client, self._beats, clock, capacity)
         self._writer = PodWriter(client, self._calls, self._state.has)
-        self._claim_writer = ClaimWriter(client, self._calls, self._claims, clock)
         self._drivers = DeviceDrivers(client, self._beats, devices, simulator)
+        self._claim_writer = ClaimWriter(client, self._calls, self._claims, self._drivers.simulates, clock)
         self._wakened = asyncio.Event()
         self._informers = [
             Informer(client, _CLAIM, self._volumes_changed),
@@ -274,6 +132,7 @@ class Kubelets:
         return all(informer.has_synced for informer in self._informers)
 
     async def synced(self) -> None:
+        """Wait until the first lists have been handled."""
         for informer in self._informers:
             await informer.synced()
 
@@ -298,6 +157,7 @@ class Kubelets:
                 raise
 
     async def run(self) -> None:
+        """Run until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 for informer in self._informers:
@@ -354,6 +214,9 @@ class Kubelets:
 
     def _claims_changed(self, deltas: list[Delta]) -> None:
         self._claims.changed(deltas)
+        for _, new in deltas:
+            if new is not None and awaits_driver(new.view, self._drivers.simulates):
+                self._claim_writer.write(new.key, is_prepared=False)
         self._state.claims_changed({delta.new.key for delta in deltas if delta.new is not None}, self._clock())
         self._wakened.set()
 
@@ -366,7 +229,7 @@ class Kubelets:
                 elif isinstance(action, Remove):
                     self._writer.remove(action)
                 elif isinstance(action, ReportDevices):
-                    self._claim_writer.write(action.claim)
+                    self._claim_writer.write(action.claim, is_prepared=True)
                 else:
                     self._report(action)
             wait = self._state.next_time() - self._clock()

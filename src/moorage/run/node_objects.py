@@ -50,6 +50,7 @@ def new_node(
 
 
 def is_healthy(node: Node) -> bool:
+    """Return whether the node's status is that of a healthy kubelet."""
     told = {condition.type: condition.status for condition in node.status.conditions}
     return bool(node.status.allocatable) and all(told.get(kind) == status for kind, status, _, _ in _HEALTHY)
 
@@ -100,6 +101,7 @@ def new_lease(node: Node, now: float) -> Raw:
 
 
 def host_address(node: Node | None) -> str:
+    """Return the node's internal address."""
     addresses = node.status.addresses if node is not None else ()
     return next((one.address for one in addresses if one.type == "InternalIP"), "10.0.0.1")
 

@@ -36,6 +36,7 @@ class Doing(NamedTuple):
 
 
 def rejected_status(pod: Pod, refusal: Refusal, now: float) -> Raw:
+    """Return the status of a pod refused by kubelet admission."""
     status: Raw = {
         "phase": "Failed",
         "reason": refusal.reason,
@@ -48,6 +49,7 @@ def rejected_status(pod: Pod, refusal: Refusal, now: float) -> Raw:
 
 
 def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) -> Raw:
+    """Return the status of an admitted pod."""
     state = doing.state
     status: Raw = {"phase": doing.phase, "startTime": time_text(doing.began)}
     if pod.metadata.generation:
@@ -96,6 +98,7 @@ def described(pod: Pod) -> str:
 
 
 def gates_open(pod: Pod) -> bool:
+    """Return whether all readiness gates are True."""
     return not pod.spec.readinessGates or not _closed_gates(pod, _known(pod))
 
 

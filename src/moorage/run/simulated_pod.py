@@ -4,7 +4,6 @@ Annotations under `simulate.moorage.dev/` set delays and the exit code. By defau
 is deleted and stops at once; pods of Jobs complete after a second.
 """
 
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -113,29 +112,37 @@ class PodStep(Enum):
     NOTHING = auto()
 
 
-@dataclass(slots=True, eq=False)
 class SimulatedPod:
     """One pod. `version` invalidates steps planned before the last change."""
 
-    pod: Pod
-    stage: PodStage
-    began: float  # when the pod arrived
-    address: str = ""
-    script: Script = field(init=False)
-    since: float = field(init=False)  # when its containers started last
-    at: float = NEVER  # when containers start again or have stopped
-    counted: Pod | None = None  # the pod as counted in the node's load
-    is_ready: bool = False
-    restarts: int = 0
-    backoff: int = 0
-    version: int = 0
-    last: Raw | None = None
+    __slots__ = (
+        "address",
+        "at",
+        "backoff",
+        "began",
+        "counted",
+        "is_ready",
+        "last",
+        "pod",
+        "restarts",
+        "script",
+        "since",
+        "stage",
+        "version",
+    )
 
-    def __post_init__(self) -> None:
-        self.script = script_of(self.pod)
-        self.since = self.began
+    def __init__(self, pod: Pod, stage: PodStage, now: float, address: str = "") -> None:
+        self.pod, self.stage, self.address = pod, stage, address
+        self.script: Script = script_of(pod)
+        self.began = self.since = now  # when the pod arrived, and when its containers started last
+        self.at = NEVER  # when containers start again or have stopped
+        self.counted: Pod | None = None  # the pod as counted in the node's load
+        self.is_ready = False
+        self.restarts = self.backoff = self.version = 0
+        self.last: Raw | None = None
 
     def next_step(self) -> tuple[float, PodStep]:
+        """Return the next step and when it is due."""
         stage = self.stage
         if stage is PodStage.RUNNING:
             ready = NEVER if self.is_ready else self.since + self.script.ready_delay
@@ -187,6 +194,7 @@ class SimulatedPod:
         self.stage, self.is_ready = PodStage.STOPPING, False
 
     def follow(self, pod: Pod) -> None:
+        """Apply changed annotations."""
         self.script = script_of(pod)
         if self.stage is PodStage.STARTING:
             self.at = self.began + self.script.start_delay
@@ -201,6 +209,7 @@ class SimulatedPod:
         return Doing(phase, state, self.began, self.is_ready, self.restarts, self.last)
 
     def ended(self, now: float, code: int, reason: tuple[str, str] = ("", "")) -> Doing:
+        """Return the final state of all containers."""
         phase = "Failed" if code or reason[0] else "Succeeded"
         terminated = lifecycle.exited(self.since, now, code)
         if self.stage is PodStage.STARTING:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from tests.unit.run.simulation import POD, Raw, Simulation, container, simulating
+from tests.unit.run.simulation import NODE, POD, Raw, Simulation, container, simulating
 
 from moorage.model.kinds import KINDS
+from moorage.run.device_spec import DEVICES
 
 CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 NAMED: Any = [{"name": "gpu", "resourceClaimName": "c"}]
@@ -96,6 +97,21 @@ async def test_the_driver_reports_the_devices_it_prepared() -> None:
         (ready,) = device.pop("conditions")
         assert device == {"driver": "gpu.example.com", "pool": "n1", "device": "gpu-0"}
         assert (ready["type"], ready["status"], ready["reason"]) == ("Ready", "True", "DevicePrepared")
+
+
+async def test_a_simulated_driver_meets_its_binding_conditions() -> None:
+    """Before the pod is bound, and for devices of other drivers never."""
+    result = {**RESULT, "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
+    status = {"allocation": {"devices": {"results": [result, {**result, "driver": "other.example.com"}]}}}
+    async with simulating() as world:
+        await world.node()
+        await world.client.patch(NODE, "n1", "", {"metadata": {"annotations": {DEVICES: "gpu.example.com=1"}}})
+        await claim(world)
+        await world.client.patch(CLAIM, "c", "default", {"status": status}, subresource="status")
+        await world.settle()
+        (device,) = await devices(world)
+        assert device["driver"] == "gpu.example.com"
+        assert [(one["type"], one["status"]) for one in device["conditions"]] == [("Attached", "True")]
 
 
 async def test_conditions_of_others_stay() -> None:
