@@ -20,6 +20,8 @@ _OF_THE_CLUSTER = (
     _VOLUMES,
     "/apis/scheduling.k8s.io/v1/priorityclasses",
     "/apis/storage.k8s.io/v1/storageclasses",
+    "/apis/resource.k8s.io/v1/resourceslices",
+    "/apis/resource.k8s.io/v1/deviceclasses",
 )
 _JSON = {"Content-Type": "application/json"}
 _MERGE, _FREE = {"Content-Type": "application/merge-patch+json"}, b'{"metadata":{"finalizers":null}}'
@@ -47,7 +49,8 @@ def make_namespace(cluster: Cluster, name: str) -> None:
 def empty_the_stage(cluster: Cluster, namespace: str) -> None:
     """No pods and claims in the namespace, and no nodes and no others that belong to no namespace."""
     pods, claims = (f"/api/v1/namespaces/{namespace}/{plural}" for plural in ("pods", "persistentvolumeclaims"))
-    _ask(cluster, *(("DELETE", target, _AT_ONCE) for target in (pods, claims, *_OF_THE_CLUSTER)))
+    devices = f"/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims"
+    _ask(cluster, *(("DELETE", target, _AT_ONCE) for target in (pods, claims, devices, *_OF_THE_CLUSTER)))
     asyncio.run(_let_go(cluster, claims, _VOLUMES))
 
 

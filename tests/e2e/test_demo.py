@@ -174,7 +174,7 @@ def test_pauses_wait_for_enter(tmp_path: Path) -> None:
     )
     # After two of them the input ends, and the rest is played without.
     assert played.returncode == 0, played.stdout + played.stderr
-    assert played.stdout.count("Enter for the next step … ") == 8
+    assert played.stdout.count("Enter for the next step … ") == 12
 
 
 def test_a_cluster_that_is_kept(tmp_path: Path) -> None:

@@ -40,13 +40,28 @@ class Stage:
         self.kubectl(f"create -f {EXAMPLES / folder / 'nodes.yaml'}")
         self.kubectl(f"wait --for=condition=Ready node --all {WAIT}")
 
+    def devices(self, folder: str) -> None:
+        """The classes and slices of an example."""
+        self.kubectl(f"create -f {EXAMPLES / folder / 'devices.yaml'}")
+
     def play(self, folder: str, file: str, replicas: int = 1) -> list[str]:
-        """Creates the pods of an example's file, those of its workloads too; returns their names."""
+        """Creates the pods of an example's file, those of its workloads too, with their claims; returns their names."""
         pods = pods_of(folder, file, replicas)
-        self.create(*pods)
+        claims = [found for found in documents_of(folder, file) if found["kind"].startswith("ResourceClaim")]
+        self.create(*claims, *pods)
         return [pod["metadata"]["name"] for pod in pods]
 
     # -- looking at it -----------------------------------------------------------------------------------------------
+
+    def allocated(self) -> dict[str, str]:
+        """The devices of the namespace's claims, by the pods that use them."""
+        items = self.object("resourceclaims")["items"]
+        return {
+            consumer["name"]: device["device"]
+            for status in (item["status"] for item in items)
+            for consumer in status.get("reservedFor", ())
+            for device in status["allocation"]["devices"]["results"]
+        }
 
     def read(self, what: str, path: str) -> str:
         return self.kubectl(f"get {what} -o jsonpath='{path}'").out

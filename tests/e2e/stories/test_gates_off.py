@@ -24,7 +24,6 @@ NO_EXPRESSION = "expression: Forbidden: "
         ("inference-eviction-on-sla-drop", "inference.yaml", "spec.tolerations[1]." + NO_NUMBERS.format("Gt")),
         ("parameter-servers-and-workers", "training.yaml", "spec.tolerations[0]." + NO_NUMBERS.format("Gt")),
         ("gpu-claims-by-node-sla", "dra-workload.yaml", "spec.tolerations[0]." + NO_NUMBERS.format("Gt")),
-        ("gpu-error-budget", "workloads.yaml", "spec.tolerations[0]." + NO_NUMBERS.format("Gt")),
         ("spot-protection", "payment-processor.yaml", "spec.tolerations[0]." + NO_NUMBERS.format("Lt")),
         ("gpu-tiers", "models.yaml", "spec.tolerations[0]." + NO_NUMBERS.format("Gt")),
         ("cost-limit", "nightly-report.yaml", "spec.tolerations[0]." + NO_NUMBERS.format("Lt")),
@@ -59,6 +58,17 @@ def test_a_volume_is_refused(stage: Stage) -> None:
         'The PersistentVolume "advanced-storage-pv" is invalid: '
         "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0]." + NO_AFFINITY.format("SemverGt")
     )
+
+
+def test_claims_are_refused(stage: Stage) -> None:
+    """Upstream's operators of device tolerations are Equal and Exists."""
+    claim, template = (
+        documents_of("gpu-claims-by-node-sla", "dra-workload.yaml")[0],
+        documents_of("gpu-error-budget", "workloads.yaml")[0],
+    )
+    said = "devices.requests[0].exactly.tolerations[0]." + NO_VERSIONS.format("Gt")
+    assert stage.refused(claim) == f'The ResourceClaim "gpu-claim-high-sla" is invalid: spec.{said}'
+    assert stage.refused(template) == f'The ResourceClaimTemplate "inference-gpu" is invalid: spec.spec.{said}'
 
 
 def test_templates_are_refused_as_pods_are(stage: Stage) -> None:

@@ -74,16 +74,21 @@ def test_parameter_servers_here_and_workers_there(stage: Stage) -> None:
 
 def test_a_gpu_workload_keeps_to_nodes_with_a_high_sla(stage: Stage) -> None:
     stage.nodes("gpu-claims-by-node-sla")
+    stage.devices("gpu-claims-by-node-sla")
     assert stage.play("gpu-claims-by-node-sla", "dra-workload.yaml") == ["dra-workload"]
     assert stage.lands("dra-workload") == ["gpu-node-01"]
+    assert stage.allocated() == {"dra-workload": "gpu-node-01-device-0"}
 
 
 def test_gpus_by_the_error_budget_they_have_left(stage: Stage) -> None:
     stage.nodes("gpu-error-budget")
+    stage.devices("gpu-error-budget")
     inference, training = stage.play("gpu-error-budget", "workloads.yaml")
-    on_inference, on_training = stage.lands(inference, training)
-    assert on_inference == "gpu-fresh"
-    assert on_training in {"gpu-fresh", "gpu-aging"}
+    stage.lands(inference, training)
+    devices = stage.allocated()
+    fresh = {"gpu-node-01-device-1", "gpu-node-02-device-1", "gpu-node-02-device-2"}
+    assert devices[inference] in fresh
+    assert devices[training] in {*fresh, "gpu-node-01-device-0"} - {devices[inference]}
 
 
 def test_payments_stay_off_spot_nodes_and_batch_jobs_need_not(stage: Stage) -> None:
