@@ -1,7 +1,8 @@
 """One requirement on a label: key, operator, values → does a label set meet it, and if not, why not.
 
-Kubernetes: labels.NewRequirement and Requirement.Matches (apimachinery/pkg/labels).
-Differs: comparing operators are rows of `match.operators`; values are parsed once, and `match` cannot fail.
+In: the parts of a label selector or node selector expression. Out: a `Requirement` whose `match` cannot fail, or the
+field errors of the parts. Kubernetes: labels.NewRequirement and Requirement.Matches (apimachinery/pkg/labels).
+Differs: comparing operators are rows of `match.operators`; values are parsed once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +75,8 @@ def compile_requirement(key: str, operator: str, values: Sequence[str], path: st
     errors = _requirement_errors(key, operator, values, path)
     if errors:
         raise SelectorError(aggregate(errors), errors)
-    return trusted_requirement(key, operator, values)
+    row = _OPERATORS[operator]
+    return Requirement(key, operator, tuple(values), row.predicate(row, key, values))
 
 
 def trusted_requirement(key: str, operator: str, values: Sequence[str]) -> Requirement:

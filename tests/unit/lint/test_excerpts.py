@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.lint.finding import NO_EXCERPT, excerpt_of
+from moorage.lint.excerpts import excerpt_of
+from moorage.lint.finding import NO_EXCERPT
 from moorage.lint.report.printable import printable
 
 

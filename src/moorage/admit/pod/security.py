@@ -12,8 +12,18 @@ from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import all_containers, containers_with_paths, trim_space, validate_descending_path
 from moorage.admit.pod.windows import validate_windows_options
-from moorage.model import field_error as field
-from moorage.model.field_error import AsJSON, FieldError, FieldErrors
+from moorage.model.field_error import (
+    AsJSON,
+    FieldError,
+    FieldErrors,
+    duplicate,
+    forbidden,
+    invalid,
+    one_of,
+    required,
+    required_one_of,
+    too_long,
+)
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, in_range_errors
 from moorage.model.types.container import AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl
@@ -32,18 +42,16 @@ _UNCONFINED = "unconfined"
 
 
 def validate_seccomp_profile(profile: SeccompProfile, path: str) -> FieldErrors:
-    yield from field.required_one_of(
-        profile.type, _TYPES, f"{path}.type", "type is required when seccompProfile is set"
-    )
+    yield from required_one_of(profile.type, _TYPES, f"{path}.type", "type is required when seccompProfile is set")
     localhost_path = f"{path}.localhostProfile"
     if profile.type == "Localhost":
         if profile.localhostProfile is None:
-            yield field.required(localhost_path, "must be set when seccomp type is Localhost")
+            yield required(localhost_path, "must be set when seccomp type is Localhost")
         else:
             yield from validate_descending_path(profile.localhostProfile, localhost_path)
     elif profile.localhostProfile is not None:
         detail = "can only be set when seccomp type is Localhost"
-        yield field.invalid(localhost_path, AsJSON(internal_form(profile)), detail)
+        yield invalid(localhost_path, AsJSON(internal_form(profile)), detail)
 
 
 def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> FieldErrors:
@@ -52,11 +60,9 @@ def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> FieldError
     if profile.type == "Localhost":
         return _validate_apparmor_localhost(localhost, localhost_path)
     if profile.type not in _TYPES:
-        return field.required_one_of(
-            profile.type, _TYPES, f"{path}.type", "type is required when appArmorProfile is set"
-        )
+        return required_one_of(profile.type, _TYPES, f"{path}.type", "type is required when appArmorProfile is set")
     if localhost is not None:
-        return [field.invalid(localhost_path, AsJSON(localhost), "can only be set when AppArmor type is Localhost")]
+        return [invalid(localhost_path, AsJSON(localhost), "can only be set when AppArmor type is Localhost")]
     return []
 
 
@@ -67,15 +73,15 @@ def is_apparmor_localhost(name: str) -> bool:
 
 def _validate_apparmor_localhost(name: str | None, path: str) -> FieldErrors:
     if name is None:
-        yield field.required(path, "must be set when AppArmor type is Localhost")
+        yield required(path, "must be set when AppArmor type is Localhost")
         return
     trimmed = trim_space(name)
     if trimmed != name:
-        yield field.invalid(path, name, "must not be padded with whitespace")
+        yield invalid(path, name, "must not be padded with whitespace")
     elif not trimmed:
-        yield field.required(path, "must be set when AppArmor type is Localhost")
+        yield required(path, "must be set when AppArmor type is Localhost")
     if byte_length(name) > _LOCALHOST_LIMIT:
-        yield field.too_long(path, _LOCALHOST_LIMIT)
+        yield too_long(path, _LOCALHOST_LIMIT)
 
 
 def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, path: str) -> FieldErrors:
@@ -90,10 +96,11 @@ def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, 
     for key in sorted(key for key in annotations if key.startswith(APPARMOR_CONTAINER_PREFIX)):
         container_name = key.removeprefix(APPARMOR_CONTAINER_PREFIX)
         if container_name not in container_names:
-            yield field.invalid(f"{path}[{key}]", container_name, "container not found")
+            yield invalid(f"{path}[{key}]", container_name, "container not found")
         profile = annotations[key]
         if profile not in ("", _APPARMOR_DEFAULT, _UNCONFINED) and not profile.startswith(LOCALHOST_PREFIX):
-            yield field.invalid(f"{path}[{key}]", profile, f"invalid AppArmor profile name: {go_quote(profile)}")
+            detail = f"invalid AppArmor profile name: {go_quote(profile)}"
+            yield invalid(f"{path}[{key}]", profile, detail)
 
 
 def _speak_of_profiles(annotations: Mapping[str, str]) -> bool:
@@ -105,7 +112,7 @@ def _validate_seccomp_annotation(profile: str, path: str) -> list[FieldError]:
         return []
     if profile.startswith(LOCALHOST_PREFIX):
         return validate_descending_path(profile.removeprefix(LOCALHOST_PREFIX), path)
-    return [field.invalid(path, profile, "must be a valid seccomp profile")]
+    return [invalid(path, profile, "must be a valid seccomp profile")]
 
 
 def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path: str) -> FieldErrors:
@@ -149,9 +156,9 @@ def _compare(
         "Localhost": annotation.startswith(LOCALHOST_PREFIX),
     }.get(profile.type, True)
     if not same_type:
-        return [field.forbidden(f"{path}.type", f"{word} type in annotation and field must match")]
+        return [forbidden(f"{path}.type", f"{word} type in annotation and field must match")]
     if profile.type == "Localhost" and annotation.removeprefix(LOCALHOST_PREFIX) != profile.localhostProfile:
-        return [field.forbidden(f"{path}.localhostProfile", f"{word} profile in annotation and field must match")]
+        return [forbidden(f"{path}.localhostProfile", f"{word} profile in annotation and field must match")]
     return []
 
 
@@ -176,14 +183,14 @@ def validate_security_context(
     context: SecurityContext, path: str, options: ValidationOptions, *, host_users: bool
 ) -> FieldErrors:
     if context.privileged and not options.allow_privileged:
-        yield field.forbidden(f"{path}.privileged", "disallowed by cluster policy")
+        yield forbidden(f"{path}.privileged", "disallowed by cluster policy")
     yield from _validate_id(context.runAsUser, f"{path}.runAsUser")
     yield from _validate_id(context.runAsGroup, f"{path}.runAsGroup")
     if context.procMount is not None:
-        yield from field.one_of(context.procMount, _PROC_MOUNTS, f"{path}.procMount")
+        yield from one_of(context.procMount, _PROC_MOUNTS, f"{path}.procMount")
         if host_users and context.procMount == "Unmasked":
             detail = "`hostUsers` must be false to use `Unmasked`"
-            yield field.invalid(f"{path}.procMount", AsJSON(context.procMount), detail)
+            yield invalid(f"{path}.procMount", AsJSON(context.procMount), detail)
     if context.seccompProfile is not None:
         yield from validate_seccomp_profile(context.seccompProfile, f"{path}.seccompProfile")
     if context.allowPrivilegeEscalation is False:
@@ -197,17 +204,17 @@ def validate_security_context(
 def _validate_no_escalation(context: SecurityContext, path: str) -> FieldErrors:
     if context.privileged:
         detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        yield field.invalid(path, AsJSON(internal_form(context)), detail)
+        yield invalid(path, AsJSON(internal_form(context)), detail)
     for capability in context.capabilities.add if context.capabilities is not None else ():
         if capability == "CAP_SYS_ADMIN":
             detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            yield field.invalid(path, AsJSON(internal_form(context)), detail)
+            yield invalid(path, AsJSON(internal_form(context)), detail)
 
 
 def _validate_id(number: int | None, path: str) -> list[FieldError]:
     if number is None or 0 <= number <= _HIGHEST_ID:
         return []
-    return [field.invalid(path, number, message) for message in in_range_errors(number, 0, _HIGHEST_ID)]
+    return [invalid(path, number, message) for message in in_range_errors(number, 0, _HIGHEST_ID)]
 
 
 def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
@@ -222,19 +229,19 @@ def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationO
         yield from _validate_id(group, f"{at}.supplementalGroups[{index}]")
     if spec.hostPID and spec.shareProcessNamespace:
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
-        yield field.invalid(f"{at}.shareProcessNamespace", True, detail)
+        yield invalid(f"{at}.shareProcessNamespace", True, detail)
     if context.sysctls:
         yield from _validate_sysctls(context.sysctls, f"{at}.sysctls", spec, options)
-    yield from field.one_of(context.fsGroupChangePolicy, _FS_GROUP_CHANGES, f"{at}.fsGroupChangePolicy")
+    yield from one_of(context.fsGroupChangePolicy, _FS_GROUP_CHANGES, f"{at}.fsGroupChangePolicy")
     if context.seccompProfile is not None:
         yield from validate_seccomp_profile(context.seccompProfile, f"{at}.seccompProfile")
     if context.windowsOptions is not None:
         yield from validate_windows_options(context.windowsOptions, f"{at}.windowsOptions")
     if context.appArmorProfile is not None:
         yield from validate_apparmor_profile(context.appArmorProfile, f"{at}.appArmorProfile")
-    yield from field.one_of(context.supplementalGroupsPolicy, _GROUPS_POLICIES, f"{at}.supplementalGroupsPolicy")
+    yield from one_of(context.supplementalGroupsPolicy, _GROUPS_POLICIES, f"{at}.supplementalGroupsPolicy")
     changes = ("Recursive",) if options.allow_only_recursive_selinux_change_policy else _SELINUX_CHANGES
-    yield from field.one_of(context.seLinuxChangePolicy, changes, f"{at}.seLinuxChangePolicy")
+    yield from one_of(context.seLinuxChangePolicy, changes, f"{at}.seLinuxChangePolicy")
 
 
 def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, options: ValidationOptions) -> FieldErrors:
@@ -242,11 +249,12 @@ def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, opt
     for index, sysctl in enumerate(sysctls):
         at, name = f"{path}[{index}].name", sysctl.name
         if not name:
-            yield field.required(at)
+            yield required(at)
         elif byte_length(name) > _SYSCTL_LIMIT or not _is_sysctl(name):
-            yield field.invalid(at, name, f"must have at most {_SYSCTL_LIMIT} characters and match regex {_SYSCTL}")
+            detail = f"must have at most {_SYSCTL_LIMIT} characters and match regex {_SYSCTL}"
+            yield invalid(at, name, detail)
         elif name in seen:
-            yield field.duplicate(at, name)
+            yield duplicate(at, name)
         if not options.allow_namespaced_sysctls_for_host_net_and_host_ipc:
             yield from validate_host_sysctl(name, at, spec)
         seen.add(name)
@@ -256,9 +264,9 @@ def validate_host_sysctl(name: str, path: str, spec: PodSpec) -> list[FieldError
     """A sysctl of a namespace that the pod shares with its host would be set on the host."""
     namespace = _sysctl_namespace(name)
     if spec.hostNetwork and namespace == "Net":
-        return [field.invalid(path, name, "may not be specified when 'hostNetwork' is true")]
+        return [invalid(path, name, "may not be specified when 'hostNetwork' is true")]
     if spec.hostIPC and namespace == "IPC":
-        return [field.invalid(path, name, "may not be specified when 'hostIPC' is true")]
+        return [invalid(path, name, "may not be specified when 'hostIPC' is true")]
     return []
 
 
@@ -275,12 +283,14 @@ def _sysctl_namespace(name: str) -> str:
 def validate_host_users(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
     """A user namespace of its own goes with no other namespace of the host, nor with raw devices."""
     if spec.hostNetwork and not options.allow_user_namespaces_host_network_support:
-        yield field.forbidden(f"{path}.hostNetwork", _WITHOUT_HOST_USERS)
+        yield forbidden(f"{path}.hostNetwork", _WITHOUT_HOST_USERS)
     if spec.hostPID:
-        yield field.forbidden(f"{path}.HostPID", _WITHOUT_HOST_USERS)
+        yield forbidden(f"{path}.HostPID", _WITHOUT_HOST_USERS)
     if spec.hostIPC:
-        yield field.forbidden(f"{path}.HostIPC", _WITHOUT_HOST_USERS)
+        yield forbidden(f"{path}.HostIPC", _WITHOUT_HOST_USERS)
     if not options.allow_user_namespaces_with_volume_devices:
-        for container, at in containers_with_paths(spec, path):
-            if container.volumeDevices:
-                yield field.forbidden(f"{at}.volumeDevices", _WITHOUT_HOST_USERS)
+        yield from [
+            forbidden(f"{at}.volumeDevices", _WITHOUT_HOST_USERS)
+            for container, at in containers_with_paths(spec, path)
+            if container.volumeDevices
+        ]

@@ -15,7 +15,6 @@ from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, conflict
 from moorage.model.field_error import AsJSON, FieldErrors, invalid, not_supported
 from moorage.model.go.integers import INT64_MAX
-from moorage.model.go.times import time_text
 from moorage.model.kinds import DELETE_OPTIONS, Kind
 from moorage.model.types.request import DeleteOptions, Preconditions
 
@@ -131,7 +130,7 @@ def _grace(pod: Raw, wanted: int | None, now: datetime) -> Raw | None:
         seconds = 0
     seconds = 1 if seconds < 0 else seconds
     changes: Raw = {
-        "deletionTimestamp": time_text(_later(now, seconds).timestamp()),
+        "deletionTimestamp": as_text(_later(now, seconds)),
         "deletionGracePeriodSeconds": seconds,
     }
     if metadata.get("generation"):
@@ -151,7 +150,7 @@ def _hastened(metadata: Raw, wanted: int | None, now: datetime) -> Raw | None:
     end = _later(began, wanted)
     if end < now:
         end, wanted = now, 1 if wanted else 0
-    return {"deletionTimestamp": time_text(end.timestamp()), "deletionGracePeriodSeconds": wanted}
+    return {"deletionTimestamp": as_text(end), "deletionGracePeriodSeconds": wanted}
 
 
 def _marked(metadata: Raw, now: datetime) -> Raw:
@@ -159,7 +158,7 @@ def _marked(metadata: Raw, now: datetime) -> Raw:
     changes: Raw = {"deletionGracePeriodSeconds": 0}
     before = metadata.get("deletionTimestamp")
     if not before or from_text(before) > now:
-        changes["deletionTimestamp"] = time_text(now.timestamp())
+        changes["deletionTimestamp"] = as_text(now)
     if not before and metadata.get("generation"):
         changes["generation"] = min(metadata["generation"] + 1, INT64_MAX)
     return changes
@@ -189,7 +188,7 @@ def _wanted_finalizer(kind: Kind, current: list[str], options: DeleteOptions) ->
 def _begin_to_terminate(
     kind: Kind, stored: Raw, options: DeleteOptions, now: datetime, collects_garbage: bool
 ) -> Deletion:
-    metadata = {**stored["metadata"], "deletionTimestamp": time_text(now.timestamp())}
+    metadata = {**stored["metadata"], "deletionTimestamp": as_text(now)}
     finalizers = _finalizers(kind, metadata.get("finalizers") or [], options, collects_garbage)
     if finalizers:
         metadata["finalizers"] = finalizers
@@ -200,6 +199,10 @@ def _begin_to_terminate(
 def _later(time: datetime, seconds: int) -> datetime:
     """Return the time so many seconds later, at most the last that can be written."""
     return time + timedelta(seconds=min(seconds, int((_LAST_TIME - time).total_seconds())))
+
+
+def as_text(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def from_text(text: str) -> datetime:

@@ -22,7 +22,8 @@ from moorage.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from moorage.cluster.components import ComponentProcess, KubeletProcess, Process
+    from moorage.cluster.component_process import ComponentProcess, Process
+    from moorage.cluster.components import KubeletProcess
     from moorage.model.gates import GateSet
 
     MakeProcess = Callable[[], Process]
@@ -154,7 +155,7 @@ def _run(
     from moorage.cli.shared import say
     from moorage.client.election.elector import LeadershipLost
     from moorage.client.kubeconfig.access import KubeconfigError
-    from moorage.cluster.components import CannotListen
+    from moorage.cluster.component_process import CannotListen
     from moorage.cluster.event_loop import run_until_signal
 
     known: tuple[type[Exception], ...] = (KubeconfigError, CannotListen, LeadershipLost, *refusals)

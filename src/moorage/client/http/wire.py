@@ -77,6 +77,7 @@ class Page(NamedTuple):
 
 
 def collection_path(kind: Kind, namespace: str) -> str:
+    """Return the path of all objects of a kind, or those in a namespace."""
     root = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
     if namespace and kind.namespaced:
         return f"{root}/namespaces/{_segment(namespace)}/{kind.plural}"
@@ -118,14 +119,21 @@ def _segment(name: str) -> str:
 
 
 def render_binding(namespace: str, name: str, uid: str, node: str) -> Raw:
-    metadata = {"name": name, "namespace": namespace, **({"uid": uid} if uid else {})}
+    metadata = {"name": name, "namespace": namespace}
+    if uid:
+        metadata["uid"] = uid
     return {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": {"kind": "Node", "name": node}}
 
 
 def render_eviction(namespace: str, name: str, uid: str) -> Raw:
-    options = {"deleteOptions": {"preconditions": {"uid": uid}}} if uid else {}
-    metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, **options}
+    eviction: Raw = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": name, "namespace": namespace},
+    }
+    if uid:
+        eviction["deleteOptions"] = {"preconditions": {"uid": uid}}
+    return eviction
 
 
 def render_delete_options(
@@ -182,17 +190,19 @@ def read_page(kind: Kind, body: bytes) -> Page:
 def read_events(kind: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
     """Decode whole lines of a watch, up to the first error event."""
     try:
+        found = _EVENT.decode_lines(lines)
         events: list[WatchEvent] = []
-        for event in _EVENT.decode_lines(lines):
+        for event in found:
             event_type = _TYPES.get(event.type)
             if event_type is None:
                 return events, _error_event(event)
             head = _HEAD.decode(event.object)
             if event_type is EventType.BOOKMARK:
-                found = Object(kind, "", _revision(head.metadata.resourceVersion), raw={})
+                events.append(
+                    WatchEvent(event_type, Object(kind, "", _revision(head.metadata.resourceVersion), raw={}))
+                )
             else:
-                found = _object(kind, head, bytes(event.object))
-            events.append(WatchEvent(event_type, found))
+                events.append(WatchEvent(event_type, _object(kind, head, bytes(event.object))))
     except _NOT_JSON as error:
         raise _unreadable("watch events", error) from None
     return events, None

@@ -42,7 +42,7 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
     def _put(self, key: ClaimKey, promise: _Promise) -> None:
         self._promises[key] = promise
         self._of.setdefault(promise.pod, set()).add(key)
-        self._count(holder_of(key), promise.allocation)
+        self._count(_holder(key), promise.allocation)
 
     def of(self, pod: str) -> dict[ClaimKey, RawAllocation]:
         """Return what is promised to a pod, as it is written into the claims."""
@@ -99,13 +99,10 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
         keys.discard(key)
         if not keys:
             del self._of[found.pod]
-        self._count(holder_of(key), None)
+        self._count(_holder(key), None)
 
     def __getitem__(self, key: ClaimKey) -> AllocationResult:
         return self._promises[key].allocation
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._promises
 
     def __iter__(self) -> Iterator[ClaimKey]:
         return iter(self._promises)
@@ -114,6 +111,6 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
         return len(self._promises)
 
 
-def holder_of(key: ClaimKey) -> str:
+def _holder(key: ClaimKey) -> str:
     """Return the name under which a promise is counted, which is no claim's UID."""
     return f"{key[0]}/{key[1]}"

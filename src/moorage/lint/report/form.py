@@ -1,14 +1,18 @@
 """Define what every report form does, and the totals it is told at the end."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from moorage.lint.facts.requirements import Acceptance, Requirement
-from moorage.lint.finding import Finding, Severity
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-Write = Callable[[str], object]
+    from moorage.lint.facts.requirements import Acceptance, Requirement
+    from moorage.lint.finding import Finding, Severity
+
+    Write = Callable[[str], object]
 
 
 class Problem(msgspec.Struct, frozen=True):

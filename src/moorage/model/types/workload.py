@@ -231,8 +231,12 @@ class StatefulSetSpec(AppsView, frozen=True, gc=False):
     ordinals: StatefulSetOrdinals | None = None
 
 
-class StatefulSetCondition(ReplicaSetCondition, frozen=True, gc=False):
+class StatefulSetCondition(AppsView, frozen=True, gc=False):
     type: named.StatefulSetConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
+    reason: str = ""
+    message: str = ""
 
 
 class StatefulSetStatus(AppsView, frozen=True, gc=False):
@@ -271,8 +275,12 @@ class DaemonSetSpec(AppsView, frozen=True, gc=False):
     revisionHistoryLimit: Int32 | None = None
 
 
-class DaemonSetCondition(ReplicaSetCondition, frozen=True, gc=False):
+class DaemonSetCondition(AppsView, frozen=True, gc=False):
     type: named.DaemonSetConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
+    reason: str = ""
+    message: str = ""
 
 
 class DaemonSetStatus(AppsView, frozen=True, gc=False):

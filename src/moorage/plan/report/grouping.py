@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from moorage.columns.resources import CPU, MEMORY
-from moorage.plan.outcome import NodeLine, Outcome, PodLine, State
+from moorage.plan.outcome import NodeLine, Outcome, PodLine
+from moorage.plan.planned_pod import State
 
 NO_WORKLOAD = "Pods without a controller"
 MAX_NODES = 12
@@ -100,6 +101,7 @@ def average(nodes: Sequence[NodeLine], resource: str) -> int:
 
 
 def other_resources(node: NodeLine) -> list[str]:
+    """Return the extended resources that pods request."""
     return [
         name
         for name, usage in node.resources.items()

@@ -7,7 +7,7 @@ Differs: without arguments, DefaultPreemption looks at every node.
 # The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from moorage.columns.resources import CPU, MEMORY
@@ -32,7 +32,7 @@ SYSTEM, LIST = "System", "List"
 LEAST_ALLOCATED, MOST_ALLOCATED = "LeastAllocated", "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 Weights = tuple[tuple[str, int], ...]
-Errors = Iterator[FieldError]
+Errors = list[FieldError]
 _STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _HIGHEST_POINT = 10
@@ -42,8 +42,8 @@ class Args(TypeMeta, frozen=True, gc=False):
     """The base of all arguments, which may give their apiVersion and kind."""
 
     def validate(self, path: str, gates: GateSet) -> Errors:
-        """Yield Kubernetes' field errors, in its order."""
-        yield from ()
+        """Return Kubernetes' field errors, in its order."""
+        return []
 
     def decoding_problems(self) -> list[tuple[str, str]]:
         """Return the fields whose text cannot be parsed, with Go's error text."""
@@ -72,13 +72,14 @@ class DefaultPreemptionArgs(Args, frozen=True, gc=False):
     def validate(self, path: str, gates: GateSet) -> Errors:
         percentage, absolute = self._limits
         percentage_path, absolute_path = f"{path}.minCandidateNodesPercentage", f"{path}.minCandidateNodesAbsolute"
-        yield from _in_range(percentage_path, percentage, 0, 100)
+        errors = _in_range(percentage_path, percentage, 0, 100)
         if absolute < 0:
-            yield invalid(absolute_path, absolute, "not in valid range [0, inf)")
+            errors.append(invalid(absolute_path, absolute, "not in valid range [0, inf)"))
         if percentage == 0 and absolute == 0:
             together = "cannot be zero at the same time as"
-            yield invalid(percentage_path, 0, f"{together} minCandidateNodesAbsolute")
-            yield invalid(absolute_path, 0, f"{together} minCandidateNodesPercentage")
+            errors.append(invalid(percentage_path, 0, f"{together} minCandidateNodesAbsolute"))
+            errors.append(invalid(absolute_path, 0, f"{together} minCandidateNodesPercentage"))
+        return errors
 
 
 class InterPodAffinityArgs(Args, frozen=True, gc=False):
@@ -90,7 +91,7 @@ class InterPodAffinityArgs(Args, frozen=True, gc=False):
         return 1 if self.hardPodAffinityWeight is None else self.hardPodAffinityWeight
 
     def validate(self, path: str, gates: GateSet) -> Errors:
-        yield from _in_range(f"{path}.hardPodAffinityWeight", self.hard_weight, 0, 100)
+        return _in_range(f"{path}.hardPodAffinityWeight", self.hard_weight, 0, 100)
 
 
 class ResourceSpec(View, frozen=True, gc=False):
@@ -123,30 +124,32 @@ class NodeResourcesFitArgs(Args, frozen=True, gc=False):
         return self.scoringStrategy or ScoringStrategy(LEAST_ALLOCATED)
 
     def validate(self, path: str, gates: GateSet) -> Errors:
+        errors: Errors = []
         for i, resource in enumerate(self.ignoredResources):
-            yield from _label_name(f"{path}.ignoredResources[{i}]", resource)
+            errors += _label_name(f"{path}.ignoredResources[{i}]", resource)
         for i, group in enumerate(self.ignoredResourceGroups):
             where = f"{path}.ignoredResourceGroups[{i}]"
             if "/" in group:
-                yield invalid(where, group, "resource group name can't contain '/'")
-            yield from _label_name(where, group)
+                errors.append(invalid(where, group, "resource group name can't contain '/'"))
+            errors += _label_name(where, group)
         path = f"{path}.scoringStrategy"
         strategy = self.strategy
         if strategy.type not in _STRATEGIES:
-            yield not_supported(f"{path}.type", AsJSON(strategy.type), _STRATEGIES)
+            errors.append(not_supported(f"{path}.type", AsJSON(strategy.type), _STRATEGIES))
         for i, (name, weight) in enumerate(weights_of(strategy.resources)):
             if not 0 < weight <= 100:
                 detail = f"resource weight of {name} not in valid range (0, 100]"
-                yield invalid(f"{path}.resources[{i}].weight", weight, detail)
+                errors.append(invalid(f"{path}.resources[{i}].weight", weight, detail))
         path = f"{path}.requestedToCapacityRatio"
         ratio = strategy.requestedToCapacityRatio
         if strategy.type != REQUESTED_TO_CAPACITY_RATIO:
             if ratio is not None:
-                yield forbidden(path, "must be nil when type is not RequestedToCapacityRatio")
+                errors.append(forbidden(path, "must be nil when type is not RequestedToCapacityRatio"))
         elif ratio is None:
-            yield required(path, "must be specified when type is RequestedToCapacityRatio")
+            errors.append(required(path, "must be specified when type is RequestedToCapacityRatio"))
         else:
-            yield from _function_shape(ratio.shape, f"{path}.shape")
+            errors += _function_shape(ratio.shape, f"{path}.shape")
+        return errors
 
 
 class NodeResourcesBalancedAllocationArgs(Args, frozen=True, gc=False):
@@ -154,13 +157,15 @@ class NodeResourcesBalancedAllocationArgs(Args, frozen=True, gc=False):
 
     def validate(self, path: str, gates: GateSet) -> Errors:
         path = f"{path}.resources"
+        errors: Errors = []
         seen: set[str] = set()
         for i, (name, weight) in enumerate(weights_of(self.resources)):
             if name in seen:
-                yield duplicate(f"{path}[{i}].name", name)
+                errors.append(duplicate(f"{path}[{i}].name", name))
             seen.add(name)
             if weight != 1:
-                yield invalid(f"{path}[{i}].weight", weight, "must be 1")
+                errors.append(invalid(f"{path}[{i}].weight", weight, "must be 1"))
+        return errors
 
 
 class PodTopologySpreadArgs(Args, frozen=True, gc=False):
@@ -172,32 +177,34 @@ class PodTopologySpreadArgs(Args, frozen=True, gc=False):
         return self.defaultingType or SYSTEM
 
     def validate(self, path: str, gates: GateSet) -> Errors:
+        errors: Errors = []
         constraints = self.defaultConstraints
         if self.defaulting not in (SYSTEM, LIST):
-            yield not_supported(f"{path}.defaultingType", AsJSON(self.defaulting), (SYSTEM, LIST))
+            errors.append(not_supported(f"{path}.defaultingType", AsJSON(self.defaulting), (SYSTEM, LIST)))
         elif self.defaulting == SYSTEM and constraints:
             detail = "when .defaultConstraints are not empty"
-            yield invalid(f"{path}.defaultingType", AsJSON(SYSTEM), detail)
+            errors.append(invalid(f"{path}.defaultingType", AsJSON(SYSTEM), detail))
         path = f"{path}.defaultConstraints"
         for i, constraint in enumerate(constraints):
             where = f"{path}[{i}]"
             if constraint.maxSkew <= 0:
-                yield invalid(f"{where}.maxSkew", constraint.maxSkew, "not in valid range (0, inf)")
+                errors.append(invalid(f"{where}.maxSkew", constraint.maxSkew, "not in valid range (0, inf)"))
             if not constraint.topologyKey:
-                yield required(f"{where}.topologyKey", "can not be empty")
+                errors.append(required(f"{where}.topologyKey", "can not be empty"))
             else:
-                yield from _label_name(f"{where}.topologyKey", constraint.topologyKey)
+                errors += _label_name(f"{where}.topologyKey", constraint.topologyKey)
             action = constraint.whenUnsatisfiable
             if not action:
-                yield required(f"{where}.whenUnsatisfiable", "can not be empty")
+                errors.append(required(f"{where}.whenUnsatisfiable", "can not be empty"))
             elif action not in _ACTIONS:
-                yield not_supported(f"{where}.whenUnsatisfiable", AsJSON(action), _ACTIONS)
+                errors.append(not_supported(f"{where}.whenUnsatisfiable", AsJSON(action), _ACTIONS))
             if constraint.labelSelector is not None:
                 detail = "constraint must not define a selector, as they deduced for each pod"
-                yield forbidden(f"{where}.labelSelector", detail)
+                errors.append(forbidden(f"{where}.labelSelector", detail))
             pair = (constraint.topologyKey, action)
             if pair in [(other.topologyKey, other.whenUnsatisfiable) for other in constraints[:i]]:
-                yield duplicate(where, f"{{{constraint.topologyKey}, {action}}}")
+                errors.append(duplicate(where, f"{{{constraint.topologyKey}, {action}}}"))
+        return errors
 
 
 class VolumeBindingArgs(Args, frozen=True, gc=False):
@@ -207,13 +214,15 @@ class VolumeBindingArgs(Args, frozen=True, gc=False):
     shape: tuple[UtilizationShapePoint, ...] = ABSENT_LIST
 
     def validate(self, path: str, gates: GateSet) -> Errors:
+        errors: Errors = []
         if self.bindTimeoutSeconds is not None and self.bindTimeoutSeconds < 0:
             detail = "invalid BindTimeoutSeconds, should not be a negative value"
-            yield invalid(f"{path}.bindTimeoutSeconds", self.bindTimeoutSeconds, detail)
+            errors.append(invalid(f"{path}.bindTimeoutSeconds", self.bindTimeoutSeconds, detail))
         if self.shape is not ABSENT_LIST:
             detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
             points = [GoStruct(Utilization=point.utilization, Score=point.score) for point in self.shape]
-            yield invalid(f"{path}.shape", points, detail)
+            errors.append(invalid(f"{path}.shape", points, detail))
+        return errors
 
 
 class DynamicResourcesArgs(Args, frozen=True, gc=False):
@@ -236,20 +245,22 @@ class DynamicResourcesArgs(Args, frozen=True, gc=False):
         return problems
 
     def validate(self, path: str, gates: GateSet) -> Errors:
+        errors: Errors = []
         if self.filterTimeout is not None:
             where, duration = f"{path}.filterTimeout", parse_duration(self.filterTimeout)
             if not gates.enabled(DRA_SCHEDULER_FILTER_TIMEOUT):
-                yield forbidden(where, "DRASchedulingFilterTimeout feature gate is disabled")
+                errors.append(forbidden(where, "DRASchedulingFilterTimeout feature gate is disabled"))
             elif duration < 0:
-                yield invalid(where, duration_text(duration), "must be zero or positive")
+                errors.append(invalid(where, duration_text(duration), "must be zero or positive"))
         if self.bindingTimeout is not None:
             where, duration = f"{path}.bindingTimeout", parse_duration(self.bindingTimeout)
             needed = (DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS)
             if not all(map(gates.enabled, needed)):
                 detail = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"
-                yield forbidden(where, detail)
+                errors.append(forbidden(where, detail))
             elif duration < _SECOND:
-                yield invalid(where, duration_text(duration), "must be at least 1 second")
+                errors.append(invalid(where, duration_text(duration), "must be at least 1 second"))
+        return errors
 
 
 class NodeAffinityArgs(Args, frozen=True, gc=False):
@@ -259,13 +270,15 @@ class NodeAffinityArgs(Args, frozen=True, gc=False):
         path = f"{path}.addedAffinity"
         added = self.addedAffinity
         if added is None:
-            return
+            return []
+        errors: Errors = []
         required_terms = added.requiredDuringSchedulingIgnoredDuringExecution
         if required_terms is not None:
             where = f"{path}.requiredDuringSchedulingIgnoredDuringExecution"
-            yield from compile_node_selector(required_terms, gates, where).errors
+            errors += compile_node_selector(required_terms, gates, where).errors
         where = f"{path}.preferredDuringSchedulingIgnoredDuringExecution"
-        yield from compile_preferred_terms(added.preferredDuringSchedulingIgnoredDuringExecution, gates, where).errors
+        errors += compile_preferred_terms(added.preferredDuringSchedulingIgnoredDuringExecution, gates, where).errors
+        return errors
 
 
 def weights_of(resources: Sequence[ResourceSpec]) -> Weights:
@@ -274,23 +287,23 @@ def weights_of(resources: Sequence[ResourceSpec]) -> Weights:
 
 
 def _in_range(path: str, value: int, low: int, high: int) -> Errors:
-    if not low <= value <= high:
-        yield invalid(path, value, f"not in valid range [{low}, {high}]")
+    return [] if low <= value <= high else [invalid(path, value, f"not in valid range [{low}, {high}]")]
 
 
 def _label_name(path: str, name: str) -> Errors:
-    return (invalid(path, name, detail) for detail in label_key_errors(name))
+    return [invalid(path, name, detail) for detail in label_key_errors(name)]
 
 
 def _function_shape(shape: Sequence[UtilizationShapePoint], path: str) -> Errors:
     if not shape:
-        yield required(path, "at least one point must be specified")
-        return
+        return [required(path, "at least one point must be specified")]
+    errors: Errors = []
     for i, (before, after) in enumerate(pairwise(shape), 1):
         if before.utilization >= after.utilization:
             where = f"{path}[{i}].utilization"
-            yield invalid(where, after.utilization, "values must be sorted in increasing order")
+            errors.append(invalid(where, after.utilization, "values must be sorted in increasing order"))
             break
     for i, point in enumerate(shape):
-        yield from _in_range(f"{path}[{i}].utilization", point.utilization, 0, 100)
-        yield from _in_range(f"{path}[{i}].score", point.score, 0, _HIGHEST_POINT)
+        errors += _in_range(f"{path}[{i}].utilization", point.utilization, 0, 100)
+        errors += _in_range(f"{path}[{i}].score", point.score, 0, _HIGHEST_POINT)
+    return errors

@@ -21,9 +21,11 @@ class Filter(msgspec.Struct, frozen=True):
     prepared: Prepared
 
 
-class Score(Filter, frozen=True):
+class Score(msgspec.Struct, frozen=True):
     """A score that applies to the shape, and its weight."""
 
+    plugin: Plugin[Any]
+    prepared: Prepared
     weight: int
 
 

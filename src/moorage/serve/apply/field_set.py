@@ -27,6 +27,7 @@ def value_element(value: Any) -> str:
 
 
 def key_element(keys: list[tuple[str, Any]]) -> str:
+    """An element of a list that is told apart by keys, which are given in order."""
     return "k:{" + ",".join([f'"{name}":{_scalar(value)}' for name, value in keys]) + "}"
 
 
@@ -37,7 +38,9 @@ def _scalar(value: Any) -> str:
     return str(value) if type(value) is int else as_json(value)
 
 
-_text = lru_cache(maxsize=4096)(as_json)
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    return as_json(value)
 
 
 def canonical_element(text: str) -> str | None:

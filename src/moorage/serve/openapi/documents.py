@@ -164,6 +164,7 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 @lru_cache(maxsize=64)
 def etag_of(document: bytes) -> str:
+    """The document's entity tag, which is also the hash in its address."""
     return hashlib.sha256(document).hexdigest().upper()
 
 

@@ -1,1 +1,1 @@
-"""PodTopologySpread, and what it counts."""
+"""PodTopologySpread, what it counts, and the selectors of its default constraints."""
