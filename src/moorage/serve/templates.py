@@ -54,6 +54,7 @@ class PodTemplate(Template):
         "_bound_status",
         "_owned_at",
         "keys",
+        "named_parts",
         "object",
         "owners",
         "rest",
@@ -70,6 +71,7 @@ class PodTemplate(Template):
         self.keys = keys
         self.rest = b"," + _encode({name: value for name, value in first.object.items() if name != "metadata"})[1:]
         self.owners: list[Raw] = first.object["metadata"].get("managedFields") or []
+        self.named_parts: dict[Any, Any] = {}  # how claims are named in statuses: see `claim_names`
         self._owned_at = ""
         self._bound_parts: tuple[bytes, bytes, bytes] | None = None
         self._bound_at, self._bound_status = "", view.status

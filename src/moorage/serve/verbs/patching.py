@@ -17,6 +17,7 @@ from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import apply_patch
+from moorage.serve.claim_names import ClaimNames, learn_names, read_claim_names, with_names
 from moorage.serve.decoding import (
     MAX_WARNINGS,
     check_kind,
@@ -30,8 +31,10 @@ from moorage.serve.patch.go_values import go_value
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
 from moorage.serve.patch.patch_error import PatchError, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
-from moorage.serve.resources.objects import key_of
+from moorage.serve.resources.objects import decode, key_of
+from moorage.serve.templates import POD
 from moorage.serve.verbs.changing import (
+    Change,
     Changed,
     admit_change,
     change,
@@ -40,6 +43,7 @@ from moorage.serve.verbs.changing import (
     refuse_unknown_uid,
 )
 from moorage.serve.verbs.creating import check_namespace, create, has_much_cel, name_owners_once
+from moorage.store.protocol import KeyMissing, RevisionMismatch
 
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
 
@@ -83,8 +87,32 @@ async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, 
         changed = _admit(api, ref, new, old, options, subresource, old_view)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
+    if kind is POD and subresource == "status" and patch.patch_type == STRATEGIC_MERGE and not options.dry_run:
+        claims = None if patch.duplicates else read_claim_names(patch.document)
+        if claims is not None:
+            return await _name_claims(api, ref, claims, options.manager, make)
     takes_long = has_much_cel(kind, patch.document)
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
+
+
+async def _name_claims(api: Api, ref: Ref, claims: ClaimNames, manager: str, make: Change) -> WriteResult:
+    """Name generated claims in the status of a pod: at once if another pod of its template had it done."""
+    key, now = key_of(ref.kind, ref.namespace, ref.name), api.now_text()
+    stored = await api.store.get(key)
+    template = stored.template if stored is not None else None
+    if stored is None or template is None:
+        return await change(api, ref, make)
+    at_once = with_names(template, stored, claims, manager, now)
+    if at_once is not None:
+        try:
+            written = await api.store.update(key, at_once[0], stored.revision, at_once[1])
+        except (RevisionMismatch, KeyMissing):
+            return await change(api, ref, make)
+        return WriteResult(written, ())
+    done = await change(api, ref, make)
+    if now == api.now_text():
+        learn_names(template, stored, done.stored, decode(ref.kind, done.stored), claims, manager, now)
+    return done
 
 
 async def _apply(
