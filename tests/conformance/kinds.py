@@ -135,6 +135,13 @@ KINDS = (
     ),
     *map(_validation, ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule")),
     _kind(
+        "scheduler_dra",
+        "scheduler_dra",
+        "gates nodes deviceClasses resourceSlices resourceClaims deviceTaintRules? pod",
+        "preEnqueue preFilter? filter? feasible? filterAborted? postFilter? score? normalizedScore? selectedNode? "
+        "reserve? preBind? claims? podExtendedResourceClaimStatus?",
+    ),
+    _kind(
         "pod_resource_claims",
         "resource_claims",
         "op gates? object? sync? pods? resourceClaims? resourceClaimTemplates?",

@@ -78,7 +78,7 @@ class Cluster:
         With `by_name`, pods with other claims have another shape, so that explanations name the right ones.
         """
         claims = self._facts(pod, by_name) if pod.spec.volumes else ()
-        devices = self.devices.facts(pod) if pod.spec.resourceClaims else ()
+        devices = self.devices.facts(pod) if self.devices.may_concern(pod) else ()
         key = shape_key(
             pod, node_name, tuple(map(facts_key, claims)), device_facts_key(devices, by_name) if devices else b""
         )
@@ -122,7 +122,10 @@ class Cluster:
         shape, pod = record.shape, record.pod
         if record.slot < 0 and (
             (record.claims and tuple(map(facts_key, self._facts(pod))) != shape.claims_key)
-            or (pod.spec.resourceClaims and device_facts_key(self.devices.facts(pod)) != shape.devices_key)
+            or (
+                (shape.devices or self.devices.may_concern(pod))
+                and device_facts_key(self.devices.facts(pod)) != shape.devices_key
+            )
         ):
             record.shape = self.shape_of(pod, shape.node_name)
         return record.shape

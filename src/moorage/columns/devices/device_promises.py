@@ -11,18 +11,23 @@ import msgspec
 
 from moorage.match.devices.allocation.result import RawAllocation
 from moorage.match.devices.claims import ClaimKey
+from moorage.match.devices.extended_resources import SPECIAL_NAME, RequestsAndMappings
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import AllocationResult
 
 
 class _Promise(msgspec.Struct):
-    """One promise. `written` is the revision at which the API server has it, 0 if it has not."""
+    """One promise. `written` is the revision at which the API server has it, 0 if it has not.
+
+    `extended` is what a claim for extended resources is created with.
+    """
 
     pod: str
     uid: str  # of the claim; empty before it is created
     allocation: AllocationResult
     raw: RawAllocation
     written: int = 0
+    extended: RequestsAndMappings | None = None
 
 
 class DevicePromises(Mapping[ClaimKey, AllocationResult]):
@@ -38,6 +43,17 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
         """Keep devices for a pod that is about to be bound, given a claim, its UID and its allocation."""
         self._drop(key)
         self._put(key, _Promise(pod, uid, convert_view(raw, AllocationResult), raw))
+
+    def make_extended(self, pod: str, raw: RawAllocation, made: RequestsAndMappings | None) -> None:
+        """Keep devices for a pod whose claim for extended resources is created before it is bound."""
+        key = special_key(pod)
+        self._drop(key)
+        self._put(key, _Promise(pod, "", convert_view(raw, AllocationResult), raw, extended=made))
+
+    def extended(self, pod: str) -> RequestsAndMappings | None:
+        """Return the claim for extended resources that is to be created for a pod."""
+        found = self._promises.get(special_key(pod))
+        return found.extended if found is not None else None
 
     def _put(self, key: ClaimKey, promise: _Promise) -> None:
         self._promises[key] = promise
@@ -109,6 +125,12 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
 
     def __len__(self) -> int:
         return len(self._promises)
+
+
+def special_key(pod: str) -> ClaimKey:
+    """Return the key of the claim for a pod's extended resources before it is created."""
+    namespace, _, name = pod.partition("/")
+    return namespace, f"{SPECIAL_NAME}/{name}"
 
 
 def _holder(key: ClaimKey) -> str:

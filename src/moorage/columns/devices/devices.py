@@ -5,7 +5,7 @@ each code. Codes are repaired for nodes that changed; wide pools, whose devices 
 instead. Kubernetes: dynamicresources/dra_manager.go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,14 @@ from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId
 from moorage.match.devices.binding_conditions import TIMED_OUT, binding_failure
-from moorage.match.devices.claims import ClaimKey, DeviceClaimFacts, DeviceClaimState, claim_facts
-from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS, GateSet
+from moorage.match.devices.claims import ClaimKey, DeviceClaimFacts, DeviceClaimState, claim_facts, extended_facts
+from moorage.match.devices.extended_resources import ANNOTATION, classes_by_resource, requested_resources
+from moorage.model.gates import (
+    DRA_DEVICE_BINDING_CONDITIONS,
+    DRA_EXTENDED_RESOURCE,
+    DRA_RESOURCE_CLAIM_DEVICE_STATUS,
+    GateSet,
+)
 from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
 from moorage.model.types.pod import Pod
 from moorage.model.types.resource_slice import ResourceSlice
@@ -36,12 +42,15 @@ class Devices:
     def __init__(self, nodes: NodeTable, gates: GateSet) -> None:
         self._nodes = nodes
         needed = (DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS)
+        self._serves_resources = gates.enabled(DRA_EXTENDED_RESOURCE)
         self._has_binding_conditions = all(map(gates.enabled, needed))
         self.classes: dict[str, DeviceClass] = {}
         self.claims: dict[ClaimKey, ResourceClaim] = {}
         self.use = DeviceUse()
         self.pools = PublishedPools(gates)
         self.promises = DevicePromises(self._count)
+        self.by_resource: dict[str, DeviceClass] = {}  # classes by the extended resources that they serve
+        self.extended_claims: dict[str, ResourceClaim] = {}  # made for extended resources, by the UIDs of their pods
         self.timed_out: set[str] = set()  # UIDs of claims whose devices were not ready in time
         # Move when classes change, and when wide pools or their use do; `code_generation`, when all codes are new.
         self.class_generation = self.wide_generation = self.code_generation = 0
@@ -72,8 +81,20 @@ class Devices:
         return AllocationNode(metadata.name, metadata.labels)
 
     def facts(self, pod: Pod) -> tuple[DeviceClaimFacts, ...]:
-        """Return the facts about a pod's claims."""
-        return claim_facts(pod, self.claims, self.classes, self.promises, self._why_broken)
+        """Return the facts about a pod's claims, with that for its extended resources, if devices serve them."""
+        facts: tuple[DeviceClaimFacts, ...] = ()
+        if pod.spec.resourceClaims:
+            facts = claim_facts(pod, self.claims, self.classes, self.promises, self._why_broken)
+        if self.by_resource:
+            names = requested_resources(pod.spec)
+            backed = tuple((name, self.by_resource[name]) for name in names if name in self.by_resource)
+            if backed:
+                facts += (extended_facts(backed, self.extended_claims.get(pod.metadata.uid)),)
+        return facts
+
+    def may_concern(self, pod: Pod) -> bool:
+        """Return whether a pod may have claims."""
+        return bool(pod.spec.resourceClaims or self.by_resource)
 
     def why_claims_wait(self, pod: Pod) -> str:
         """Return why a pod's claims are not there to be allocated or used; empty if they are."""
@@ -99,13 +120,15 @@ class Devices:
             uid, allocation = thing.metadata.uid, thing.status.allocation
             if old is not None and old.metadata.uid != uid:
                 self._forget(old)
+            if thing.metadata.annotations.get(ANNOTATION) == "true":
+                self.extended_claims.update((owner, thing) for owner in _controllers(thing))
             self.promises.shown(key, uid, allocation is not None, revision)
             if allocation is None:
                 self.timed_out.discard(uid)
             self._count(uid, allocation)
         elif isinstance(thing, DeviceClass):
             self.classes[thing.metadata.name] = thing
-            self.class_generation += 1
+            self._classes_changed()
         else:
             self._slices_changed(self.pools.set_rule(thing.metadata.name, thing))
 
@@ -120,9 +143,14 @@ class Devices:
                 self.promises.gone((thing.metadata.namespace, name))
         elif isinstance(thing, DeviceClass):
             if self.classes.pop(name, None) is not None:
-                self.class_generation += 1
+                self._classes_changed()
         else:
             self._slices_changed(self.pools.set_rule(name, None))
+
+    def _classes_changed(self) -> None:
+        self.class_generation += 1
+        if self._serves_resources:
+            self.by_resource = classes_by_resource(self.classes)
 
     def node_changed(self, slot: int) -> None:
         """Derive a node's code again: it is new, or its labels are."""
@@ -145,6 +173,9 @@ class Devices:
 
     def _forget(self, claim: ResourceClaim) -> None:
         self.timed_out.discard(claim.metadata.uid)
+        if claim.metadata.annotations.get(ANNOTATION) == "true":
+            for owner in _controllers(claim):
+                self.extended_claims.pop(owner, None)
         self._count(claim.metadata.uid, None)
 
     def _count(self, uid: str, allocation: AllocationResult | None) -> None:
@@ -185,3 +216,8 @@ class Devices:
 
 def _identity(pool: Pool) -> PoolId:
     return pool.id
+
+
+def _controllers(claim: ResourceClaim) -> Iterator[str]:
+    """Return the UIDs of the pods that a claim belongs to."""
+    return (owner.uid for owner in claim.metadata.ownerReferences if owner.controller)

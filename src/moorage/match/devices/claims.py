@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from moorage.match.devices.claim_references import ClaimNameError, claim_name, why_not_for_pod
+from moorage.match.devices.extended_resources import SPECIAL_NAME
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.devices import DeviceClass, ResourceClaim
 from moorage.model.types.pod import Pod, PodResourceClaim
@@ -30,6 +31,7 @@ class DeviceClaimState(StrEnum):
     BEING_ALLOCATED = "promised to another pod that is about to be bound"
     ALLOCATED = "allocated"
     WAITING = "allocated when its pod gets a node"
+    EXTENDED = "made for extended resources when its pod gets a node"
 
 
 class DeviceClaimFacts(msgspec.Struct, frozen=True):
@@ -43,6 +45,7 @@ class DeviceClaimFacts(msgspec.Struct, frozen=True):
     is_itself: bool = False  # no other claim is meant
     classes: tuple[DeviceClass | None, ...] = ()  # of its requests and subrequests, if it waits
     broken: str = ""  # why its devices cannot be used anywhere, although they are allocated
+    resources: tuple[tuple[str, DeviceClass], ...] = ()  # the extended resources that it is for, and their classes
 
     def may_be(self, name: str) -> bool:
         """Return whether a pod of this shape may have the claim of this name."""
@@ -103,6 +106,12 @@ def _facts(
     return DeviceClaimFacts(entry, DeviceClaimState.WAITING, name, claim, is_itself=not is_own, classes=named)
 
 
+def extended_facts(resources: tuple[tuple[str, DeviceClass], ...], made: ResourceClaim | None) -> DeviceClaimFacts:
+    """Return the facts about the claim for a pod's extended resources; `made` is one from an earlier attempt."""
+    entry = PodResourceClaim(name=SPECIAL_NAME)
+    return DeviceClaimFacts(entry, DeviceClaimState.EXTENDED, SPECIAL_NAME, made, resources=resources)
+
+
 def _problem(pod: Pod, key: ClaimKey, claim: ResourceClaim | None, is_own: bool) -> str:
     if claim is None:
         return f'could not find resource claim "{key[0]}/{key[1]}"'
@@ -128,6 +137,9 @@ def device_facts_key(facts: Iterable[DeviceClaimFacts], by_name: bool = False) -
 
 def _key(found: DeviceClaimFacts, by_name: bool) -> tuple[Any, ...]:
     name = found.name if by_name or found.is_itself else ""
+    if found.state is DeviceClaimState.EXTENDED:
+        classes = [(resource, one.metadata.name, one.spec) for resource, one in found.resources]
+        return found.state, found.claim is not None, classes
     if found.claim is None or found.state is DeviceClaimState.UNUSABLE:
         return found.state, found.problem
     if found.state is DeviceClaimState.ALLOCATED:

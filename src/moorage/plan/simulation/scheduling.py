@@ -5,12 +5,12 @@ a claim or a volume changes. Pods with devices are bound when `ClaimBinder` has 
 """
 
 from collections.abc import Callable
-from typing import cast
+from typing import Unpack, cast
 
 import msgspec
 
 from moorage.client.informer import Delta
-from moorage.client.protocol import Client, Object, Raw
+from moorage.client.protocol import Client, DeletionDemands, Object, Raw
 from moorage.columns.cluster import Cluster
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
@@ -40,6 +40,12 @@ class _Reader:
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
         return self._api.update(kind, document, subresource)
+
+    async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
+        return self._api.create(kind, document, namespace)
+
+    async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
+        self._api.delete(kind, name, namespace, **demands)
 
     async def patch(self, kind: Kind, name: str, namespace: str, patch: Raw, *, subresource: str = "") -> Object:
         return self._api.patch(kind, name, namespace, patch, subresource)
@@ -99,8 +105,8 @@ class SimulatedScheduler:
                 self._bind(action)
             else:
                 self._preempt(action)
-                if action.claim is not None and action.claim.claim is not None:
-                    _run(self._claims.deallocate(action.claim.claim, action.record.pod))
+                if action.claim is not None:
+                    _run(self._claims.undo(action.claim, action.record.pod))
             if self._feed and (action.record.claims or not isinstance(action, Bind)):
                 self.take_in()
         worked = self._bind_waiting() or worked
@@ -168,6 +174,7 @@ class SimulatedScheduler:
     def _finish(self, assumption: Assumption) -> None:
         try:
             self._api.bind(assumption.key, assumption.uid, assumption.action.node)
+            self._claims.forget(assumption.key)
             self.placed()
         except ApiError:
             self._give_up(assumption)

@@ -17,6 +17,7 @@ from moorage.columns.pod_classes import Label
 from moorage.columns.resources import pod_requests
 from moorage.columns.shape import Shape
 from moorage.match.devices.claims import ClaimKey, claim_keys
+from moorage.match.devices.extended_resources import ANNOTATION
 from moorage.match.volumes.claims import claims_of
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.node import Node
@@ -101,8 +102,11 @@ def claim_of(event: Event) -> ClaimKey:
 def resource_claim_event(old: ResourceClaim | None, new: ResourceClaim | None) -> Event | None:
     """Return the event of a claim that is added, changed or removed; None if it helps no pod.
 
-    Kubernetes: isSchedulableAfterClaimChange. Differs: the removal of an allocated claim is an event, too.
+    Kubernetes: isSchedulableAfterClaimChange. Differs: the removal of a claim that is allocated, or made for extended
+    resources, is an event, too.
     """
+    if old is not None and new is None and ANNOTATION in old.metadata.annotations:
+        return Event(EventKind.DEVICES_FREED, old)
     if old is not None and old.status.allocation is not None and (new is None or new.status.allocation is None):
         return Event(EventKind.DEVICES_FREED, old, new)
     if new is None or (old is not None and old.status == new.status and _is_leaving(old) == _is_leaving(new)):

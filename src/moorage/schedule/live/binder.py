@@ -150,8 +150,8 @@ class Binder:
         record = action.record
         self._reporter.failed_scheduling(record, action.note)
         self._status.say(record.key, record.pod, action.condition, action.nominated)
-        if action.claim is not None and action.claim.claim is not None:
-            self._other_calls.send(partial(self._claims.deallocate, action.claim.claim, record.pod))
+        if action.claim is not None:
+            self._other_calls.send(partial(self._claims.undo, action.claim, record.pod))
         for lower in action.demoted:
             self._status.say(lower.key, lower.pod, nominated="")
         for victim in action.victims:
@@ -255,6 +255,7 @@ class Binder:
 
     def _done(self, assumption: Assumption) -> None:
         self._status.forget(assumption.key)
+        self._claims.forget(assumption.key)
         self._reporter.scheduled(assumption.action.record, assumption.action.node)
 
     def _failed(self, assumption: Assumption, why: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from moorage.client.protocol import Client, NotSent, Object, Raw, Unreachable
+from moorage.columns.devices.device_promises import special_key
 from moorage.columns.devices.devices import Devices
 from moorage.match.devices.binding_conditions import (
     TIMED_OUT,
@@ -20,6 +21,7 @@ from moorage.match.devices.binding_conditions import (
     is_ready_for_binding,
 )
 from moorage.match.devices.claims import ClaimKey, claim_keys
+from moorage.match.devices.extended_resources import ANNOTATION, SPECIAL_NAME, RequestsAndMappings
 from moorage.model.api_error import ApiError
 from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS, GateSet
 from moorage.model.go.times import seconds_of, time_text
@@ -27,7 +29,9 @@ from moorage.model.kinds import KINDS
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.plugin_args import DEFAULT_BINDING_SECONDS
+from moorage.schedule.framework.plugin import PostFilterResult
 from moorage.schedule.live.pod_feed import Assumption, Assumptions
+from moorage.schedule.live.pod_status import POD
 from moorage.telemetry.logs import get_logger
 
 CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
@@ -66,6 +70,7 @@ class ClaimBinder:
         self._sleep = sleep
         self._wall_clock = wall_clock
         self._changed = asyncio.Event()
+        self._created: dict[str, ClaimKey] = {}  # for extended resources of pods that are being bound, by the pod's key
         self._has_conditions = all(
             map(gates.enabled, (DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS))
         )
@@ -85,11 +90,41 @@ class ClaimBinder:
             allocations = promises.of(assumption.key)
             for key in claim_keys(pod):
                 await self._bind_claim(key, pod, allocations.get(key), assumption)
+            made = promises.extended(assumption.key)
+            if made is not None:
+                await self._bind_extended(made, allocations[special_key(assumption.key)], assumption)
         finally:
             promises.end_writing(assumption.key)
 
-    async def _bind_claim(self, key: ClaimKey, pod: Pod, allocation: Raw | None, assumption: Assumption) -> None:
-        found = self._newest("/".join(key))
+    async def _bind_extended(self, made: RequestsAndMappings, allocation: Raw, assumption: Assumption) -> None:
+        """Create the claim for a pod's extended resources, allocate and reserve it, and name it in the pod's status."""
+        pod = assumption.action.record.pod
+        try:
+            created = await self._client.create(CLAIM, extended_claim(pod, made), pod.metadata.namespace)
+        except (ApiError, Unreachable) as error:
+            # If it was created nevertheless, the watch shows it, and the next attempt deletes it.
+            name = f"{pod.metadata.namespace}/{SPECIAL_NAME}"
+            raise ClaimsNotBound(f"create claim for extended resources {name}: {_text(error)}") from None
+        key = (created.namespace, created.name)
+        self._created[assumption.key] = key
+        self._devices.promises.created(special_key(assumption.key), key, created.uid)
+        await self._bind_claim(key, pod, allocation, assumption, created)
+        status = {"requestMappings": list(made.mappings), "resourceClaimName": created.name}
+        patch = {"metadata": {"uid": pod.metadata.uid}, "status": {"extendedResourceClaimStatus": status}}
+        try:
+            await self._client.patch(POD, pod.metadata.name, pod.metadata.namespace, patch, subresource="status")
+        except (ApiError, Unreachable) as error:
+            doing = f"update pod {assumption.key} ExtendedResourceClaimStatus"
+            raise ClaimsNotBound(f"{doing}: {_text(error)}") from None
+
+    def forget(self, pod: str) -> None:
+        """Forget what was made for a pod, given its key, because it is bound."""
+        self._created.pop(pod, None)
+
+    async def _bind_claim(
+        self, key: ClaimKey, pod: Pod, allocation: Raw | None, assumption: Assumption, found: Object | None = None
+    ) -> None:
+        found = found or self._newest("/".join(key))
         tries, pause, is_lost = _TRIES, _PAUSE, False
         while True:
             try:
@@ -196,8 +231,9 @@ class ClaimBinder:
         return not self._has_conditions or all(map(is_ready_for_binding, claims))
 
     def _claims(self, assumption: Assumption) -> list[ResourceClaim]:
-        pod, known = assumption.action.record.pod, self._devices.claims
-        return [known[key] for key in claim_keys(pod) if key in known]
+        pod, known, made = assumption.action.record.pod, self._devices.claims, self._created.get(assumption.key)
+        keys = (*claim_keys(pod), made) if made is not None else claim_keys(pod)
+        return [known[key] for key in keys if key in known]
 
     def _seconds_left(self, assumption: Assumption, timeout: float) -> float:
         """Return how long to wait for the claim whose time is up first."""
@@ -207,7 +243,13 @@ class ClaimBinder:
     # -- taking back --------------------------------------------------------------------------------------------------
 
     async def unreserve(self, pod: Pod) -> None:
-        """Take back the pod's reservations; allocations stay, and the next attempt uses them."""
+        """Take back the pod's reservations; allocations stay, and the next attempt uses them.
+
+        A claim that was made for extended resources is deleted.
+        """
+        made = self._created.pop(f"{pod.metadata.namespace}/{pod.metadata.name}", None)
+        if made is not None:
+            await self.delete(made)
         for key in claim_keys(pod):
             found = await self._look(key)
             if found is None or found.view.status.allocation is None or not _is_reserved(found, pod):
@@ -226,6 +268,11 @@ class ClaimBinder:
         except (ApiError, Unreachable):
             return None
 
+    async def undo(self, found: PostFilterResult, pod: Pod) -> None:
+        """Deallocate or delete the claim that keeps a pod from all nodes."""
+        if found.claim is not None:
+            await (self.delete(found.claim) if found.delete else self.deallocate(found.claim, pod))
+
     async def deallocate(self, key: ClaimKey, pod: Pod) -> None:
         """Deallocate a claim that no other pod uses, so that the next attempt may choose other devices."""
         found = await self._look(key)
@@ -240,9 +287,44 @@ class ClaimBinder:
         except (ApiError, Unreachable) as error:
             _LOG.error("Deallocation of ResourceClaim", resourceclaim="/".join(key), err=str(error))
 
+    async def delete(self, key: ClaimKey) -> None:
+        """Delete a claim for extended resources that its pod cannot use."""
+        found = await self._look(key)
+        try:
+            if found is not None and FINALIZER in found.view.metadata.finalizers:
+                document = _document(found)
+                kept = [one for one in found.view.metadata.finalizers if one != FINALIZER]
+                document["metadata"]["finalizers"] = kept
+                await self._client.update(CLAIM, document)
+            if found is not None:
+                await self._client.delete(CLAIM, key[1], key[0], uid=found.uid)
+        except (ApiError, Unreachable) as error:
+            _LOG.error("delete", resourceclaim="/".join(key), err=str(error))
+
 
 class _Conflict(Exception):
     """A claim was changed by another client."""
+
+
+def extended_claim(pod: Pod, made: RequestsAndMappings) -> Raw:
+    """Return the claim for a pod's extended resources, as it is created."""
+    metadata = pod.metadata
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata.name, "uid": metadata.uid, "controller": True}
+    return {
+        "apiVersion": CLAIM.api_version,
+        "kind": CLAIM.name,
+        "metadata": {
+            "generateName": f"{metadata.name}-extended-resources-",
+            "namespace": metadata.namespace,
+            "ownerReferences": [owner],
+            "annotations": {ANNOTATION: "true"},
+        },
+        "spec": {"devices": {"requests": list(made.requests)}},
+    }
+
+
+def _text(error: ApiError | Unreachable) -> str:
+    return error.message if isinstance(error, ApiError) else str(error)
 
 
 def _is_reserved(found: Object, pod: Pod) -> bool:

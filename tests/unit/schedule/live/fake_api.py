@@ -150,8 +150,13 @@ class FakeApi:
                 await news.wait()
 
     async def create(self, facts: Kind, document: Raw, namespace: str = "") -> Object:
-        fate = await self._call("create", document["metadata"]["name"])
-        made = self.put(facts, deepcopy(document))
+        document = deepcopy(document)
+        metadata = document["metadata"]
+        if "name" not in metadata:
+            self._uid += 1
+            metadata["name"] = f"{metadata['generateName']}{self._uid}"
+        fate = await self._call("create", metadata["name"])
+        made = self.put(facts, document)
         self._answer(fate)
         return made
 
@@ -192,6 +197,8 @@ class FakeApi:
             conditions[one["type"]] = {field: value for field, value in one.items() if value is not None}
         if conditions:
             status["conditions"] = list(conditions.values())
+        if "extendedResourceClaimStatus" in patch["status"]:
+            status["extendedResourceClaimStatus"] = patch["status"]["extendedResourceClaimStatus"]
         if "nominatedNodeName" in patch["status"]:
             status.pop("nominatedNodeName", None)
             if patch["status"]["nominatedNodeName"] is not None:

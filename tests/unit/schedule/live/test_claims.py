@@ -251,3 +251,84 @@ async def test_a_device_that_is_not_ready_in_time_is_deallocated() -> None:
         notes = [note for _, reason, note in api.recorded if reason == "FailedScheduling"]
         assert notes[0] == 'running PreBind plugin "DynamicResources": device binding timeout: claim=c'
         assert any("deallocation of ResourceClaim completed" in note for note in notes)
+
+
+# -- extended resources -----------------------------------------------------------------------------------------------
+
+
+def extended_world(**allocatable: str) -> FakeApi:
+    """A node with a device that serves example.com/gpu, and a pod that requests one."""
+    api = world()
+    node = api.raw("n1", KINDS["v1", "Node"])
+    api.put(KINDS["v1", "Node"], {**node, "status": {"allocatable": {**node["status"]["allocatable"], **allocatable}}})
+    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}})
+    wanted = {"cpu": "100m", "example.com/gpu": "1"}
+    container = {"name": "c", "image": "i", "resources": {"requests": wanted, "limits": wanted}}
+    api.pod("user", containers=[container])
+    return api
+
+
+async def test_a_claim_is_made_for_an_extended_resource() -> None:
+    api = extended_world()
+    async with running(api) as live:
+        assert api.nodes_of_pods() == {"user": "n1"}
+        ((key, made),) = api.objects[CLAIM].items()
+        assert key.startswith("default/user-extended-resources-")
+        assert made.raw["metadata"]["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}
+        assert [user["name"] for user in made.raw["status"]["reservedFor"]] == ["user"]
+        assert devices(api) == ["gpu-0"]
+        status = api.raw("default/user")["status"]["extendedResourceClaimStatus"]
+        assert status["resourceClaimName"] == made.name
+        assert status["requestMappings"] == [
+            {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "container-0-request-1"}
+        ]
+        assert not live.scheduler.cluster.devices.promises
+
+
+async def test_a_node_that_has_the_resource_itself_needs_no_claim() -> None:
+    api = extended_world(**{"example.com/gpu": "1"})
+    async with running(api):
+        assert api.nodes_of_pods() == {"user": "n1"}
+        assert not api.objects[CLAIM]
+
+
+@pytest.mark.parametrize("fate", [Fate.ERROR, Fate.LOST, Fate.UNANSWERED])
+@pytest.mark.parametrize("verb", ["create", "update", "patch", "bind"])
+async def test_whatever_fails_one_claim_is_left_in_the_end(verb: str, fate: Fate) -> None:
+    api = extended_world()
+    left = [1]
+
+    def fail(called: str, key: str) -> Fate:
+        if called == verb and left[0]:
+            left[0] = 0
+            return fate
+        return Fate.OK
+
+    api.fate = fail
+    async with running(api) as live:
+        await settle(60)
+        assert api.nodes_of_pods() == {"user": "n1"}
+        assert len(api.objects[CLAIM]) == 1
+        assert devices(api) == ["gpu-0"]
+        assert not live.scheduler.cluster.devices.promises
+
+
+async def test_without_devices_the_pod_waits_for_a_slice() -> None:
+    api = extended_world()
+    publish(api, "n1", 0)
+    async with running(api):
+        assert api.nodes_of_pods() == {"user": ""}
+        publish(api, "n1", 1)
+        await settle(2)
+        assert api.nodes_of_pods() == {"user": "n1"}
+
+
+async def test_a_class_that_serves_the_resource_lets_a_waiting_pod_in() -> None:
+    api = extended_world()
+    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
+    async with running(api):
+        notes = [note for _, reason, note in api.recorded if reason == "FailedScheduling"]
+        assert any("Insufficient example.com/gpu" in note for note in notes)
+        api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}})
+        await settle(2)
+        assert api.nodes_of_pods() == {"user": "n1"}

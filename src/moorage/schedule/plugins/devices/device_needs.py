@@ -19,6 +19,7 @@ from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.allocation.requests import CompiledClaim
 from moorage.match.devices.allocation.search import ClaimToAllocate
 from moorage.match.devices.claims import DeviceClaimFacts
+from moorage.match.devices.extended_resources import RequestsAndMappings
 from moorage.match.node_selector import compile_node_selector
 from moorage.model.gates import GateSet
 from moorage.model.types.node import NodeSelector
@@ -95,6 +96,19 @@ class DeviceNeeds:
         self._failed: list[int] = []  # codes whose answer is an error
         self._table: NDArray[np.int8] = np.zeros(0, np.int8)
 
+    @property
+    def searches(self) -> bool:
+        """Return whether anything is to be allocated."""
+        return bool(self.waiting)
+
+    def needs_at(self, cluster: Cluster, slot: int) -> "DeviceNeeds":
+        """Return what is needed on a node."""
+        return self
+
+    def made_at(self, cluster: Cluster, slot: int) -> RequestsAndMappings | None:
+        """Return the claim for extended resources that a pod gets on a node; None if it needs none there."""
+        return None
+
     # -- what nodes of a code can give ----------------------------------------------------------------------------
 
     def catch_up(self, cluster: Cluster) -> tuple[int, int, int]:
@@ -136,7 +150,9 @@ class DeviceNeeds:
         mask: NDArray[np.bool_] = self._table[codes] == _YES
         return mask
 
-    def error(self, cluster: Cluster, names: Callable[[], list[str]], passed: Callable[[], NDArray[np.bool_]]) -> str:
+    def error(
+        self, cluster: Cluster, names: Callable[["DeviceNeeds"], list[str]], passed: Callable[[], NDArray[np.bool_]]
+    ) -> str:
         """Return the error that fails the attempt on the first node that the other plugins let pass; empty if none."""
         failed = self._failed
         if not failed:
@@ -145,7 +161,7 @@ class DeviceNeeds:
         if not len(slots):
             return ""
         try:  # again, for the error names the claims of the pod that came first
-            self.allocate(cluster, slots.item(0), names(), lambda: _SHARE)
+            self.allocate(cluster, slots.item(0), names(self), lambda: _SHARE)
         except AllocationError as error:
             return str(error)
         return ""

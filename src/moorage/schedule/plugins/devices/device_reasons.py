@@ -15,6 +15,7 @@ _MAX_REASONS = 3
 
 def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> tuple[str, ...]:
     """Return a sentence for each request that cannot be satisfied by itself, or one about all together."""
+    want = want.needs_at(cluster, slot)
     pools = cluster.devices.pools_at(slot, want.features)
     said = [f"pool {pool} is {_state(pool)}" for pool in pools if pool.incomplete or pool.invalid]
     for facts, compiled in want.waiting:

@@ -7,6 +7,7 @@ time-out.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,16 +18,19 @@ from moorage.columns.shape import Shape
 from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.requests import CompiledClaim, compile_claim
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState
+from moorage.match.devices.extended_resources import SPECIAL_NAME
 from moorage.model.gates import DRA_PRIORITIZED_LIST, GateSet
-from moorage.model.types.devices import ResourceClaim
+from moorage.model.types.devices import DeviceClass, ResourceClaimSpec
 from moorage.schedule.framework.events import EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Normalization, Plugin, PostFilterResult, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, DeviceNeeds
 from moorage.schedule.plugins.devices.device_reasons import why_not_allocated
+from moorage.schedule.plugins.devices.extended_needs import CANNOT_FIT, STALE, ExtendedNeeds
 
 CANNOT_ALLOCATE = "cannot allocate all claims"
 DEALLOCATED = "deallocation of ResourceClaim completed"
+DELETED = "deletion of ResourceClaim completed"
 STILL_NOT_SCHEDULABLE = "still not schedulable"
 NOT_AVAILABLE = "resourceclaim not available on the node"
 _SPECS_KEPT = 4096
@@ -59,15 +63,24 @@ class DynamicResources(Plugin[DeviceNeeds]):
             return Prepared(DeviceNeeds((), (), shape.namespace, self._features), rejection=unresolvable(problem))
         waiting: list[tuple[DeviceClaimFacts, CompiledClaim]] = []
         allocated: list[AllocatedClaim] = []
+        extended = next((facts for facts in shape.devices if facts.state is DeviceClaimState.EXTENDED), None)
         for facts in shape.devices:
+            if facts is extended:
+                continue
             assert facts.claim is not None
             if facts.state is DeviceClaimState.WAITING:
-                waiting.append((facts, self._compile(facts, facts.claim, cluster)))
+                waiting.append((facts, self._compile(facts.claim.spec, facts.classes, cluster)))
             elif facts.claim.status.allocation is not None:
                 selector = facts.claim.status.allocation.nodeSelector
                 allocated.append(AllocatedClaim(facts, selector, cluster, self._gates))
-        needs = DeviceNeeds(tuple(waiting), tuple(allocated), shape.namespace, self._features)
-        return Prepared(needs, scores=bool(waiting) and needs.scores)
+        if extended is None:
+            needs = DeviceNeeds(tuple(waiting), tuple(allocated), shape.namespace, self._features)
+        else:
+            classes = tuple(one for _, one in extended.resources)
+            compile_spec = partial(self._compile, classes=classes, cluster=cluster)
+            claims = tuple(waiting), tuple(allocated)
+            needs = ExtendedNeeds(*claims, shape, self._features, extended, compile_spec)
+        return Prepared(needs, scores=needs.searches and needs.scores)
 
     def _problem(self, facts: DeviceClaimFacts) -> str:
         """Return what is wrong with a claim before any node is looked at."""
@@ -87,14 +100,16 @@ class DynamicResources(Plugin[DeviceNeeds]):
                     return f"request {name}: device class {one.deviceClassName} does not exist"
         return ""
 
-    def _compile(self, facts: DeviceClaimFacts, claim: ResourceClaim, cluster: Cluster) -> CompiledClaim:
+    def _compile(
+        self, spec: ResourceClaimSpec, classes: tuple[DeviceClass | None, ...], cluster: Cluster
+    ) -> CompiledClaim:
         """Compile a claim's spec, once for all claims of a template."""
-        key = msgspec.msgpack.encode((claim.spec, facts.classes), enc_hook=str)
+        key = msgspec.msgpack.encode((spec, classes), enc_hook=str)
         compiled = self._compiled.get(key)
         if compiled is None:
             if len(self._compiled) >= _SPECS_KEPT:
                 self._compiled.clear()
-            compiled = self._compiled[key] = compile_claim(claim.spec, cluster.devices.classes.get, self._gates)
+            compiled = self._compiled[key] = compile_claim(spec, cluster.devices.classes.get, self._gates)
         return compiled
 
     def epoch(self, want: DeviceNeeds, cluster: Cluster) -> Any:
@@ -103,7 +118,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
     # -- filter -------------------------------------------------------------------------------------------------
 
     def filter(self, want: DeviceNeeds, cluster: Cluster) -> Mask:
-        mask = want.fits(cluster) if want.waiting else np.ones(cluster.nodes.slots.capacity, np.bool_)
+        mask = want.fits(cluster) if want.searches else np.ones(cluster.nodes.slots.capacity, np.bool_)
         for claim in want.allocated:
             mask = mask & claim.usable(cluster)
         return mask
@@ -111,13 +126,15 @@ class DynamicResources(Plugin[DeviceNeeds]):
     def filter_slot(self, want: DeviceNeeds, cluster: Cluster, slot: int) -> bool:
         if not all(claim.is_usable(slot) for claim in want.allocated):
             return False
-        return not want.waiting or want.answer(cluster, slot).fits
+        return not want.searches or want.answer(cluster, slot).fits
 
     def explain(self, want: DeviceNeeds, cluster: Cluster, slot: int) -> Verdict | None:
-        if want.waiting:
+        if want.searches:
             answer = want.answer(cluster, slot)
             if answer.error:
                 return Verdict(Code.UNRESOLVABLE, (answer.error,))
+            if answer.problem in (STALE, CANNOT_FIT):
+                return unresolvable(answer.problem)
             if not answer.fits:
                 return unresolvable(answer.problem or CANNOT_ALLOCATE, *why_not_allocated(want, cluster, slot))
         unusable = [claim.facts for claim in want.allocated if not claim.is_usable(slot)]
@@ -127,14 +144,14 @@ class DynamicResources(Plugin[DeviceNeeds]):
         return None
 
     def failure(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]) -> str:
-        if not want.waiting:
+        if not want.searches:
             return ""
-        return want.error(cluster, lambda: self._own_names(want, cluster, record), passed)
+        return want.error(cluster, lambda needs: self._own_names(needs, cluster, record), passed)
 
-    def _own_names(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord) -> list[str]:
+    def _own_names(self, needs: DeviceNeeds, cluster: Cluster, record: PodRecord) -> list[str]:
         """Return the names of the pod's claims that are to be allocated; the shape has those of another pod."""
         own = {facts.entry.name: facts.name for facts in cluster.devices.facts(record.pod)}
-        return [own[facts.entry.name] for facts, _ in want.waiting]
+        return [own[facts.entry.name] for facts, _ in needs.waiting]
 
     def post_filter(
         self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]
@@ -149,9 +166,12 @@ class DynamicResources(Plugin[DeviceNeeds]):
                 or any(consumer.uid != record.pod.metadata.uid for consumer in own.claim.status.reservedFor)
             ):
                 continue
-            asked = passed() & want.fits(cluster) if want.waiting else passed()
+            asked = passed() & want.fits(cluster) if want.searches else passed()
             if (asked & ~claim.usable(cluster)).any():
                 return PostFilterResult(DEALLOCATED, (record.shape.namespace, own.name))
+        made = cluster.devices.extended_claims.get(record.pod.metadata.uid)
+        if made is not None and isinstance(want, ExtendedNeeds):
+            return PostFilterResult(DELETED, (made.metadata.namespace, made.metadata.name), delete=True)
         return PostFilterResult(STILL_NOT_SCHEDULABLE)
 
     # -- score --------------------------------------------------------------------------------------------------
@@ -168,16 +188,19 @@ class DynamicResources(Plugin[DeviceNeeds]):
     # -- reserve ------------------------------------------------------------------------------------------------
 
     def reserve(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, slot: int) -> None:
-        if not want.waiting:
+        devices, needs = cluster.devices, want.needs_at(cluster, slot)
+        if not needs.waiting:
             return
-        devices = cluster.devices
-        names = self._own_names(want, cluster, record)
-        allocations = want.allocate(cluster, slot, names)
+        names = self._own_names(needs, cluster, record)
+        allocations = needs.allocate(cluster, slot, names)
         assert allocations is not None  # the node passed the filter, and nothing happened since
         devices.promises.release(record.key)
         for name, allocation in zip(names, allocations, strict=True):
-            key = (record.shape.namespace, name)
-            devices.promises.make(record.key, key, devices.claims[key].metadata.uid, allocation)
+            if name == SPECIAL_NAME:
+                devices.promises.make_extended(record.key, allocation, want.made_at(cluster, slot))
+            else:
+                key = (record.shape.namespace, name)
+                devices.promises.make(record.key, key, devices.claims[key].metadata.uid, allocation)
 
     def unreserve(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord) -> None:
         cluster.devices.promises.release(record.key)

@@ -2,7 +2,8 @@
 
 A node passes if it has room for one more pod and for all that this one requests, of each resource. Among those that
 pass, the emptier is better (LeastAllocated), or the fuller (MostAllocated), or as a broken line says
-(RequestedToCapacityRatio); a pod that requests nothing counts as 100m CPU and 200 MiB there.
+(RequestedToCapacityRatio); a pod that requests nothing counts as 100m CPU and 200 MiB there. Extended resources that
+devices serve are left to DynamicResources on nodes that have none.
 Kubernetes: pkg/scheduler/framework/plugins/noderesources/fit.go. Differs: the detail says how much is missing.
 """
 
@@ -14,6 +15,7 @@ import numpy as np
 from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, pod_requests
 from moorage.columns.shape import Shape
+from moorage.match.devices.extended_resources import classes_by_resource
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict
@@ -33,13 +35,18 @@ _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 class _Want:
     """The requests in the order in which Kubernetes reports them, and what scoring adds to each node's use."""
 
-    __slots__ = ("needs", "room", "scored", "scores")
+    __slots__ = ("backed", "needs", "room", "scored", "scores")
 
     def __init__(
-        self, needs: tuple[tuple[str, int], ...], scored: tuple[tuple[str, int, int], ...], cluster: Cluster
+        self,
+        needs: tuple[tuple[str, int], ...],
+        scored: tuple[tuple[str, int, int], ...],
+        cluster: Cluster,
+        backed: frozenset[str] = frozenset(),
     ) -> None:
         nodes = cluster.nodes
         self.needs = needs  # (resource, amount)
+        self.backed = backed  # resources that devices serve on nodes without them
         self.scored = scored  # (resource, amount, weight)
         self.room = tuple((nodes.free_arrays[name], amount) for name, amount in ((PODS, 1), *needs))
         others = {CPU: cluster.non_zero_cpu_array, MEMORY: cluster.non_zero_memory_array}
@@ -53,7 +60,8 @@ class _Want:
 def _has_room(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
     """Return whether the node is large enough when empty and has more of a needed resource than before."""
     has = amounts(event.new.status.allocatable)
-    if has.get(PODS, 0) < 1 or any(has.get(name, 0) < value for name, value in want.needs):
+    needs = [(name, value) for name, value in want.needs if name not in want.backed]
+    if has.get(PODS, 0) < 1 or any(has.get(name, 0) < value for name, value in needs):
         return False
     if event.old is None:
         return True
@@ -67,6 +75,11 @@ def _gave_up_some(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> 
     return any(after.get(name, 0) < before.get(name, 0) for name, _ in want.needs)
 
 
+def _serves_some(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    """Return whether a class serves a needed resource now."""
+    return any(name in shape.requests for name in classes_by_resource({event.new.metadata.name: event.new}))
+
+
 class NodeResourcesFit(Plugin[_Want]):
     """The NodeResourcesFit plugin. Extended resources that are `ignored` are not compared."""
 
@@ -75,6 +88,7 @@ class NodeResourcesFit(Plugin[_Want]):
         on(EventKind.NODE_ADDED, EventKind.NODE_ALLOCATABLE, hint=_has_room),
         on(EventKind.POD_REMOVED, EventKind.OWN_SCALED_DOWN),
         on(EventKind.POD_SCALED_DOWN, hint=_gave_up_some),
+        on(EventKind.DEVICE_CLASS_ADDED, EventKind.DEVICE_CLASS_CHANGED, hint=_serves_some),
     )
 
     def __init__(
@@ -98,7 +112,8 @@ class NodeResourcesFit(Plugin[_Want]):
         scored = tuple(
             (name, added.get(name, 0), weight) for name, weight in self._weights if name in _BASIC or added.get(name, 0)
         )
-        return Prepared(_Want(needs, scored, cluster))
+        backed = frozenset(name for facts in shape.devices for name, _ in facts.resources)
+        return Prepared(_Want(needs, scored, cluster, backed))
 
     def _is_ignored(self, resource: str) -> bool:
         return resource in self._ignored or ("/" in resource and resource.split("/")[0] in self._ignored_groups)
@@ -108,10 +123,18 @@ class NodeResourcesFit(Plugin[_Want]):
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
         mask: Mask = cluster.nodes.free(PODS) >= 1
         for resource, value in want.needs:
-            mask &= cluster.nodes.free(resource) >= value
+            mask &= self._suffices(want, cluster, resource, value)
         return mask
 
+    def _suffices(self, want: _Want, cluster: Cluster, resource: str, value: int) -> Mask:
+        enough: Mask = cluster.nodes.free(resource) >= value
+        if resource in want.backed:
+            enough |= cluster.nodes.allocatable(resource) == 0
+        return enough
+
     def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        if want.backed:
+            return self.explain(want, cluster, slot) is None
         for free, value in want.room:  # noqa: SIM110, a generator takes longer than the comparisons
             if free.values.item(slot) < value:
                 return False
@@ -128,9 +151,9 @@ class NodeResourcesFit(Plugin[_Want]):
             details.append(f"{capacity - int(nodes.free(PODS)[slot])} pods run here, of at most {capacity}")
         for resource, value in want.needs:
             free = int(nodes.free(resource)[slot])
-            if free >= value:
-                continue
             capacity = int(nodes.allocatable(resource)[slot])
+            if free >= value or (not capacity and resource in want.backed):
+                continue
             reasons.append(insufficient(resource))
             details.append(
                 f"{resource}: {shown(resource, value)} <= {shown(resource, free)} is false "
@@ -144,13 +167,15 @@ class NodeResourcesFit(Plugin[_Want]):
         nodes = cluster.nodes
         counted = Counter({_TOO_MANY_PODS: int(np.count_nonzero(nodes.free(PODS)[slots] < 1))})
         for resource, value in want.needs:
-            counted[insufficient(resource)] = int(np.count_nonzero(nodes.free(resource)[slots] < value))
+            enough = self._suffices(want, cluster, resource, value)
+            counted[insufficient(resource)] = int(np.count_nonzero(~enough[slots]))
         return +counted
 
     def curable(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
         mask: Mask = np.ones(len(slots), np.bool_)
         for resource, value in want.needs:
-            mask &= cluster.nodes.allocatable(resource)[slots] >= value
+            capacity = cluster.nodes.allocatable(resource)[slots]
+            mask &= (capacity >= value) | ((capacity == 0) & (resource in want.backed))
         return mask
 
     # -- score --------------------------------------------------------------------------------------------------
