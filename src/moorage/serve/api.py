@@ -18,6 +18,7 @@ from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.serve.apply.managed_fields import on_create, on_update
+from moorage.serve.claim_templates import CLAIM, ClaimTemplate, ClaimTemplates
 from moorage.serve.cluster.admission_lookups import AdmissionLookups
 from moorage.serve.templates import POD, Likeness, PodTemplate, PodTemplates
 from moorage.store.protocol import Store, Stored
@@ -67,6 +68,7 @@ class Api:
         self.new_suffix = new_suffix or _random_suffix
         self._second, self._second_text = -1, ""
         self.templates = PodTemplates(self._admit_pod, self.plugins, lambda: self.directory.generation)
+        self.claim_templates = ClaimTemplates(self._admit_claim, self.plugins, lambda: self.directory.generation)
 
     async def start(self) -> None:
         await self.directory.load(self.store)
@@ -84,7 +86,7 @@ class Api:
 
     def admit_new(
         self, kind: Kind, raw: Raw, namespace: str, manager: str | None, like: Likeness | None = None
-    ) -> tuple[Admitted, PodTemplate | None]:
+    ) -> tuple[Admitted, PodTemplate | ClaimTemplate | None]:
         """Admit an object to be created, and return its template if it has one. `raw` is modified. Raises ApiError.
 
         Without a manager the document has its managedFields already, as after server-side apply. `like` is what
@@ -95,10 +97,15 @@ class Api:
         request = Request(namespace or "default", suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
         if kind is POD and manager is not None:
             return self.templates.admit(raw, request, manager, like)
+        if kind is CLAIM and manager is not None:
+            return self.claim_templates.admit(raw, request, manager)
         return self._admit_first(kind, raw, request, manager), None
 
     def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
         return self._admit_first(POD, raw, request, manager)
+
+    def _admit_claim(self, raw: Raw, request: Request, manager: str) -> Admitted:
+        return self._admit_first(CLAIM, raw, request, manager)
 
     def _admit_first(self, kind: Kind, raw: Raw, request: Request, manager: str | None) -> Admitted:
         own = None if manager is None else lambda new: on_create(new, kind, manager, request.timestamp)

@@ -1,0 +1,152 @@
+"""Admit ResourceClaims that are generated for the pods of one template, at the cost of one.
+
+Such claims differ by their names and by the pod that owns them. The first goes the usual way; what that made of it is
+repeated for the others if it gives the same for the first. Kubernetes: no counterpart.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from moorage.admit.admission import Admitted
+from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.request import Request
+from moorage.client.protocol import Raw, Template
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.names import dns1123_subdomain_errors
+from moorage.model.types.devices import ResourceClaim
+from moorage.model.types.meta import OwnerReference
+
+CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
+_encode = msgspec.json.Encoder().encode
+_fingerprint = msgspec.msgpack.Encoder().encode
+_replace = msgspec.structs.replace
+_DOCUMENT = frozenset(("apiVersion", "kind", "metadata", "spec"))
+_METADATA = frozenset(("name", "generateName", "namespace", "annotations", "labels", "ownerReferences"))
+_OWNER = frozenset(("apiVersion", "kind", "name", "uid", "controller"))
+_LIMIT = 1024
+
+
+class ClaimTemplate(Template):
+    """What claims share: document, view, the fields of the manager that created them, JSON after the metadata."""
+
+    __slots__ = ("object", "rest", "view")
+
+    def __init__(self, first: Admitted, view: ResourceClaim) -> None:
+        super().__init__()
+        self.object = first.object
+        self.view = _replace(view, metadata=_replace(view.metadata, managedFields=()))
+        self.rest = b"," + _encode({name: value for name, value in first.object.items() if name != "metadata"})[1:]
+
+    def named(self, raw: Raw, request: Request) -> Admitted:
+        given, now = raw["metadata"], request.timestamp
+        name, base, (owner,) = given["name"], given["generateName"], given["ownerReferences"]
+        metadata = self.object["metadata"].copy()
+        metadata["name"], metadata["generateName"], metadata["uid"] = name, base, request.uid
+        metadata["creationTimestamp"], metadata["ownerReferences"] = now, [owner]
+        (entry,) = metadata["managedFields"]
+        fields = entry["fieldsV1"]
+        owners: Raw = {".": {}, f'k:{{"uid":{_encode(owner["uid"]).decode()}}}': {}}
+        about = {**fields["f:metadata"], "f:ownerReferences": owners}
+        metadata["managedFields"] = [{**entry, "time": now, "fieldsV1": {**fields, "f:metadata": about}}]
+        reference = OwnerReference(
+            apiVersion="v1", kind="Pod", name=owner["name"], uid=owner["uid"], controller=owner["controller"]
+        )
+        seen = _replace(
+            self.view.metadata,
+            name=name,
+            generateName=base,
+            uid=request.uid,
+            creationTimestamp=now,
+            ownerReferences=(reference,),
+        )
+        return Admitted({**self.object, "metadata": metadata}, _replace(self.view, metadata=seen), ())
+
+    def encode(self, metadata: Raw) -> bytes:
+        return b'{"metadata":' + _encode(metadata) + self.rest
+
+
+class ClaimTemplates:
+    """The templates of the claims created last. All are forgotten when `generation`, what plugins look up, changes.
+
+    `admit` admits a claim without a template; `plugins` that are `live` are asked for every claim.
+    """
+
+    def __init__(
+        self,
+        admit: Callable[[Raw, Request, str], Admitted],
+        plugins: Sequence[Plugin] = (),
+        generation: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._admit = admit
+        self._live = [plugin for plugin in plugins if plugin.live]
+        self._generation = generation
+        self._made_at = generation()
+        self._known: dict[bytes, ClaimTemplate] = {}
+
+    def admit(self, raw: Raw, request: Request, manager: str) -> tuple[Admitted, ClaimTemplate | None]:
+        """Admit a new claim, and return its template if it has one."""
+        likeness = _likeness(raw, request.namespace, manager)
+        if not likeness:
+            return self._admit(raw, request, manager), None
+        if self._generation() != self._made_at:
+            self._made_at = self._generation()
+            self._known.clear()
+        template = self._known.get(likeness)
+        if template is not None and self._is_still_admitted(template):
+            return template.named(raw, request), template
+        admitted = self._admit(raw, request, manager)
+        if template is None and isinstance(admitted.view, ResourceClaim) and not admitted.warnings:
+            self._learn(likeness, raw, request, admitted, admitted.view)
+        return admitted, None
+
+    def _learn(self, likeness: bytes, raw: Raw, request: Request, first: Admitted, view: ResourceClaim) -> None:
+        owners = first.object["metadata"].get("managedFields") or []
+        if len(owners) != 1 or "f:ownerReferences" not in owners[0]["fieldsV1"].get("f:metadata", ()):
+            return
+        template = ClaimTemplate(first, view)
+        again = template.named(raw, request)
+        same_view = _replace(view, metadata=_replace(view.metadata, managedFields=()))
+        if again.object != first.object or again.view != same_view:
+            return
+        if len(self._known) >= _LIMIT:
+            del self._known[next(iter(self._known))]
+        self._known[likeness] = template
+
+    def _is_still_admitted(self, template: ClaimTemplate) -> bool:
+        try:
+            for plugin in self._live:
+                plugin.admit(CLAIM.name, template.object, None)
+        except (Forbidden, ApiError):
+            return False
+        return True
+
+
+def _likeness(raw: Raw, namespace: str, manager: str) -> bytes:
+    """Return what claims of one template have in common; empty for a document that is not of that form."""
+    metadata = raw["metadata"]
+    owners, name, base = metadata.get("ownerReferences"), metadata.get("name"), metadata.get("generateName")
+    if raw.keys() != _DOCUMENT or not metadata.keys() <= _METADATA or type(owners) is not list or len(owners) != 1:
+        return b""
+    if type(name) is not str or type(base) is not str or not base or not name.startswith(base):
+        return b""
+    if dns1123_subdomain_errors(name) or not _is_pod(owners[0]):
+        return b""
+    about: list[Any] = [namespace, manager, metadata.get("annotations"), metadata.get("labels"), raw["spec"]]
+    try:
+        likeness = _fingerprint(about)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return b""
+    return b"" if b"adminAccess" in likeness else likeness  # it depends on the labels of the namespace
+
+
+def _is_pod(owner: Any) -> bool:
+    return (
+        type(owner) is dict
+        and owner.keys() == _OWNER
+        and (owner["apiVersion"], owner["kind"], owner["controller"]) == ("v1", "Pod", True)
+        and all(type(owner[field]) is str and owner[field] for field in ("name", "uid"))
+        and type(owner["controller"]) is bool
+    )
