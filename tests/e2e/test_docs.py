@@ -14,7 +14,14 @@ from tests.plugin_pages import plugin_pages
 from moorage.model.gates import GATES
 
 ROOT = Path(__file__).resolve().parents[2]
-CAPTURED = {"README.md": 1, "docs/first-session.md": 3, "docs/plan.md": 3, "docs/explain.md": 3, "docs/gates.md": 1}
+CAPTURED = {
+    "README.md": 1,
+    "docs/first-session.md": 3,
+    "docs/plan.md": 3,
+    "docs/explain.md": 3,
+    "docs/gates.md": 1,
+    "docs/devices.md": 1,
+}
 #: Each command, and the page that has all of its options.
 COMMANDS = {
     "lint": "docs/lint.md",

@@ -20,7 +20,14 @@ from tests.e2e.kubectl import Kubectl
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Pages whose first `moorage up` is the cluster of all kubectl commands for which they show an answer.
-PAGES = ("docs/first-session.md", "docs/up.md", "docs/scheduler.md", "docs/kubelet.md", "docs/controllers.md")
+PAGES = (
+    "docs/first-session.md",
+    "docs/up.md",
+    "docs/scheduler.md",
+    "docs/kubelet.md",
+    "docs/controllers.md",
+    "docs/devices.md",
+)
 HOME = "/home/me"
 LAST_LINE = "Ctrl-C stops it."
 STOP_SECONDS = 120
