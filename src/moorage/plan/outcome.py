@@ -7,6 +7,7 @@ import msgspec
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, MEMORY, PODS
+from moorage.plan.devices import DeviceCount, DeviceLine, device_counts, devices_of
 from moorage.plan.input.inventory import Inventory, Key
 from moorage.plan.input.notes import Level, Note
 from moorage.plan.input.references import unbound_claims
@@ -26,6 +27,7 @@ class PodLine(msgspec.Struct, frozen=True, omit_defaults=True):
     priority: int
     reason: str = ""
     message: str = ""
+    devices: tuple[DeviceLine, ...] = ()
 
     @property
     def key(self) -> str:
@@ -52,6 +54,7 @@ class NodeLine(msgspec.Struct, frozen=True):
     schedulable: bool
     taints: tuple[str, ...]
     resources: dict[str, Usage]
+    devices: dict[str, DeviceCount] = {}  # by driver
 
     @property
     def pods(self) -> int:
@@ -116,7 +119,7 @@ def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
         *([Note(Level.WARNING, "", simulation.stopped)] if simulation.stopped else ()),
     ]
     return Outcome(
-        pods=[pod_line(pod) for pod in planned_pods(simulation)],
+        pods=[pod_line(pod, simulation) for pod in planned_pods(simulation)],
         nodes=node_lines(simulation.cluster),
         failed=_failed(simulation, inventory),
         preempted=[
@@ -145,7 +148,7 @@ def _failed(simulation: Simulation, inventory: Inventory) -> list[FailedLine]:
     return list(failed.values())
 
 
-def pod_line(pod: PlannedPod) -> PodLine:
+def pod_line(pod: PlannedPod, simulation: Simulation) -> PodLine:
     metadata = pod.pod.metadata
     return PodLine(
         metadata.namespace,
@@ -156,11 +159,12 @@ def pod_line(pod: PlannedPod) -> PodLine:
         pod.priority,
         "" if pod.node else pod.reason,
         "" if pod.node else pod.message,
+        devices_of(pod.pod, simulation.world) if pod.node else (),
     )
 
 
 def node_lines(cluster: Cluster) -> list[NodeLine]:
-    table = cluster.nodes
+    table, devices = cluster.nodes, device_counts(cluster)
     lines = []
     usages: dict[str, list[Usage]] = {}
     for slot, node in table:
@@ -171,7 +175,11 @@ def node_lines(cluster: Cluster) -> list[NodeLine]:
                 usages[name] = list(map(Usage, (allocatable - free).tolist(), allocatable.tolist()))
             resources[name] = usages[name][slot]
         taints = tuple(f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in node.spec.taints)
-        lines.append(NodeLine(node.metadata.name, not node.spec.unschedulable, taints, resources))
+        lines.append(
+            NodeLine(
+                node.metadata.name, not node.spec.unschedulable, taints, resources, devices.get(node.metadata.name, {})
+            )
+        )
     return lines
 
 

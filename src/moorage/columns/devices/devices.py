@@ -107,6 +107,18 @@ class Devices:
             return f"{TIMED_OUT}: claim={claim.metadata.name}"
         return binding_failure(claim)
 
+    def known(self, thing: DeviceObject) -> DeviceObject | None:
+        """Return the object of the same kind and name that there is, if there is one."""
+        name = thing.metadata.name
+        if isinstance(thing, ResourceClaim):
+            return self.claims.get((thing.metadata.namespace, name))
+        if isinstance(thing, DeviceClass):
+            return self.classes.get(name)
+        if isinstance(thing, ResourceSlice):
+            pool = self.pools.get((thing.spec.driver, thing.spec.pool.name))
+            return pool.slices.get(name) if pool is not None else None
+        return self.pools.rules.get(name)
+
     # -- events -------------------------------------------------------------------------------------------------
 
     def set(self, thing: DeviceObject, revision: int = 0) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from moorage.match.devices.claim_references import ClaimNameError, claim_name, why_not_for_pod
 from moorage.match.devices.extended_resources import SPECIAL_NAME
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.devices import DeviceClass, ResourceClaim
+from moorage.model.types.devices import DeviceClass, ResourceClaim, ResourceClaimSpec
 from moorage.model.types.pod import Pod, PodResourceClaim
 
 ClaimKey = tuple[str, str]  # namespace and name
@@ -102,7 +102,7 @@ def _facts(
     if key in promised:
         text = f"resource claim {key[0]}/{name} is in the process of being allocated"
         return DeviceClaimFacts(entry, DeviceClaimState.BEING_ALLOCATED, name, claim, text, is_itself=True)
-    named = tuple(map(classes.get, class_names(claim)))
+    named = tuple(map(classes.get, class_names(claim.spec)))
     return DeviceClaimFacts(entry, DeviceClaimState.WAITING, name, claim, is_itself=not is_own, classes=named)
 
 
@@ -120,10 +120,10 @@ def _problem(pod: Pod, key: ClaimKey, claim: ResourceClaim | None, is_own: bool)
     return (why_not_for_pod(pod, claim) or "") if is_own else ""
 
 
-def class_names(claim: ResourceClaim) -> tuple[str, ...]:
+def class_names(spec: ResourceClaimSpec) -> tuple[str, ...]:
     """Return the class of each request and subrequest of a claim."""
     names: list[str] = []
-    for request in claim.spec.devices.requests:
+    for request in spec.devices.requests:
         asked = (request.exactly,) if request.exactly is not None else request.firstAvailable
         names += [one.deviceClassName for one in asked]
     return tuple(names)

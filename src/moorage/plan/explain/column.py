@@ -9,8 +9,10 @@ from moorage.columns.resources import PODS
 from moorage.match.comparison import shown as shown_text
 from moorage.match.tolerations import compile_tolerations, describe_taint, describe_toleration
 from moorage.model.gates import GateSet
+from moorage.plan.devices import devices_at
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Profile
+from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
 from moorage.schedule.plugins.taint_toleration import TaintToleration
@@ -62,6 +64,8 @@ def why_yes(name: str, candidates: Candidates, slot: int, gates: GateSet, progra
         return _room(candidates, slot)
     if name == NodeAffinity.name:
         return _labels(candidates, slot)
+    if name == DynamicResources.name:
+        return tuple(f"claim {one.claim}, request {one.request}: {one.name}" for one in devices_at(candidates, slot))
     return ()
 
 

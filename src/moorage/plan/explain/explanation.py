@@ -11,6 +11,7 @@ import numpy as np
 
 from moorage.columns.cluster import PodRecord
 from moorage.match.daemon_pods import pinned_to
+from moorage.plan.devices import DeviceLine, devices_at, devices_of
 from moorage.plan.explain.column import Cell, column
 from moorage.plan.explain.groups import Refused, refused_nodes
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
@@ -89,6 +90,7 @@ class Explanation(msgspec.Struct):
     suggestions: tuple[Suggestion, ...] = ()
     together: Together | None = None
     notes: tuple[Note, ...] = ()
+    devices: tuple[DeviceLine, ...] = ()  # that it has, or would get on the node it goes to
 
     @property
     def is_pending(self) -> bool:
@@ -105,6 +107,7 @@ class _Explaining:
 
     def __init__(self, simulation: Simulation, inventory: Inventory, target: Target, node: str) -> None:
         self.inventory, self.target, self.node = inventory, target, node
+        self.world = simulation.world
         self.scheduler, self.cluster, self.gates = simulation.scheduler, simulation.cluster, simulation.gates
         self.programs = program_cache(simulation.gates)
         name = target.pod.pod.spec.schedulerName
@@ -149,7 +152,9 @@ class _Explaining:
             seed=nodes.seed,
             notes=self._notes(),
         )
-        if not pod.node:
+        if pod.node:
+            made.devices = devices_of(pod.pod, self.world)
+        else:
             self._decide(made, record, candidates)
         if self.node:
             made.column = self._column(candidates, feasible, rows)
@@ -165,6 +170,7 @@ class _Explaining:
         best = candidates.best()
         if best != NO_SLOT:
             made.node = self.cluster.nodes.node(best).metadata.name
+            made.devices = devices_at(candidates, best)
             return
         made.standing, made.reason = Standing.PENDING, UNSCHEDULABLE
         made.message = self.scheduler.why_not(record)

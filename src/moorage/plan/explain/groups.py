@@ -12,10 +12,13 @@ import numpy as np
 
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 MAX_LINES = 6
 _MAX_NAMES = 3
+#: Plugins whose reasons say less than their details.
+_TOLD_APART = frozenset({TaintToleration.name, DynamicResources.name})
 _VALUE = re.compile(r"\{([^:{}]*): [^{}]*\}")
 
 
@@ -73,7 +76,7 @@ def merged(groups: Sequence[Refused], *, everything: bool = False) -> list[Line]
 def _by_reasons(group: Refused) -> Hashable:
     """All taints of a node count, though the event names the first one only."""
     return tuple(
-        (one.plugin, one.verdict.reasons, one.verdict.details if one.plugin == TaintToleration.name else ())
+        (one.plugin, one.verdict.reasons, one.verdict.details if one.plugin in _TOLD_APART else ())
         for one in group.refusals
     )
 

@@ -33,6 +33,7 @@ def plain(told: Explanation) -> dict[str, Any]:
             {"nodes": list(group.nodes), "refusals": [_refusal(one) for one in group.refusals]} for group in told.groups
         ],
         "scores": as_data(told.rows),
+        "devices": as_data(told.devices),
         "preemption": as_data(told.preemption),
         "column": as_data(told.column),
         "suggestions": [{**_change(one.change), "nodes": list(one.nodes)} for one in told.suggestions],

@@ -10,6 +10,7 @@ from moorage.plan.explain.groups import MAX_LINES, Line, abbreviated, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
 from moorage.plan.input.notes import Level
+from moorage.plan.report.grouping import by_request
 from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.schedule.diagnosis import Refusal, event_note
 
@@ -43,6 +44,7 @@ class ExplanationText(TerminalLines):
         else:
             yield from self._refusals(told)
             yield from self._section("Scores (times weight) of the nodes that fit", self._scores(told))
+        yield from self._section("Devices", self._devices(told))
         yield from self._section("Preemption", self._preemption(told))
         yield from self._help(told)
         yield from self._section("Notes", self._notes(told))
@@ -97,6 +99,10 @@ class ExplanationText(TerminalLines):
         yield from self._wrapped(head, 6, "; ".join(refusal.verdict.reasons) + more)
         for detail in refusal.verdict.details:
             yield from self._wrapped("      ", 8, f"{where}{detail}", DIM)
+
+    def _devices(self, told: Explanation) -> Iterator[str]:
+        for claim, request, devices in by_request(told.devices):
+            yield from self._wrapped("  ", 4, f"{request} (claim {claim}): {devices}")
 
     # -- one node -----------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ has no claims at all: it comes from a `kubectl get` that did not ask for them.
 
 from collections.abc import Iterator
 
+from moorage.match.devices.claims import class_names
 from moorage.match.volumes.claims import claim_class
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import PodSpec
@@ -21,6 +22,7 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 def note_dangling(inventory: Inventory) -> None:
     _note_claims_of_pods(inventory)
+    _note_devices(inventory)
     for item in list(inventory.of_kind(_CLAIM)):
         _note_volume_of_claim(inventory, item)
     for item in inventory.of_kind("CronJob"):
@@ -44,6 +46,33 @@ def _note_claims_of_pods(inventory: Inventory) -> None:
         return
     for key, item in missing.items():
         inventory.note(Level.WARNING, item.key, f"uses claim {key.name}, which is not in the input", item.place)
+
+
+def _note_devices(inventory: Inventory) -> None:
+    """Note claims and templates of devices that pods name, and classes that those name."""
+    missing: dict[Key, Item] = {}
+    for item in inventory.of_kind("Pod", "Deployment", "ReplicaSet", "DaemonSet", "Job", "StatefulSet"):
+        spec = item.view.spec if item.key.kind == "Pod" else item.view.spec.template.spec
+        for entry in spec.resourceClaims:
+            if entry.resourceClaimName is not None:
+                key = Key("ResourceClaim", item.key.namespace, entry.resourceClaimName)
+            elif entry.resourceClaimTemplateName is not None and not getattr(item.view.spec, "nodeName", ""):
+                key = Key("ResourceClaimTemplate", item.key.namespace, entry.resourceClaimTemplateName)
+            else:
+                continue
+            if key not in inventory.items:
+                missing.setdefault(key, item)
+    for key, item in missing.items():
+        inventory.note(Level.WARNING, item.key, f"uses {key.kind} {key.name}, which is not in the input", item.place)
+    for item in list(inventory.of_kind("ResourceClaim", "ResourceClaimTemplate")):
+        is_claim = item.key.kind == "ResourceClaim"
+        if is_claim and item.view.status.allocation is not None:
+            continue
+        spec = item.view.spec if is_claim else item.view.spec.spec
+        for name in dict.fromkeys(class_names(spec)):
+            if name and Key("DeviceClass", "", name) not in inventory.items:
+                text = f"names DeviceClass {name}, which is not in the input"
+                inventory.note(Level.WARNING, item.key, text, item.place)
 
 
 def _claims(spec: PodSpec) -> list[str]:

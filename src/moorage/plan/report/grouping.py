@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from moorage.columns.resources import CPU, MEMORY
+from moorage.plan.devices import DeviceLine
 from moorage.plan.outcome import NodeLine, Outcome, PodLine
 from moorage.plan.planned_pod import State
 
@@ -63,6 +64,19 @@ def by_reason(pods: Iterable[PodLine]) -> list[PendingGroup]:
         key = (pod.workload, pod.reason, pod.message)
         groups.setdefault(key, PendingGroup(pod.workload, [], pod.reason, pod.message)).pods.append(pod)
     return list(groups.values())
+
+
+def with_devices(pods: Iterable[PodLine], *, everything: bool) -> list[PodLine]:
+    """Return the pods that have devices; unless `everything`, only those that had no node when the plan began."""
+    return [pod for pod in pods if pod.devices and (everything or pod.state is State.PLACED)]
+
+
+def by_request(devices: Iterable[DeviceLine]) -> list[tuple[str, str, str]]:
+    """Return claim, request and the names of all its devices."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in devices:
+        found.setdefault((one.claim, one.request), []).append(one.name)
+    return [(claim, request, ", ".join(listed)) for (claim, request), listed in found.items()]
 
 
 def names(pods: Sequence[PodLine], *, everything: bool, namespace: bool = False) -> str:

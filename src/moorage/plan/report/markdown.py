@@ -7,7 +7,7 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.printable import printable
 from moorage.plan.difference import Departure, Difference
 from moorage.plan.outcome import Outcome, shown_usage
-from moorage.plan.report.grouping import by_reason, by_workload, fullest_nodes, names
+from moorage.plan.report.grouping import by_reason, by_request, by_workload, fullest_nodes, names, with_devices
 from moorage.plan.report.plain import summary
 from moorage.plan.rollout import Rollout
 
@@ -38,6 +38,7 @@ class MarkdownReport:
         if rollout is not None:
             yield from _rollout(rollout)
         yield from self._placements(outcome)
+        yield from self._devices(outcome)
         yield from self._pending(outcome)
         yield from self._nodes(outcome)
         room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
@@ -52,6 +53,14 @@ class MarkdownReport:
             for node, pods in sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
         ]
         yield from _table("Placements", ("workload", "node", "pods", "names"), self._cut(rows))
+
+    def _devices(self, outcome: Outcome) -> Iterator[str]:
+        rows = [
+            (pod.key, pod.node, claim, request, devices)
+            for pod in with_devices(outcome.pods, everything=self._all)
+            for claim, request, devices in by_request(pod.devices)
+        ]
+        yield from _table("Devices", ("pod", "node", "claim", "request", "devices"), self._cut(rows))
 
     def _pending(self, outcome: Outcome) -> Iterator[str]:
         rows = [

@@ -88,6 +88,7 @@ def _node(node: NodeLine) -> dict[str, Any]:
             }
             for name, usage in node.resources.items()
         },
+        **({"devices": as_data(node.devices)} if node.devices else {}),
     }
 
 

@@ -14,11 +14,13 @@ from moorage.plan.report.grouping import (
     MAX_NODES,
     average,
     by_reason,
+    by_request,
     by_workload,
     fullest_nodes,
     histogram,
     names,
     other_resources,
+    with_devices,
 )
 from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.plan.rollout import Rollout, RolloutStep
@@ -40,6 +42,7 @@ class TextReport(TerminalLines):
             yield from self._section("Placements", self._placements(outcome))
         if rollout is not None:
             yield from self._rollout(rollout)
+        yield from self._section("Devices", self._devices(outcome))
         yield from self._section("Pending", self._pending(outcome))
         yield from self._section("Not created", self._failed(outcome))
         yield from self._section("Preempted", self._preempted(outcome))
@@ -67,6 +70,15 @@ class TextReport(TerminalLines):
             if len(nodes) > len(kept):
                 yield f"    … and {counted(len(nodes) - len(kept), 'node')} more"
         yield from self._left_out(len(shown) - len(kept_groups), "workload")
+
+    def _devices(self, outcome: Outcome) -> Iterator[str]:
+        rows = with_devices(outcome.pods, everything=self._all)
+        shown = self._cut(rows, _MAX_ROWS)
+        for pod in shown:
+            yield f"  {printable(pod.key)} on {self._styled(printable(pod.node), CYAN)}"
+            for claim, request, devices in by_request(pod.devices):
+                yield from self._wrapped("    ", 6, f"{request} (claim {claim}): {devices}")
+        yield from self._left_out(len(rows) - len(shown), "pod")
 
     def _pending(self, outcome: Outcome) -> Iterator[str]:
         groups = by_reason(outcome.pending)
@@ -112,6 +124,7 @@ class TextReport(TerminalLines):
             parts.append(f"{title} {self._bar(usage)} {usage.percent:>3} %")
         parts.append(f"pods {shown_usage(PODS, node.resources[PODS])}")
         parts += [f"{printable(name)} {shown_usage(name, node.resources[name])}" for name in other_resources(node)]
+        parts += [f"{printable(driver)} {one.in_use}/{one.published} devices" for driver, one in node.devices.items()]
         if not node.schedulable:
             parts.append(self._styled("unschedulable", YELLOW))
         return "  ".join(parts)

@@ -1,6 +1,6 @@
 """A change that may make a pod fit: what to write, and the pod or node as it would be then.
 
-`taints`, `labels`, `resources`, `neighbours` and `volumes` propose changes; `trials` tries them.
+`taints`, `labels`, `resources`, `neighbours`, `volumes` and `devices` propose changes; `trials` tries them.
 """
 
 import re
@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.devices.devices import DeviceObject
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule.engine.candidates import Candidates
@@ -39,6 +40,13 @@ class ChangeKind(StrEnum):
     POD_LABEL = "podLabel"
     SPREAD = "topologySpread"
     VOLUME = "volume"
+    DEVICE_CLAIM = "deviceClaim"
+    DEVICE_CLASS = "deviceClass"
+    DEVICE_COUNT = "deviceCount"
+    DEVICE_SELECTOR = "deviceSelector"
+    DEVICE_TAINT = "deviceTaint"
+    DEVICE_THRESHOLD = "deviceThreshold"
+    DEVICE_TOLERATION = "deviceToleration"
     SCHEDULING_GATE = "schedulingGate"
     SCHEDULER = "schedulerName"
     PRIORITY = "priority"
@@ -59,6 +67,8 @@ class Change(msgspec.Struct, frozen=True):
     pod: Pod | None = None
     node: Node | None = None
     gone: str = ""  # another pod that would have to leave
+    devices: tuple[DeviceObject, ...] = ()  # claims and classes as they would be
+    removed: tuple[DeviceObject, ...] = ()
     yaml: str = ""
     command: str = ""
     move: float = 0

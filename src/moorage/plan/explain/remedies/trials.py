@@ -5,6 +5,7 @@ that open the nearest node together. Kubernetes has nothing like it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.change import Blockers, Change
+from moorage.plan.explain.remedies.devices import device_changes
 from moorage.plan.explain.remedies.labels import label_changes
 from moorage.plan.explain.remedies.neighbours import affinity_changes, spread_changes
 from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes
@@ -55,6 +57,7 @@ def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterato
     yield from affinity_changes(blockers)
     yield from spread_changes(blockers, gates)
     yield from volume_changes(blockers)
+    yield from device_changes(blockers, gates)
     yield from departures(blockers)
 
 
@@ -121,10 +124,29 @@ class Trials:
     def _opened(self, change: Change) -> Mask:
         if change.node is not None:
             return self._opened_by_node(change.node)
-        if change.gone:
-            with self._cluster.as_if_gone([self._cluster.pods[change.gone]]):
-                return passing(self._candidates(self._pod))
-        return passing(self._candidates(change.pod if change.pod is not None else self._pod))
+        with ExitStack() as stack:
+            if change.gone:
+                stack.enter_context(self._cluster.as_if_gone([self._cluster.pods[change.gone]]))
+            stack.enter_context(self._with_devices(change))
+            return passing(self._candidates(change.pod if change.pod is not None else self._pod))
+
+    @contextmanager
+    def _with_devices(self, change: Change) -> Iterator[None]:
+        """Let claims, classes and rules be as the change has them, inside the block."""
+        devices = self._cluster.devices
+        before = [(one, devices.known(one)) for one in (*change.devices, *change.removed)]
+        for one in change.devices:
+            devices.set(one)
+        for one in change.removed:
+            devices.remove(one)
+        try:
+            yield
+        finally:
+            for one, known in before:
+                if known is None:
+                    devices.remove(one)
+                else:
+                    devices.set(known)
 
     def _opened_by_node(self, node: Node) -> Mask:
         """Return whether the pod fits on the node once that is changed, as a mask."""
@@ -146,12 +168,14 @@ class Trials:
         among = np.zeros(self._cluster.nodes.slots.capacity, np.bool_)
         among[slot] = True
         objections = self._objections(pod, slot)
-        while objections and len(steps) < _MAX_STEPS:
-            found = self._step(pod, slot, among, objections)
-            if found is None:
-                return None
-            step, pod, objections = found
-            steps.append(step)
+        with ExitStack() as stack:
+            while objections and len(steps) < _MAX_STEPS:
+                found = self._step(pod, slot, among, objections)
+                if found is None:
+                    return None
+                step, pod, objections = found
+                stack.enter_context(self._with_devices(step))
+                steps.append(step)
         return tuple(steps) if not objections else None
 
     def _step(
@@ -161,13 +185,14 @@ class Trials:
         candidates = self._candidates(pod)
         for name in objections:
             blockers = Blockers(pod, candidates, among, frozenset({name}))
-            changes = (c for c in self._proposals(blockers, self._gates, self._programs) if c.pod is not None)
+            proposed = self._proposals(blockers, self._gates, self._programs)
+            changes = [one for one in proposed if one.pod is not None or (one.devices and not one.gone)]
             for change in sorted(changes, key=lambda change: (change.size, change.move)):
-                if change.pod is None:
-                    continue
-                left = self._objections(change.pod, slot)
+                changed = change.pod if change.pod is not None else pod
+                with self._with_devices(change):
+                    left = self._objections(changed, slot)
                 if left.keys() <= objections.keys() and sum(left.values()) < sum(objections.values()):
-                    return change, change.pod, left
+                    return change, changed, left
         return None
 
     def _objections(self, pod: Pod, slot: int) -> dict[str, int]:

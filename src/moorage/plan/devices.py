@@ -1,0 +1,123 @@
+"""The devices that pods got: one line for each device of each claim, and how many of a node's devices are in use."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from moorage.admit.raw import Raw
+from moorage.columns.cluster import Cluster
+from moorage.control.framework.world import World
+from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.claims import claim_keys
+from moorage.model.kinds import KINDS
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.devices import AllocationResult, ResourceClaim
+from moorage.model.types.pod import Pod
+from moorage.model.types.resource_slice import ResourceSlice
+from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
+from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
+
+CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
+
+
+class DeviceLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One device that a claim was allocated. `shared`: others may have a share of it; `admin`: it takes nothing."""
+
+    claim: str
+    request: str
+    driver: str
+    pool: str
+    device: str
+    shared: bool = False
+    admin: bool = False
+
+    @property
+    def name(self) -> str:
+        more = " (shared)" if self.shared else " (admin access)" if self.admin else ""
+        return f"{self.driver}/{self.pool}/{self.device}{more}"
+
+
+def devices_of(pod: Pod, world: World) -> tuple[DeviceLine, ...]:
+    """Return the devices of a pod's claims, in its order; empty for the many pods without claims."""
+    if not pod.spec.resourceClaims and pod.status.extendedResourceClaimStatus is None:
+        return ()
+    keys = [name for _, name in claim_keys(pod)]
+    if pod.status.extendedResourceClaimStatus is not None:
+        keys.append(pod.status.extendedResourceClaimStatus.resourceClaimName)
+    lines: list[DeviceLine] = []
+    for name in dict.fromkeys(keys):
+        claim: ResourceClaim | None = world.view(CLAIM, f"{pod.metadata.namespace}/{name}")
+        if claim is not None and claim.status.allocation is not None:
+            lines += device_lines(name, claim.status.allocation)
+    return tuple(lines)
+
+
+def device_lines(claim: str, allocation: AllocationResult) -> Iterator[DeviceLine]:
+    for result in allocation.devices.results:
+        yield DeviceLine(
+            claim,
+            result.request,
+            result.driver,
+            result.pool,
+            result.device,
+            result.shareID is not None,
+            bool(result.adminAccess),
+        )
+
+
+def devices_at(candidates: Candidates, slot: int) -> tuple[DeviceLine, ...]:
+    """Return the devices that a pod would get on a node on which it fits, with those that it has already."""
+    for plugin, prepared in candidates.prepared.items():
+        needs = prepared.want
+        if plugin.name != DynamicResources.name or not isinstance(needs, DeviceNeeds) or prepared.rejection is not None:
+            continue
+        lines: list[DeviceLine] = []
+        for one in needs.allocated:
+            if one.facts.claim is not None and one.facts.claim.status.allocation is not None:
+                lines += device_lines(one.facts.name, one.facts.claim.status.allocation)
+        names = [facts.name for facts, _ in needs.waiting]
+        for name, allocation in zip(names, _allocated(needs, candidates.cluster, slot, names), strict=False):
+            lines += device_lines(name, convert_view(allocation, AllocationResult))
+        return tuple(lines)
+    return ()
+
+
+def _allocated(needs: DeviceNeeds, cluster: Cluster, slot: int, names: list[str]) -> list[Raw]:
+    if not names:
+        return []
+    try:
+        return needs.allocate(cluster, slot, names) or []
+    except AllocationError:
+        return []
+
+
+class DeviceCount(msgspec.Struct, frozen=True):
+    """How many devices of a driver a node has to itself, and how many of them are in use."""
+
+    in_use: int
+    published: int
+
+
+def device_counts(cluster: Cluster) -> dict[str, dict[str, DeviceCount]]:
+    """Return the counts of every node that has devices to itself, by node and driver."""
+    found: dict[str, dict[str, DeviceCount]] = {}
+    devices = cluster.devices
+    for _, node in cluster.nodes:
+        name = node.metadata.name
+        for pool in devices.pools.local_to(name):
+            driver = pool.id[0]
+            before = found.setdefault(name, {}).get(driver, DeviceCount(0, 0))
+            published = len(set(_names(pool.slices.values())))
+            used = sum(1 for _ in devices.use.in_pool(pool.id))
+            found[name][driver] = DeviceCount(before.in_use + used, before.published + published)
+    return found
+
+
+def _names(slices: Iterable[ResourceSlice]) -> Iterator[str]:
+    """Return the devices of a pool's newest generation."""
+    known = list(slices)
+    newest = max((one.spec.pool.generation for one in known), default=0)
+    for one in known:
+        if one.spec.pool.generation == newest:
+            yield from (device.name for device in one.spec.devices)
