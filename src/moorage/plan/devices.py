@@ -92,7 +92,7 @@ def _allocated(needs: DeviceNeeds, cluster: Cluster, slot: int, names: list[str]
         return []
 
 
-class DeviceCount(msgspec.Struct, frozen=True):
+class DeviceCount(msgspec.Struct, frozen=True, rename="camel"):
     """How many devices of a driver a node has to itself, and how many of them are in use."""
 
     in_use: int

@@ -13,6 +13,7 @@ class Cause(StrEnum):
     """Why a pod went."""
 
     TAINT = "taint"
+    DEVICE_TAINT = "device taint"
     DRAIN = "drain"
     NODE_REMOVED = "node removed"
     PREEMPTED = "preempted"

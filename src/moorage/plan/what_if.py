@@ -14,6 +14,7 @@ from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_evic
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
+from moorage.plan.device_evictions import DeviceEvictions
 from moorage.plan.difference import Cause, Departure, Difference, difference_of
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.notes import NOWHERE, Level
@@ -31,7 +32,7 @@ from moorage.plan.node_changes import (
 from moorage.plan.outcome import Outcome, outcome_of
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.api import NODE, POD, Deletion
-from moorage.plan.simulation.controllers import POD_GARBAGE, TAINT_EVICTION
+from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, POD_GARBAGE, TAINT_EVICTION
 from moorage.plan.simulation.drain import DRAIN, complaints, cordon, drain
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load, load_services
 from moorage.plan.simulation.scheduling import SCHEDULER
@@ -82,6 +83,7 @@ class WhatIf:
         self._first_preempted = len(simulation.scheduling.preempted)
         self._new_templates: set[Key] = set()
         self._removed: set[str] = set()
+        self._devices = DeviceEvictions(simulation)
         self._before = {pod.uid for pod in simulation.world.all(POD) if pod.view.status.phase not in FINISHED}
 
     def play(
@@ -197,7 +199,7 @@ class WhatIf:
                     is_old = pod.uid in self._before and pod.view.metadata.deletionTimestamp is None
                     if is_old and self._eviction(pod).when is When.AFTER:
                         return True
-        return False
+        return self._devices.is_due()
 
     # -- what went ----------------------------------------------------------------------------------------------------
 
@@ -221,6 +223,8 @@ class WhatIf:
         pod, actor = deletion.pod, deletion.actor
         if actor == TAINT_EVICTION:
             return Cause.TAINT, self._eviction(deletion.pod).because
+        if actor == DEVICE_TAINT_EVICTION:
+            return Cause.DEVICE_TAINT, self._devices.because(pod.uid)
         if actor == DRAIN:
             return Cause.DRAIN, "node is drained"
         if actor == SCHEDULER:

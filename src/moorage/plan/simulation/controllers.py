@@ -25,6 +25,8 @@ from moorage.telemetry.metrics import Metrics
 TAINT_EVICTION, POD_GARBAGE = "taint-eviction-controller", "pod-garbage-collector-controller"
 NODE_LIFECYCLE, GARBAGE = "node-lifecycle-controller", "garbage-collector-controller"
 DEVICE_TAINT_EVICTION = "device-taint-eviction-controller"
+#: Those that may evict a pod long after anything happened.
+EVICTIONS = (TAINT_EVICTION, DEVICE_TAINT_EVICTION)
 EPHEMERAL, RESOURCE_CLAIM = "ephemeral-volume-controller", "resourceclaim-controller"
 CRON_JOB = "cronjob-controller"
 #: Controllers that change nothing a plan shows.
@@ -270,9 +272,9 @@ class Controllers:
             for key, message in loop.refused_creates.items():
                 yield loop.controller.watches[0], key, message
 
-    def next_time(self, only: str = "", but: str = "") -> float:
-        """Return when a key is due next, of one controller, of all but one, or of all."""
+    def next_time(self, only: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> float:
+        """Return when a key is due next, of some controllers, of all but some, or of all."""
         times = (
-            loop.queue.next_due() for name, loop in self.loops.items() if (not only or name == only) and name != but
+            loop.queue.next_due() for name, loop in self.loops.items() if (not only or name in only) and name not in but
         )
         return min((time for time in times if time is not None), default=float("inf"))

@@ -19,7 +19,12 @@ from moorage.control.framework.world import controller_of
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.simulation.api import POD, Clock, SimulatedApi, TooManyWrites
-from moorage.plan.simulation.controllers import NODE_LIFECYCLE, TAINT_EVICTION, Controllers
+from moorage.plan.simulation.controllers import (
+    DEVICE_TAINT_EVICTION,
+    EVICTIONS,
+    NODE_LIFECYCLE,
+    Controllers,
+)
 from moorage.plan.simulation.kubelets import SimulatedKubelets
 from moorage.plan.simulation.scheduling import SimulatedScheduler
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
@@ -32,6 +37,7 @@ PATIENCE = 120.0
 HORIZON = 48 * 3600.0
 MAX_ROUNDS = 100_000
 MAX_REFUSED = 200
+MAX_EVICTED = 100
 FINISHED = ("Succeeded", "Failed")
 _REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
 _INFINITY = float("inf")
@@ -69,6 +75,7 @@ class Simulation:
         self.after_round: list[Callable[[], None]] = []
         self.stopped = ""
         self._lives = lives
+        self._deletions_seen = self._evictions = 0
         self.api.listeners.append(self._count)
 
     def _report(self, report: Report) -> None:
@@ -98,10 +105,22 @@ class Simulation:
                 listener()
             if not worked:
                 return
+            if self._evicts_without_end():
+                self.stopped = (
+                    "pods are evicted again and again from devices that they tolerate: the simulation ends here"
+                )
+                return
             if self.kubelets.state.refused.total() > MAX_REFUSED:
                 self.stopped = f"more than {MAX_REFUSED} pods were refused by their nodes: the simulation ends here"
                 return
         raise TooManyWrites
+
+    def _evicts_without_end(self) -> bool:
+        """Return whether more pods were evicted from their devices than there can be, but for ever new ones."""
+        deletions = self.api.deletions
+        self._evictions += sum(one.actor == DEVICE_TAINT_EVICTION for one in deletions[self._deletions_seen :])
+        self._deletions_seen = len(deletions)
+        return self._evictions > MAX_EVICTED + 2 * self.world.count(POD)
 
     def settle(self, awaits_eviction: Callable[[], bool] = lambda: False) -> None:
         """Go on until nothing more happens; evictions by taints are waited for while `awaits_eviction` says so."""
@@ -112,7 +131,7 @@ class Simulation:
             soon = self._next_time(evictions=False)
             if soon > quiet_since + PATIENCE:
                 soon = _INFINITY
-            evicts = self.controllers.next_time(TAINT_EVICTION)
+            evicts = self.controllers.next_time(only=EVICTIONS)
             if evicts < soon and awaits_eviction():
                 soon = evicts
             if self.stopped or soon > limit:
@@ -129,7 +148,7 @@ class Simulation:
         return self.work() or happened
 
     def _next_time(self, *, evictions: bool = True) -> float:
-        controllers = self.controllers.next_time() if evictions else self.controllers.next_time(but=TAINT_EVICTION)
+        controllers = self.controllers.next_time() if evictions else self.controllers.next_time(but=EVICTIONS)
         times = [controllers, self.scheduling.next_time(), self.kubelets.state.next_time()]
         if self.kubelets.down and (loop := self.controllers.loops.get(NODE_LIFECYCLE)) is not None:
             times.append(loop.periodic_due)

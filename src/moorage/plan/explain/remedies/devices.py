@@ -218,7 +218,7 @@ class _Asked:
 
     def _rules(self, key: str) -> Iterator[Change]:
         """Propose to delete the rules that taint devices."""
-        for name, rule in self._blockers.cluster.devices.pools.rules.items():
+        for name, rule in list(self._blockers.cluster.devices.pools.rules.items()):
             taint = rule.spec.taint
             if taint.key == key:
                 yield Change(

@@ -49,7 +49,9 @@ def _why_not(
     if len(kept_out) > _MAX_REASONS:
         reasons.append(f"{len(kept_out) - _MAX_REASONS} more reasons")
     asked = "all matching devices are asked for" if request.all_devices else f"{free} of {needed} devices"
-    return f"{where}: {asked}; {'; '.join(reasons)}" if reasons else ""
+    if not reasons:
+        return "" if request.all_devices else f"{where}: {asked}"
+    return f"{where}: {asked}; {'; '.join(reasons)}"
 
 
 def _together(want: DeviceNeeds) -> tuple[str, ...]:
