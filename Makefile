@@ -33,10 +33,11 @@ run: $(READY) ## set up and start a cluster with the KEPs' examples and all gate
 	@echo "Starting a cluster with examples/ loaded. Besides what is said below, try:"
 	@echo "  kubectl get pods -o wide                    where the examples' pods landed"
 	@echo "  kubectl describe pod dra-workload           its tolerations and events"
+	@echo "  kubectl get resourceclaims                  which claims have got devices"
 	@echo "  kubectl taint nodes ondemand-node-2 node.kubernetes.io/sla=960:NoExecute --overwrite"
 	@echo "  kubectl get events | grep Marking           needs-more-than-970 goes, -950 and -900 stay"
 	@echo "  $(BIN)/moorage demo                          the KEPs' user stories, played step by step"
-	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true $(patsubst %/story.md,--load %,$(wildcard examples/*/story.md)) $(if $(PORT),--port $(PORT))
+	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true $(patsubst %/story.md,--load %,$(wildcard examples/*/story.md)) $(if $(PORT),--port $(PORT))
 
 test: $(READY) $(KUBECTL_READY) check ## set up and run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"

@@ -90,3 +90,79 @@ def test_explain(kubectl: Kubectl) -> None:
     for kind in ("resourceslice", "deviceclass", "devicetaintrule", "resourceclaimtemplate"):
         assert "FIELDS:" in kubectl(f"explain {kind}.spec --recursive").out
     assert "resourceClaims\t<[]PodResourceClaim>" in kubectl("explain pod.spec").out
+
+
+USERS = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: all-gpus}}]}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: shared}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: all-gpus}}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: own}
+spec:
+  terminationGracePeriodSeconds: 0
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+  containers: [{name: c, image: "c:1", resources: {claims: [{name: gpu}]}}]
+"""
+SHARING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec:
+  terminationGracePeriodSeconds: 0
+  resourceClaims: [{name: gpu, resourceClaimName: shared}]
+  containers: [{name: c, image: "c:1", resources: {claims: [{name: gpu}]}}]
+"""
+DEVICE = "{.status.allocation.devices.results[0].pool}/{.status.allocation.devices.results[0].device}"
+
+
+def test_the_life_of_claims(kubectl: Kubectl) -> None:
+    kubectl("apply -f -", CLASS.replace("name: gpu}", "name: all-gpus}"))
+    kubectl("apply -f -", USERS)
+    for name in ("one", "two"):
+        kubectl("apply -f -", SHARING.replace("NAME", name))
+    kubectl("wait --for=condition=Ready pod --all --timeout=60s")
+    states = {row[0]: row[1].strip() for row in kubectl("get resourceclaims").rows}
+    (generated,) = states.keys() - {"shared"}
+    assert re.fullmatch(r"own-gpu-\w{5}", generated)
+    assert set(states.values()) == {"allocated,reserved"}
+    used = [kubectl(f"get resourceclaim {name} -o jsonpath='{DEVICE}'").out for name in states]
+    assert len(set(used)) == 2
+    assert "resource.kubernetes.io/delete-protection" in kubectl("get resourceclaim shared -o yaml").out
+    node = kubectl("get pod one -o jsonpath={.spec.nodeName}").out
+    assert kubectl("get pod two -o jsonpath={.spec.nodeName}").out == node
+    kubectl("wait --for=jsonpath='{.status.devices[0].conditions[0].type}'=Ready resourceclaim --all --timeout=60s")
+    told = kubectl("describe resourceclaim shared").out
+    assert re.search(r"Reason: +DevicePrepared", told)
+    assert re.findall(r"Resource: +pods", told) == ["Resource:  pods"] * 2
+    assert f"{generated}" in kubectl("get pod own -o jsonpath={.status.resourceClaimStatuses[0].resourceClaimName}").out
+    kubectl("delete pod own one")
+    kubectl(f"wait --for=delete resourceclaim/{generated} --timeout=60s")
+    kubectl("wait --for=jsonpath='{.status.reservedFor[*].name}'=two resourceclaim/shared --timeout=60s")
+    kubectl("delete resourceclaim shared --wait=false")
+    assert "shared" in kubectl("get resourceclaims").out
+    kubectl("delete pod two")
+    kubectl("wait --for=delete resourceclaim/shared --timeout=60s")
+
+
+def test_a_pod_whose_claim_is_not_there(kubectl: Kubectl) -> None:
+    kubectl("apply -f -", SHARING.replace("NAME", "alone"))
+    kubectl("wait --for=jsonpath='{.status.conditions[0].reason}'=Unschedulable pod/alone --timeout=60s")
+    told = kubectl("get pod alone -o jsonpath={.status.conditions[0].message}").out
+    assert f'could not find resource claim "{kubectl.namespace}/shared"' in told
+    forced = SHARING.replace("NAME", "forced").replace("spec:\n", "spec:\n  nodeName: node-1\n")
+    kubectl("apply -f -", forced)
+    selector = "involvedObject.name=forced,reason=FailedPrepareDynamicResources"
+    kubectl(f"wait --for=create event --field-selector {selector} --timeout=60s")
+    assert kubectl(f"get events --field-selector {selector} -o jsonpath={{.items[0].message}}").out == (
+        "Failed to prepare dynamic resources: prepare dynamic resources: fetch ResourceClaim shared: "
+        'resourceclaims.resource.k8s.io "shared" not found'
+    )
+    assert kubectl("get pod forced").rows[0][2].strip() == "ContainerCreating"

@@ -86,9 +86,9 @@ def test_gpus_by_the_error_budget_they_have_left(stage: Stage) -> None:
     inference, training = stage.play("gpu-error-budget", "workloads.yaml")
     stage.lands(inference, training)
     devices = stage.allocated()
-    fresh = {"gpu-node-01-device-1", "gpu-node-02-device-1", "gpu-node-02-device-2"}
+    fresh = {"gpu-budget-01-device-1", "gpu-budget-02-device-1", "gpu-budget-02-device-2"}
     assert devices[inference] in fresh
-    assert devices[training] in {*fresh, "gpu-node-01-device-0"} - {devices[inference]}
+    assert devices[training] in {*fresh, "gpu-budget-01-device-0"} - {devices[inference]}
 
 
 def test_payments_stay_off_spot_nodes_and_batch_jobs_need_not(stage: Stage) -> None:

@@ -21,6 +21,7 @@ from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 pytestmark = pytest.mark.real_time
 
 NODE, POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 ROOT = Path(__file__).parents[3]
 MAKEFILE = ROOT / "Makefile"
 STORIES = tuple(str(story.parent) for story in sorted((ROOT / "examples").glob("*/story.md")))
@@ -86,7 +87,7 @@ async def test_without_simulation_nodes_are_somebody_elses(tmp_path: Path) -> No
 
 
 async def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
-    gates = dict.fromkeys(Component, gates_from({"AllAlpha": True}))
+    gates = dict.fromkeys(Component, gates_from({"AllAlpha": True, "AllBeta": True}))
     settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=STORIES)
     plane = ControlPlane(settings)
     await plane.start()
@@ -95,6 +96,9 @@ async def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
         pods = {pod.key for pod in (await client.list_all(POD)).items}
         assert {"default/tolerant-pod", "default/pinned-pod"} <= pods
         assert plane.node_count == len((await client.list_all(NODE)).items) > 20
+        async with asyncio.timeout(60):
+            while (await client.get(POD, "dra-workload", "default")).raw["status"]["phase"] != "Running":
+                await asyncio.sleep(0.05)
         await client.close()
     finally:
         await plane.stop()
@@ -102,7 +106,7 @@ async def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
 
 async def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> None:
     """The examples all at once, and the taint that the Makefile says to try."""
-    gates = dict.fromkeys(Component, gates_from({"AllAlpha": True}))
+    gates = dict.fromkeys(Component, gates_from({"AllAlpha": True, "AllBeta": True}))
     suggestion = re.search(r"kubectl taint nodes (\S+) (\S+)=(\S+):(\S+) --overwrite", MAKEFILE.read_text())
     assert suggestion is not None
     node, key, value, effect = suggestion.groups()
@@ -127,6 +131,45 @@ async def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> 
                 while await waiting(client) != expected:
                     await asyncio.sleep(0.05)
             await client.patch(NODE, node, "", patch, patch_type=PatchType.MERGE)
+        await client.close()
+    finally:
+        await plane.stop()
+
+
+DUMPED = """
+apiVersion: v1
+kind: Node
+metadata: {name: gpu-1, uid: 5d4ef6f8-5bd5-43ad-b5ba-06b2a1a7f3ab}
+---
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceSlice
+metadata:
+  name: gpu-1-slice
+  ownerReferences: [{apiVersion: v1, kind: Node, name: NODE, uid: 5d4ef6f8-5bd5-43ad-b5ba-06b2a1a7f3ab}]
+spec:
+  driver: gpu.example.com
+  nodeName: gpu-1
+  pool: {name: gpu-1, generation: 3, resourceSliceCount: 1}
+  devices: [{name: gpu-0, basic: {}}]
+"""
+
+
+@pytest.mark.parametrize(("owner", "owners"), [("gpu-1", ["gpu-1"]), ("another", [])])
+async def test_slices_of_another_cluster_belong_to_the_nodes_of_this_one(
+    owner: str, owners: list[str], tmp_path: Path
+) -> None:
+    """Else the garbage collector would delete them: their owner has another UID here, or is not there."""
+    path = tmp_path / "dumped.yaml"
+    path.write_text(DUMPED.replace("NODE", owner))
+    plane = ControlPlane(_settings(None, tmp_path / "kubeconfig", manifests=(str(path),)))
+    await plane.start()
+    try:
+        client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
+        await asyncio.sleep(1)
+        found = await client.get(SLICE, "gpu-1-slice")
+        node = await client.get(NODE, "gpu-1")
+        references = found.raw["metadata"].get("ownerReferences", [])
+        assert [(one["name"], one["uid"]) for one in references] == [(name, node.uid) for name in owners]
         await client.close()
     finally:
         await plane.stop()
