@@ -8,6 +8,7 @@ nothing else happens are reported, and the run goes on.
 from __future__ import annotations
 
 import asyncio
+import fnmatch
 import gc
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from bench.e2e.figures import Created, Figures, Window
 from bench.e2e.pod_watch import PodWatch, Stage
 from bench.e2e.requests import PODS, Raw, Requests
 from bench.e2e.updates import update_all
+from bench.perf.device_objects import driver_slices
 from bench.perf.objects import Names
 from bench.perf.operations import (
     Barrier,
@@ -29,6 +31,8 @@ from bench.perf.operations import (
     CreateNodes,
     CreatePods,
     CreatePodSets,
+    CreateResourceClaims,
+    CreateResourceDriver,
     DeletePods,
     Operation,
     Sleep,
@@ -86,7 +90,7 @@ class Executor:
         self._namespaces: set[str] = set()
         self._classes: set[str] = set()
         self._window: Window | None = None
-        self._nodes = 0
+        self._nodes: list[str] = []
 
     async def run(self) -> list[Figures]:
         """All operations. Raises RunFailed, ConfigError."""
@@ -128,8 +132,11 @@ class Executor:
                 await self._barrier(operation)
             case Sleep():
                 await asyncio.sleep(seconds(operation.duration))
-            case CreateAny():
+            case CreateAny() | CreateResourceClaims():
                 await self._create_any(operation)
+            case CreateResourceDriver():
+                nodes = fnmatch.filter(self._nodes, operation.nodes)
+                await self._create_all([*driver_slices(operation.driverName, nodes, operation.maxClaimsPerNode)])
             case UpdateAny():
                 await update_all(operation, self._template(operation.templatePath), self._requests, self._sender)
             case StartCollectingMetrics():
@@ -144,7 +151,7 @@ class Executor:
         made = list(node_documents(operation, template, prefix, self._names))
         await self._create_all([csi_node for _, csi_node in made if csi_node is not None])
         await self._create_all([node for node, _ in made])
-        self._nodes += operation.count
+        self._nodes += [node["metadata"]["name"] for node, _ in made]
 
     async def _create_namespaces(self, operation: CreateNamespaces) -> None:
         path = operation.namespaceTemplatePath
@@ -152,7 +159,7 @@ class Executor:
         for number in range(operation.count):
             await self._ensure_namespace(f"{operation.prefix}-{number}", labels)
 
-    async def _create_any(self, operation: CreateAny) -> None:
+    async def _create_any(self, operation: CreateAny | CreateResourceClaims) -> None:
         if operation.namespace:
             await self._ensure_namespace(operation.namespace)
         template = self._template(operation.templatePath)
@@ -291,7 +298,7 @@ class Executor:
         if window is None:
             raise ConfigError("stopCollectingMetrics without startCollectingMetrics")
         note = _left(left) if left else ""
-        self.figures.append(window.close(self.workload.name, self._nodes, self.watch, self.created, note))
+        self.figures.append(window.close(self.workload.name, len(self._nodes), self.watch, self.created, note))
         gc.enable()
         gc.unfreeze()
 

@@ -18,7 +18,7 @@ from bench.e2e.problems import RunFailed
 from bench.e2e.requests import Requests
 from bench.e2e.sender import Sender
 from bench.e2e.server import Server
-from bench.perf.operations import UpdateAny
+from bench.perf.operations import CreateResourceClaims, CreateResourceDriver, UpdateAny
 from moorage.model.gates import GATES
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
     from bench.e2e.figures import Figures
     from bench.perf.config import Workload
+
+
+#: Operations after which pods have claims on devices.
+_WITH_CLAIMS = (CreateResourceClaims, CreateResourceDriver)
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -95,10 +99,12 @@ async def _start(server: Server, connections: int) -> tuple[Requests, Sender, fl
 
 
 def server_options(workload: Workload) -> list[str]:
-    """The gates that differ from their defaults, and the scheduler's configuration."""
+    """The gates that differ from their defaults, the controller that makes claims, the scheduler's configuration."""
     changed = [gate.name for gate in GATES if workload.gates.enabled(gate) is not gate.default]
     settings = ",".join(f"{name}={str(name in workload.gates.names).lower()}" for name in changed)
     options = [f"--feature-gates={settings}"] if settings else []
+    if any(isinstance(operation, _WITH_CLAIMS) for operation in workload.operations):
+        options += ["--controllers", "resourceclaim-controller"]
     # Workloads carry the configuration as the engine takes it; the command line wants the file.
     case_name = workload.case.rpartition(":")[2]
     cases = yaml.load(workload.file.read_text(encoding="utf-8"), yaml.CSafeLoader)

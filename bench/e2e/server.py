@@ -40,7 +40,7 @@ class Server:
         self._kubeconfig, self._log = folder / "kubeconfig", folder / "server.log"
         self._command = [sys.executable, "-m", "moorage", "up", "--no-simulate", "--nodes", "0", "--port", "0"]
         # What the figures are compared with has an API server, its store and a scheduler, and nothing else.
-        self._command += ["--controllers", ""]
+        self._command += [] if "--controllers" in options else ["--controllers", ""]
         self._command += ["--data-dir", str(folder / "data"), "--write-kubeconfig", str(self._kubeconfig), *options]
         self._process: subprocess.Popen[bytes] | None = None
         self._spawned = 0.0
