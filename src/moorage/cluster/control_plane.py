@@ -41,6 +41,7 @@ from moorage.telemetry.process_metrics import add_feature_metrics
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
 
 _LOG = get_logger("up")
+_PUBLISHING_SECONDS = 30.0
 _PROTECTION = {"persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"}
 _NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
 _GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-lifecycle-controller"
@@ -121,6 +122,7 @@ class ControlPlane:
         self._run(sender.run())
         self._run(kubelets.run())
         await kubelets.synced()
+        await kubelets.devices_published(_PUBLISHING_SECONDS)
 
     def _start_scheduler(self, server: ApiServer, gates: GateSet) -> None:
         client = LoopbackClient(server.api, "kube-scheduler")

@@ -7,6 +7,7 @@ changes. Kubernetes: kubeletplugin and its ResourceSlice controller.
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 
 from moorage.client.background_calls import BackgroundCalls
@@ -23,6 +24,7 @@ from moorage.telemetry.logs import get_logger
 
 _NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
 _FIRST_RETRY, _LAST_RETRY = 0.5, 60.0
+_LOOK_SECONDS = 0.005
 _CONFLICT, _TOO_MANY, _SERVER_ERROR, _NOT_FOUND = 409, 429, 500, 404
 _LOG = get_logger("kubelet")
 
@@ -48,6 +50,7 @@ class DeviceDrivers:
         self._client, self._calls, self._sets, self._simulator = client, calls, sets, simulator
         self._nodes: dict[str, _NodeDevices] = {}
         self._has_slices = False
+        self._busy = 0  # calls that are under way or wait
 
     def annotate(self, document: Raw) -> Raw:
         """Return a Node to create, with its devices."""
@@ -73,6 +76,7 @@ class DeviceDrivers:
             return
         found.node, found.text = node, text
         if is_new and text is None and annotation(self._sets, node.metadata.labels):
+            self._busy += 1
             self._calls.send(partial(self._give_devices, node))
             return
         found.devices = wanted_devices(node)
@@ -121,16 +125,27 @@ class DeviceDrivers:
             found.is_again = True
         elif any(_differences(found)):
             found.is_busy = True
+            self._busy += 1
             self._calls.send(partial(self._publish, name, found))
+
+    async def published(self, seconds: float) -> None:
+        """Wait until the devices of all nodes are published, but no longer than this."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._busy or not self._has_slices:
+                    await asyncio.sleep(_LOOK_SECONDS)
 
     async def _give_devices(self, node: Node) -> None:
         """Write the annotation into a node that another client created."""
         name, text = node.metadata.name, annotation(self._sets, node.metadata.labels)
         patch = {"metadata": {"uid": node.metadata.uid, "annotations": {DEVICES: text}}}
         try:
-            await self._client.patch(_NODE, name, "", patch, patch_type=PatchType.MERGE)
+            made = await self._client.patch(_NODE, name, "", patch, patch_type=PatchType.MERGE)
+            self.node_changed(made.view)
         except (ApiError, Unreachable) as error:
             _LOG.warning("A node cannot be given its devices", node=name, err=str(error))
+        finally:
+            self._busy -= 1
 
     async def _publish(self, name: str, found: _NodeDevices) -> None:
         delay = 0.0
@@ -150,6 +165,7 @@ class DeviceDrivers:
             delay = found.retry
         finally:
             found.is_busy = False
+            self._busy -= 1
         if delay:
             found.retry = min(2 * delay, _LAST_RETRY)
             asyncio.get_running_loop().call_later(delay, self._synchronize, name)

@@ -136,6 +136,10 @@ class Kubelets:
         for informer in self._informers:
             await informer.synced()
 
+    async def devices_published(self, seconds: float) -> None:
+        """Wait until nodes have their ResourceSlices, but no longer than this."""
+        await self._drivers.published(seconds)
+
     async def register(self, count: int, prefix: str = "node-") -> None:
         """Create nodes; existing ones stay as they are. Raises ApiError, Unreachable."""
         numbers = iter(range(count))

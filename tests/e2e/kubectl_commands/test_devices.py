@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 from tests.e2e.kubectl import Kubectl
 
@@ -32,8 +33,15 @@ spec:
 """
 
 
+def eventually(kubectl: Kubectl, arguments: str) -> str:
+    """What a command prints, as soon as that is anything."""
+    deadline = time.monotonic() + 60
+    while not (printed := kubectl(arguments).out) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return printed
+
+
 def test_slices_of_simulated_drivers(kubectl: Kubectl) -> None:
-    kubectl("wait --for=create resourceslice --all --timeout=60s")
     ran = kubectl("get resourceslices")
     assert ran.lines[0].split() == ["NAME", "NODE", "DRIVER", "POOL", "AGE"]
     for number, line in enumerate(ran.lines[1:], 1):
@@ -50,8 +58,7 @@ def test_the_devices_of_a_node_can_be_changed(kubectl: Kubectl) -> None:
     annotation = "simulate.moorage.dev/devices"
     kubectl(f"annotate node node-1 --overwrite {annotation}=gpu.example.com=2,nic.example.com=1")
     selected = "resourceslice --field-selector spec.nodeName=node-1,spec.driver=nic.example.com"
-    kubectl(f"wait --for=create {selected} --timeout=60s")
-    assert kubectl(f"get {selected} -o jsonpath={{.items[0].spec.devices[0].name}}").out == "nic-0"
+    assert eventually(kubectl, f"get {selected} -o jsonpath={{.items[*].spec.devices[0].name}}") == "nic-0"
     kubectl(f"annotate node node-1 --overwrite {annotation}=gpu.example.com=2")
     kubectl(f"wait --for=delete {selected} --timeout=60s")
 
@@ -160,8 +167,7 @@ def test_a_pod_whose_claim_is_not_there(kubectl: Kubectl) -> None:
     forced = SHARING.replace("NAME", "forced").replace("spec:\n", "spec:\n  nodeName: node-1\n")
     kubectl("apply -f -", forced)
     selector = "involvedObject.name=forced,reason=FailedPrepareDynamicResources"
-    kubectl(f"wait --for=create event --field-selector {selector} --timeout=60s")
-    assert kubectl(f"get events --field-selector {selector} -o jsonpath={{.items[0].message}}").out == (
+    assert eventually(kubectl, f"get events --field-selector {selector} -o jsonpath={{.items[*].message}}") == (
         "Failed to prepare dynamic resources: prepare dynamic resources: fetch ResourceClaim shared: "
         'resourceclaims.resource.k8s.io "shared" not found'
     )
