@@ -22,7 +22,7 @@ from tests.virtual_time import run_virtual, time_of_day
 from moorage.control.framework.controller import ControllerContext
 from moorage.control.framework.world import controller_of
 from moorage.control.registry import chosen
-from moorage.model.gates import default_gates
+from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KINDS, kind_of
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.live.loop import LiveScheduler
@@ -70,10 +70,16 @@ class _Silent:
 
 async def cluster_summary(documents: list[Raw]) -> Summary:
     """Apply the manifests to a cluster and say what is in it after a while."""
-    gates = default_gates()
+    return summary_of(await cluster_objects(documents, (*COMPARED, "Pod"), default_gates()))
+
+
+async def cluster_objects(documents: list[Raw], names: tuple[str, ...], gates: GateSet) -> dict[str, list[Any]]:
+    """Apply the manifests to a cluster and return the objects of these kinds after a while."""
     context = ControllerContext(gates, Metrics(), lambda: 0.5, simulates_storage=True)
     rows = chosen(("*", "-serviceaccount-controller"))
-    async with VirtualCluster.running(lambda: [row.make(context) for row in rows], collects_garbage=True) as cluster:
+    async with VirtualCluster.running(
+        lambda: [row.make(context) for row in rows], collects_garbage=True, gates=gates
+    ) as cluster:
         loop = asyncio.get_running_loop()
         for document in documents:
             kind = kind_of(document)
@@ -83,12 +89,12 @@ async def cluster_summary(documents: list[Raw]) -> Summary:
         scheduler = LiveScheduler(LoopbackClient(cluster.api, "scheduler"), _Silent(), gates, clock=loop.time)
         tasks = [asyncio.create_task(kubelets.run()), asyncio.create_task(scheduler.run())]
         await cluster.settle(SECONDS)
-        found = {name: await cluster.all(kind) for (_, name), kind in KINDS.items() if name in (*COMPARED, "Pod")}
+        found = {name: await cluster.all(kind) for (_, name), kind in KINDS.items() if name in names}
         for task in tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-    return _summary(found)
+    return found
 
 
 def plan_summary(documents: list[Raw]) -> Summary:
@@ -96,14 +102,14 @@ def plan_summary(documents: list[Raw]) -> Summary:
     world = plan.simulation.world
     found = {name: list(world.all(kind)) for (_, name), kind in KINDS.items() if name in (*COMPARED, "Pod")}
     waiting = [line.message for line in plan.outcome.pending if line.reason == "Unschedulable"]
-    return _summary(found) | {"reasons": Counter(waiting)}
+    return summary_of(found) | {"reasons": Counter(waiting)}
 
 
-def _summary(found: dict[str, list[Any]]) -> Summary:
+def summary_of(found: dict[str, list[Any]], compared: tuple[str, ...] = COMPARED) -> Summary:
     pods = [one.view for one in found["Pod"]]
     return {
-        "objects": {name: sorted(one.key for one in found[name]) for name in COMPARED},
-        "placements": Counter((_workload(one), one.spec.nodeName, one.status.phase) for one in pods),
+        "objects": {name: sorted(one.key for one in found[name]) for name in compared},
+        "placements": Counter((workload_of(one), one.spec.nodeName, one.status.phase) for one in pods),
         "reasons": Counter(
             condition.message
             for one in pods
@@ -113,7 +119,7 @@ def _summary(found: dict[str, list[Any]]) -> Summary:
     }
 
 
-def _workload(view: Any) -> str:
+def workload_of(view: Any) -> str:
     owner = controller_of(view.metadata)
     return f"{owner.kind} {owner.name}" if owner is not None else f"Pod {view.metadata.name}"
 
