@@ -10,10 +10,13 @@ import msgspec
 from hypothesis import strategies as st
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.devices.devices import DeviceObject
 from moorage.columns.volumes.storage import StorageObject
 from moorage.model.schema.conversion import convert_view
+from moorage.model.types.devices import DeviceClass, ResourceClaim
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.types.resource_slice import ResourceSlice
 from moorage.model.types.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 Raw = dict[str, Any]
@@ -233,6 +236,36 @@ def storage_objects() -> list[StorageObject]:
     ]
 
 
+def device_objects(nodes: list[Raw]) -> list[DeviceObject]:
+    """Devices of every other node and of a zone, a class, and claims to allocate, with alternatives, and allocated."""
+    made: list[DeviceObject] = [convert_view({"metadata": {"name": "any"}}, DeviceClass)]
+    for i, raw in enumerate(nodes[::2]):
+        made.append(_slice(raw["metadata"]["name"], 1 + i % 2, {"nodeName": raw["metadata"]["name"]}))
+    term = {"matchExpressions": [{"key": _ZONE, "operator": "In", "values": ["b"]}]}
+    made.append(_slice("zonal", 1, {"nodeSelector": {"nodeSelectorTerms": [term]}}))
+    one = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
+    either = [{"name": "two", **one, "count": 2}, {"name": "one", **one}]
+    here = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+    held = {"allocation": {"devices": {}, "nodeSelector": here}}
+    for namespace in NAMESPACES:
+        for name, request, status in (
+            ("one", {"exactly": one}, {}),
+            ("either", {"firstAvailable": either}, {}),
+            ("held", {"exactly": one}, held),
+        ):
+            metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}-{name}"}
+            spec = {"devices": {"requests": [{"name": "r", **request}]}}
+            made.append(convert_view({"metadata": metadata, "spec": spec, "status": status}, ResourceClaim))
+    return made
+
+
+def _slice(name: str, devices: int, where: Raw) -> ResourceSlice:
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+    listed = [{"name": f"d{i}"} for i in range(devices)]
+    spec = {"driver": _DRIVER, "pool": pool, "devices": listed, **where}
+    return convert_view({"metadata": {"name": f"slice-{name}"}, "spec": spec}, ResourceSlice)
+
+
 class Scene(msgspec.Struct, frozen=True):
     """Nodes, pods on some of them (by node), a pod that asks, and what becomes of some nodes while it waits."""
 
@@ -252,6 +285,8 @@ def random_scene(seed: int, node_count: int, pod_count: int) -> Scene:
     if random.randint(0, 9) == 0:
         asking["spec"]["nodeName"] = random.choice([*names, "ghost"])
     limits = [random.randint(0, 2) for _ in names]
+    if random.random() < 0.3:
+        asking["spec"]["resourceClaims"] = [{"name": "x", "resourceClaimName": _pick(random, "one", "either", "held")}]
     return Scene([random_node(random, name) for name in names], running, asking, later, limits)
 
 
@@ -268,6 +303,8 @@ def build(scene: Scene) -> Cluster:
         cluster.add_node(convert_view(raw, Node))
     for thing in storage_objects():
         cluster.storage.set(thing)
+    for device_object in device_objects(scene.nodes):
+        cluster.devices.set(device_object)
     for raw, limit in zip(scene.nodes, scene.volume_limits, strict=True):
         driver = {"name": _DRIVER, "nodeID": "x", "allocatable": {"count": limit}}
         csi_node = {"metadata": {"name": raw["metadata"]["name"]}, "spec": {"drivers": [driver]}}
@@ -293,6 +330,7 @@ def change(cluster: Cluster, scene: Scene) -> None:
             cluster.add_node(node)
     if scene.later:
         cluster.storage.set(_volume("late", _ZONE, "a"))
+        cluster.devices.set(_slice(scene.nodes[-1]["metadata"]["name"], 2, {"allNodes": True}))
     if scene.pods:
         _, raw = scene.pods[0]
         first = cluster.pods.get(f"{raw['metadata']['namespace']}/{raw['metadata']['name']}")
