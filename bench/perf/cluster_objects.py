@@ -19,7 +19,7 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -59,7 +59,7 @@ class ClusterObjects:
         """A pod appears, without a node or with one; returns its key."""
         key = f"{pod.metadata.namespace}/{pod.metadata.name}"
         if pod.spec.resourceClaims:
-            pod = self.devices.pod_appears(pod)
+            pod = self.devices.pod_appears(pod, now)
         record = self.cluster.record(key, pod)
         slot = self.cluster.nodes.slot_of.get(pod.spec.nodeName) if pod.spec.nodeName else None
         if slot is not None:
@@ -86,11 +86,11 @@ class ClusterObjects:
         else:
             self.scheduler.pod_changed(record, now)
 
-    def pod_bound(self, record: PodRecord) -> None:
+    def pod_bound(self, record: PodRecord, now: float) -> None:
         """Carry out that the scheduler has chosen a node for a pod."""
         self.pending.pop(record.key, None)
         if record.shape.devices:
-            self.devices.pod_bound(record)
+            self.devices.pod_bound(record, now)
 
     def delete_pod(self, key: str, now: float, grace: bool = True) -> None:
         """Delete a pod as the API server does: with a finalizer, or a grace period to wait for, it is only marked."""
@@ -107,15 +107,15 @@ class ClusterObjects:
         elif waiting is not None:
             del self.pending[key]
             self.scheduler.delete(key, now)
-            self._free_claims(pod)
+            self._free_claims(pod, now)
         else:
             self.scheduler.pod_gone(key, now)
-            self._free_claims(pod)
+            self._free_claims(pod, now)
         self.on_gone(key)
 
-    def _free_claims(self, pod: Pod) -> None:
+    def _free_claims(self, pod: Pod, now: float) -> None:
         if pod.spec.resourceClaims:
-            self.devices.pod_gone(pod)
+            self.devices.pod_gone(pod, now)
 
     def pods_of(self, namespace: str) -> Iterator[tuple[str, Pod]]:
         for records in (self.cluster.pods, self.pending):

@@ -33,6 +33,7 @@ from moorage.model.types.meta import OwnerReference
 from moorage.model.types.pod import Pod, PodResourceClaim
 from moorage.model.types.pod_status import PodResourceClaimStatus
 from moorage.model.types.resource_slice import ResourceSlice
+from moorage.schedule.framework.events import Event, EventKind, resource_claim_event
 from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
     from moorage.match.devices.claims import ClaimKey
     from moorage.schedule.cycle import Scheduler
 
+_EVENTS: dict[type, tuple[EventKind, EventKind]] = {
+    ResourceSlice: (EventKind.RESOURCE_SLICE_ADDED, EventKind.RESOURCE_SLICE_CHANGED),
+    DeviceClass: (EventKind.DEVICE_CLASS_ADDED, EventKind.DEVICE_CLASS_CHANGED),
+    DeviceTaintRule: (EventKind.RESOURCE_SLICE_CHANGED, EventKind.RESOURCE_SLICE_CHANGED),
+}
 DEVICE_KINDS = (ResourceSlice, DeviceClass, ResourceClaim, ResourceClaimTemplate, DeviceTaintRule)
 _replace = msgspec.structs.replace
 
@@ -63,19 +69,41 @@ class DeviceObjects:
         if isinstance(thing, ResourceClaim):
             if not metadata.uid:
                 thing = _replace(thing, metadata=_replace(metadata, uid=self._uid()))
-            self._devices.set(thing)
+            self._set_claim(thing, now)
             return
+        known = self._objects.get((type(thing).__name__, metadata.namespace, metadata.name))
         self._objects[type(thing).__name__, metadata.namespace, metadata.name] = thing
         if isinstance(thing, DeviceTaintRule) and not self._gates.enabled(DRA_DEVICE_TAINT_RULES):
             return
         if not isinstance(thing, ResourceClaimTemplate):
             self._devices.set(thing)
+            self._scheduler.happened(Event(_EVENTS[type(thing)][known is not None], known, thing), now)
+
+    def _set_claim(self, claim: ResourceClaim, now: float) -> None:
+        old = self._devices.claims.get((claim.metadata.namespace, claim.metadata.name))
+        self._devices.set(claim)
+        self._claim_changed(old, claim, now)
+
+    def _claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None, now: float) -> None:
+        event = resource_claim_event(old, new)
+        if event is not None and self._scheduler.queue.is_listening:
+            self._scheduler.happened(event, now)
 
     def remove(self, kind: str, namespace: str, name: str, now: float) -> None:
-        claim = self._devices.claims.get((namespace, name)) if kind == ResourceClaim.__name__ else None
-        thing = claim or self._objects.pop((kind, namespace, name), None)
+        if kind == ResourceClaim.__name__:
+            self._remove_claim((namespace, name), now)
+            return
+        thing = self._objects.pop((kind, namespace, name), None)
         if thing is not None and not isinstance(thing, ResourceClaimTemplate):
             self._devices.remove(thing)
+            if not isinstance(thing, DeviceClass):
+                self._scheduler.happened(Event(EventKind.RESOURCE_SLICE_CHANGED, thing), now)
+
+    def _remove_claim(self, key: ClaimKey, now: float) -> None:
+        claim = self._devices.claims.get(key)
+        if claim is not None:
+            self._devices.remove(claim)
+            self._claim_changed(claim, None, now)
 
     # -- claims of pods -----------------------------------------------------------------------------------------------
 
@@ -99,15 +127,15 @@ class DeviceObjects:
             status=_replace(pod.status, resourceClaimStatuses=tuple(statuses)),
         )
 
-    def pod_appears(self, pod: Pod) -> Pod:
+    def pod_appears(self, pod: Pod, now: float) -> Pod:
         """Add the claims that were made for a pod, and make those that were not."""
         if len(pod.status.resourceClaimStatuses) < len(pod.spec.resourceClaims):
             pod = self.make_claims(pod)
         for claim in self._made.pop(f"{pod.metadata.namespace}/{pod.metadata.name}", ()):
-            self._devices.set(claim)
+            self._set_claim(claim, now)
         return pod
 
-    def pod_bound(self, record: PodRecord) -> None:
+    def pod_bound(self, record: PodRecord, now: float) -> None:
         """Write into a pod's claims what it was promised, and that they are reserved for it."""
         metadata, devices = record.pod.metadata, self._devices
         user = ResourceClaimConsumerReference(resource="pods", name=metadata.name, uid=metadata.uid)
@@ -115,22 +143,23 @@ class DeviceObjects:
             claim = devices.claims[key]
             allocation = claim.status.allocation or devices.promises.get(key)
             reserved = (*claim.status.reservedFor, user)
-            devices.set(_replace(claim, status=_replace(claim.status, allocation=allocation, reservedFor=reserved)))
+            status = _replace(claim.status, allocation=allocation, reservedFor=reserved)
+            self._set_claim(_replace(claim, status=status), now)
         devices.promises.release(record.key)
 
-    def pod_gone(self, pod: Pod) -> None:
+    def pod_gone(self, pod: Pod, now: float) -> None:
         """Delete the claims that a pod owned; of others it is no user any more."""
         for key in claim_keys(pod):
             claim = self._devices.claims.get(key)
             if claim is None:
                 continue
             if any(owner.uid == pod.metadata.uid for owner in claim.metadata.ownerReferences):
-                self._devices.remove(claim)
+                self._remove_claim(key, now)
                 continue
             users = tuple(user for user in claim.status.reservedFor if user.uid != pod.metadata.uid)
             allocation = claim.status.allocation if users else None
             status = _replace(claim.status, reservedFor=users, allocation=allocation)
-            self._devices.set(_replace(claim, status=status))
+            self._set_claim(_replace(claim, status=status), now)
 
     def _template(self, pod: Pod, entry: PodResourceClaim) -> ResourceClaimTemplate | None:
         name = entry.resourceClaimTemplateName

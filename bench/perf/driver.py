@@ -59,7 +59,7 @@ class Driver:
             if window is not None:
                 window.latencies.append(perf_counter_ns() - started)
             if isinstance(action, Bind):
-                self._bound(action)
+                self._bound(action, now)
             else:
                 self._failed(action, now)
                 if not attempts_suffice:
@@ -74,9 +74,9 @@ class Driver:
         if self.window is not None:
             self.window.lap()
 
-    def _bound(self, action: Bind) -> None:
+    def _bound(self, action: Bind, now: float) -> None:
         record = action.pod.record
-        self._objects.pod_bound(record)
+        self._objects.pod_bound(record, now)
         if self.window is not None:
             self.window.pod_scheduled(record.pod)
 

@@ -78,8 +78,8 @@ def picture(watch: Watch, cluster: Cluster) -> dict[str, Any]:
     arrays = {
         **{f"allocatable {resource}": nodes.allocatable(resource) for resource in _RESOURCES},
         **{f"free {resource}": nodes.free(resource) for resource in _RESOURCES},
-        "cpu as scored": cluster.non_zero_cpu,
-        "memory as scored": cluster.non_zero_memory,
+        "cpu as scored": cluster.non_zero_cpu_array.values,
+        "memory as scored": cluster.non_zero_memory_array.values,
         "alive": nodes.alive,
         "unschedulable": nodes.unschedulable,
         "taints": nodes.taints,

@@ -20,8 +20,8 @@ from moorage.model.gates import GateSet, gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod, Toleration
+from moorage.plan.explain.explanation import plain
 from moorage.plan.explain.groups import refused_nodes
-from moorage.plan.explain.plain import plain
 from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Propose, Trials, passing, propose
 from moorage.plan.explain.text import ExplanationText

@@ -19,6 +19,7 @@ from tests.laws.cluster_picture import Watch, picture
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.random_history import GATES, History
 from tests.laws.reference_scheduler import ReferenceScheduler, overcommitted
+from tests.unit.schedule.clusters import play
 
 from moorage.columns import node_table
 from moorage.columns.cluster import Cluster, PodRecord
@@ -38,7 +39,7 @@ from moorage.schedule.engine.local_answers import LocalAnswers
 from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework import wide
 from moorage.schedule.framework.plugin import Profile
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 
 SERVICES = {"default": {"app": "web"}}
 ENOUGH = settings(LAW_SETTINGS, max_examples=examples(70))
@@ -170,7 +171,7 @@ def place_all(profile: Profile, cluster: Cluster, pods: Iterable[PodRecord]) -> 
     for record in pods:
         scheduler.add(record, 0.0)
     first: dict[str, Action] = {}
-    for action in scheduler.play(0.0):
+    for action in play(scheduler, 0.0):
         first.setdefault(action.record.key, action)
     return {key: action.node for key, action in first.items() if isinstance(action, Bind)}
 

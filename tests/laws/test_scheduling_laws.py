@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 from tests.laws.random_clusters import NAMESPACES, Raw, random_node, random_pod, storage_objects
+from tests.unit.schedule.clusters import play
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.resources import PODS
@@ -184,7 +185,7 @@ class World:
     # -- what has to hold -----------------------------------------------------------------------------------------
 
     def scheduler_runs(self) -> None:
-        for action in self.scheduler.play(self.now):
+        for action in play(self.scheduler, self.now):
             if isinstance(action, Bind):
                 self.check_bound(action)
             else:
@@ -304,7 +305,7 @@ def test_hints_wake_fewer_pods_than_waking_everybody() -> None:
             for _ in range(30):
                 world.something_happens()
                 world.now += _MAX_BACKOFF_LENGTH
-                tried += sum(1 for action in world.scheduler.play(world.now) if isinstance(action, NoNode))
+                tried += sum(1 for action in play(world.scheduler, world.now) if isinstance(action, NoNode))
                 world.pending = {pod.key: pod.record for pod in world.scheduler.queue}
         return tried
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
-from moorage.match.label_selector import Selector, compile_label_selector
+from moorage.match.label_selector import Selector, compile_label_selector, parse_selector
 from moorage.match.node_selector import (
     NodeSelectorMatcher,
     compile_node_selector,
@@ -15,7 +15,6 @@ from moorage.match.node_selector import (
 )
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity_term
 from moorage.match.requirement import SelectorError
-from moorage.match.selector_text import parse_selector
 from moorage.model.gates import GateSet, gates_from
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm

@@ -42,9 +42,8 @@ from moorage.schedule.framework.wide import Traits
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import AffinityWant
 from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 from moorage.schedule.plugins.spread.pod_topology_spread import SYSTEM_DEFAULTS, PodTopologySpread
-from moorage.schedule.plugins.spread.spread_domains import BalancedDomains, SpreadWant
+from moorage.schedule.plugins.spread.spread_domains import BalancedDomains, DefaultSelectors, SpreadWant
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 Raw = dict[str, Any]

@@ -23,8 +23,8 @@ from moorage.serve.decoding import check_kind
 from moorage.serve.options import STRICT, TRUST, WARN, WriteOptions
 from moorage.serve.resources.objects import decode
 from moorage.serve.templates import Likeness, PodTemplates
-from moorage.serve.verbs.creating import create
-from moorage.serve.verbs.pods import bind_to
+from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.subresources import bind_to
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored
 

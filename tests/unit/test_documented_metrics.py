@@ -10,8 +10,7 @@ from moorage.cli.shared import gates_of_components
 from moorage.client.election.elector import ElectionTimes
 from moorage.client.events.event_sender import BURST, MAX_QUEUED, PER_SECOND
 from moorage.client.kubeconfig.access import Access
-from moorage.cluster.component_process import Process
-from moorage.cluster.components import ControllerManagerProcess
+from moorage.cluster.components import ControllerManagerProcess, Process
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.gates import default_gates
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION

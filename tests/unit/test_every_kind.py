@@ -14,12 +14,11 @@ from moorage.model.schema.shapes import ListShape, MapShape, StructShape, struct
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import Int32, View
-from moorage.serve.openapi.definitions import definition_name
-from moorage.serve.openapi.descriptions import describe_type
-from moorage.serve.protobuf.field_numbers import UNNUMBERED, field_numbers
+from moorage.serve.handler import SUBRESOURCES
+from moorage.serve.openapi.definitions import definition_name, describe_type
+from moorage.serve.protobuf.reader import UNNUMBERED, field_numbers
 from moorage.serve.resources.discovery import RESOURCES
 from moorage.serve.resources.objects import REPORTED_EVENT
-from moorage.serve.resources.subresources import SUBRESOURCES
 from moorage.serve.tables.render import TABLES
 
 API_PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
@@ -81,14 +80,14 @@ def missing_rows(kind: Kind) -> list[str]:
         "status rule (validate_status in ROWS)": kind.has_status
         is (kind.view in REGISTRY and REGISTRY[kind.view].validate_status is not None),
         "discovery": RESOURCES.get((kind.group, kind.version, kind.plural)) is kind,
-        "subresource handlers (serve/resources/subresources.py)": all(
+        "subresource handlers (serve/handler.py)": all(
             sub.name == "status" or sub.name in SUBRESOURCES for sub in kind.subresources
         ),
         "table (serve/tables/)": (kind.api_version, kind.name) in TABLES,
-        "field numbers (serve/protobuf/field_numbers.py)": not unpublished_numbers(kind.view),
+        "field numbers (serve/protobuf/reader.py)": not unpublished_numbers(kind.view),
         "merge schema": "metadata" in struct_type(kind.view).fields,
         "OpenAPI name": definition_name(kind.view) == f"{kind.openapi_package}.{kind.name}",
-        "OpenAPI description (serve/openapi/*_texts.py)": "of the Kubernetes API" not in describe_type(kind.name),
+        "OpenAPI description (serve/openapi/texts.py)": "of the Kubernetes API" not in describe_type(kind.name),
         "documentation (docs/api.md)": re.search(rf"^\| {kind.name} \| `{kind.api_version}` \|", API_PAGE, re.MULTILINE)
         is not None,
     }

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.kinds.row import KindRow
-from moorage.admit.messages.rejection_status import bad_request_status, forbidden_status, invalid_status
+from moorage.admit.messages.rejection_status import bad_request_status, invalid_status
 from moorage.admit.messages.warnings import name_warnings, pod_warnings
 from moorage.admit.options import with_privileged
 from moorage.admit.plugins import Forbidden, Plugin
@@ -19,7 +19,7 @@ from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document, part
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
-from moorage.model.api_error import ApiError
+from moorage.model.api_error import ApiError, forbidden
 from moorage.model.field_error import FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind, kind_of
@@ -66,7 +66,7 @@ class Rejected(msgspec.Struct, frozen=True):
         if self.problems:
             return bad_request_status(self.kind, [problem.reason for problem in self.problems])
         if self.forbidden:
-            return forbidden_status(self.kind, self.name, self.forbidden)
+            return forbidden(self.kind, self.name, self.forbidden).status
         return invalid_status(self.kind, self.name, self.errors)
 
 

@@ -201,8 +201,7 @@ def _shown_reference(reference: OwnerReference) -> GoStruct:
 def _validate_finalizers(finalizers: tuple[str, ...], path: str) -> list[FieldError]:
     errors = [invalid(path, name, message) for name in finalizers for message in label_key_errors(name)]
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
-        detail = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
-        errors.append(invalid(path, list(finalizers), detail))
+        errors.append(invalid(path, list(finalizers), f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"))
     return errors
 
 

@@ -25,7 +25,7 @@ _COMMANDS = {
     "gates": ("gates", "Feature gates of a live cluster, and what depends on them."),
     "demo": ("demo", "The KEPs' user stories, played on a cluster of their own."),
     "up": ("up", "A cluster in one process, for kubectl and every other client."),
-    "apiserver": ("apiserver", "The API server and its store as a process of its own."),
+    "apiserver": ("up:apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("components:scheduler", "The scheduler as a process of its own, against any API server."),
     "controller-manager": (
         "components:controller_manager",
@@ -92,7 +92,6 @@ def moorage() -> None:
 
 
 def main() -> NoReturn:
-    """Run a command and exit with its code."""
     _open_standard_files()
     try:
         code = moorage.main(standalone_mode=False)

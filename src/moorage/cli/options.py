@@ -137,7 +137,7 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
         ) -> Any:
             from moorage.cli.shared import election_times, parsed_gates
             from moorage.client.kubeconfig.loading import load_access
-            from moorage.cluster.component_process import Process
+            from moorage.cluster.components import Process
 
             times = election_times(lease_duration, deadline, retry) if leader_elect else None
             port = metrics_port if metrics_port >= 0 else None

@@ -1,23 +1,31 @@
-"""What several commands do: read gates and configuration, input from a pipe, choose colours, print complaints."""
+"""What several commands do: read gates, configuration and clusters, choose colours, print reports and complaints."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 if TYPE_CHECKING:
     from moorage.client.election.elector import ElectionTimes
     from moorage.model.gates import Component, GateSet
+    from moorage.plan.input.inventory import Note
     from moorage.plan.input.live_cluster import LiveCluster
+    from moorage.plan.planner import Planner
     from moorage.run.device_spec import DeviceSet
     from moorage.schedule.config.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = _NO_CLUSTER = 2
+_LONG_AFTER = 1.0
+_REDRAW_EVERY = 0.1
+_WIDTH = 30
 
 
 def piped_input(verb: str) -> tuple[str, ...]:
@@ -42,8 +50,26 @@ def live_input(kubeconfig: str, context: str) -> LiveCluster:
         raise click.exceptions.Exit(_NO_CLUSTER) from None
 
 
+def make_planner(
+    kubeconfig: str | None, context: str, namespace: str, gates: tuple[str, ...], config: str | None, seed: int
+) -> Planner:
+    """Return a planner with the cluster of --kubeconfig, if there is one. Raises UsageError."""
+    from moorage.plan.planner import Planner, Settings
+
+    live = live_input(kubeconfig, context) if kubeconfig is not None else None
+    if live is None and context:
+        raise click.UsageError("--context needs a --kubeconfig.")
+    switched = parsed_gates(gates)
+    namespace = namespace or (live.namespace if live is not None else "default")
+    planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
+    if live is not None:
+        from moorage.plan.input.live_cluster import load_live
+
+        load_live(planner, live)
+    return planner
+
+
 def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> GateSet:
-    """Parse the values of an option that may be repeated."""
     from moorage.model.gates import GateError, gates_from, parse_feature_gates
 
     settings: dict[str, bool] = {}
@@ -109,6 +135,38 @@ def read_configuration(path: str | None, gates: GateSet) -> Configuration:
     raise click.exceptions.Exit(_BAD_CONFIGURATION)
 
 
+def prepare_output(*, is_text: bool) -> None:
+    """Let standard output escape what its encoding lacks; what programs read is UTF-8."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding=None if is_text else "utf-8", errors="backslashreplace")
+
+
+def write_lines(lines: Iterable[str], what: str) -> None:
+    """Print a report. Raises ClickException if that cannot be done, but BrokenPipeError if the reader has gone."""
+    try:
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise click.ClickException(f"cannot write the {what}: {error}") from None
+
+
+def terminal_width() -> int:
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+
+
+def complain_of_unreadable(notes: Iterable[Note]) -> None:
+    """Tell what could not be read on standard error, where it is seen although the report goes into a file."""
+    from moorage.plan.input.inventory import UNREADABLE
+
+    for note in notes:
+        if note.message.startswith(UNREADABLE):
+            say(str(note))
+
+
 def read_devices(values: tuple[str, ...]) -> tuple[DeviceSet, ...]:
     """Read the values of --devices: `driver=count,…`, or files. Raises click.BadParameter."""
     from moorage.lint.sources import reason_of
@@ -137,3 +195,44 @@ def say(text: str) -> None:
     from moorage.lint.report.printable import printable
 
     click.echo(f"moorage: {printable(text)}", err=True)
+
+
+class Progress:
+    """A bar on standard error that counts ticks; it is not drawn during the first second."""
+
+    def __init__(
+        self,
+        total: int,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        noun: str = "files",
+    ) -> None:
+        self._total = total
+        self._noun = noun
+        self._stream = sys.stderr if stream is None else stream
+        self._clock = clock
+        self._done = 0
+        self._next_at = clock() + _LONG_AFTER
+        self._drawn = 0
+
+    def tick(self) -> None:
+        self._done += 1
+        now = self._clock()
+        if now >= self._next_at:
+            self._next_at = now + _REDRAW_EVERY
+            self._draw()
+
+    def _draw(self) -> None:
+        filled = _WIDTH * self._done // max(self._total, 1)
+        bar = "#" * min(filled, _WIDTH)
+        line = f"[{bar:-<{_WIDTH}}] {self._done:,}/{self._total:,} {self._noun}"
+        self._stream.write(f"\r{line:<{self._drawn}}")
+        self._stream.flush()
+        self._drawn = len(line)
+
+    def clear(self) -> None:
+        """Remove the line, if there is one, so that something else can be printed."""
+        if self._drawn:
+            self._stream.write("\r" + " " * self._drawn + "\r")
+            self._stream.flush()
+            self._drawn = 0

@@ -17,29 +17,27 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
 
+FIRST_DELAY = 0.2
+MAX_DELAY = 30.0
+#: Seconds without a failure after which a backoff starts anew.
+_RESET_AFTER = 120.0
+
+_LOG = get_logger("client")
+
 
 class Backoff:
     """Delays that double from `first` to `most`, each lengthened at random by up to its own length."""
 
-    def __init__(
-        self,
-        first: float,
-        most: float,
-        *,
-        now: Callable[[], float],
-        random: Callable[[], float],
-        reset_after: float = 120.0,
-    ) -> None:
-        """`now` is a monotonic clock; `random` returns 0 to 1; `reset_after` seconds without failure, start anew."""
-        self._first, self._most, self._reset_after = first, most, reset_after
+    def __init__(self, first: float, most: float, *, now: Callable[[], float], random: Callable[[], float]) -> None:
+        """`now` is a monotonic clock; `random` returns 0 to 1."""
+        self._first, self._most = first, most
         self._now, self._random = now, random
         self._next = first
         self._last_failure = float("-inf")
 
     def delay(self) -> float:
-        """Return the seconds to wait after a failure now."""
         now = self._now()
-        if now - self._last_failure > self._reset_after:
+        if now - self._last_failure > _RESET_AFTER:
             self._next = self._first
         delay = self._next
         self._next = min(self._next * 2, self._most)
@@ -49,12 +47,6 @@ class Backoff:
 
     def reset(self) -> None:
         self._next = self._first
-
-
-FIRST_DELAY = 0.2
-MAX_DELAY = 30.0
-
-_LOG = get_logger("client")
 
 
 class Delta(NamedTuple):

@@ -100,7 +100,6 @@ class Object:
         return self._body
 
     def _decode(self) -> Raw:
-        """Return a new document."""
         decoded: Raw = msgspec.json.decode(self._json())
         return decoded
 

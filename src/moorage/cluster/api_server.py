@@ -32,8 +32,7 @@ from moorage.store.protocol import Store
 from moorage.store.sqlite import SqliteStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.logs import log_loop_error
-from moorage.telemetry.metrics import Metrics
-from moorage.telemetry.process_metrics import add_feature_metrics, add_process_metrics
+from moorage.telemetry.metrics import Metrics, add_feature_metrics, add_process_metrics
 
 _GRACE_SECONDS = 5.0
 
@@ -43,12 +42,7 @@ class CannotStart(Exception):
 
 
 class ApiServerSettings(msgspec.Struct, frozen=True):
-    """Where to listen and where to keep data; without a directory nothing is kept.
-
-    `collects_garbage` says that a garbage collector runs, so that deletions may wait for it; `taints_new_nodes`, that
-    the node lifecycle controller does, so that nodes may begin as not ready; `protects_storage`, that the controllers
-    do that let go of volumes and claims.
-    """
+    """Where to listen and where to keep data; without a directory nothing is kept. The flags are those of `Api`."""
 
     gates: GateSet
     data_dir: Path | None

@@ -19,6 +19,7 @@ from moorage.client.events.event_sender import EventSender
 from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
 from moorage.client.protocol import Client, PatchType, Raw
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart, KubeconfigPlace, start_api_server
+from moorage.cluster.event_loop import first_failure
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
 from moorage.lint.sources import opened, reason_of, sources_of
@@ -36,7 +37,7 @@ from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.loopback import LoopbackClient
 from moorage.telemetry.logs import get_logger
-from moorage.telemetry.process_metrics import add_feature_metrics
+from moorage.telemetry.metrics import add_feature_metrics
 
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
 
@@ -148,10 +149,7 @@ class ControlPlane:
         self._tasks.add(asyncio.create_task(part))
 
     async def failure(self) -> BaseException:
-        """Waits until one of the parts has died, which none should."""
-        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-        error = next(iter(done)).exception()
-        return error if error is not None else RuntimeError("a component ended by itself")
+        return await first_failure(self._tasks)
 
     async def stop(self) -> None:
         for task in self._tasks:

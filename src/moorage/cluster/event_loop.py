@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
@@ -22,6 +22,13 @@ class Stoppable(Protocol):
 
 
 C = TypeVar("C", bound=Stoppable)
+
+
+async def first_failure(tasks: Iterable[asyncio.Task[None]]) -> BaseException:
+    """Wait until one of the tasks has ended, which none should."""
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    error = next(iter(done)).exception()
+    return error if error is not None else RuntimeError("a component ended by itself")
 
 
 def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambda component: None) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moorage.columns.counts import PodCounts
 from moorage.columns.devices.devices import Devices
@@ -55,20 +54,12 @@ class Cluster:
         self.disk_users = DiskUsers()
         self.storage = Storage(self.nodes)
         self.devices = Devices(self.nodes, gates or default_gates())
+        # Requested per slot, with a default for containers without a request; for scoring.
         self.non_zero_cpu_array = self.nodes.slots.array(np.int64)
         self.non_zero_memory_array = self.nodes.slots.array(np.int64)
         self._shape_of: dict[bytes, Shape] = {}
         self._shapes_made = 0
         self._classes = PodClasses()
-
-    @property
-    def non_zero_cpu(self) -> NDArray[np.int64]:
-        """Return the CPU requested per slot, with a default for containers without a request; for scoring."""
-        return self.non_zero_cpu_array.values
-
-    @property
-    def non_zero_memory(self) -> NDArray[np.int64]:
-        return self.non_zero_memory_array.values
 
     # -- shapes -------------------------------------------------------------------------------------------------
 
@@ -231,7 +222,6 @@ class Cluster:
 
     @contextmanager
     def as_if_placed(self, records: Iterable[tuple[PodRecord, int]]) -> Iterator[None]:
-        """Put these pods on these slots inside the block."""
         placed = list(records)
         for record, slot in placed:
             self.add_pod(record, slot)

@@ -27,7 +27,6 @@ class PodCounts:
             del self.on[slot]
 
     def every(self, capacity: int) -> Counts:
-        """Return the pods of all slots as an array."""
         per_slot = np.zeros(capacity, np.int64)
         if self.on:
             slots = np.fromiter(self.on.keys(), np.int64, len(self.on))

@@ -74,7 +74,6 @@ class PodClasses:
         self._shapes[shape.label_class].append(shape)
 
     def forget(self, shapes: set[Shape]) -> None:
-        """Drop retired shapes."""
         for code in {shape.label_class for shape in shapes}:
             self._shapes[code] = [shape for shape in self._shapes[code] if shape not in shapes]
 

@@ -35,7 +35,6 @@ class PriorityLevels:
             yield level, self._levels[level]
 
     def pods_below(self, priority: int) -> NDArray[np.int64]:
-        """Return how many pods on each slot have a lower priority."""
         total = np.zeros(self._cluster.nodes.slots.capacity, np.int64)
         for _, level in self.below(priority):
             total += level[PODS].values

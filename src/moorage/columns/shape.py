@@ -18,6 +18,7 @@ from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, PodSpec
 
 HostPort = tuple[str, str, int]  # (IP, protocol, port)
+EVERY_ADDRESS = "0.0.0.0"
 
 
 class Shape:
@@ -99,14 +100,18 @@ def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
-    """Return the host ports of a pod's containers and sidecars."""
     running = [*spec.containers, *(c for c in spec.initContainers if c.restartPolicy == "Always")]
     return tuple(
-        (port.hostIP or "0.0.0.0", port.protocol or "TCP", port.hostPort)
+        (port.hostIP or EVERY_ADDRESS, port.protocol or "TCP", port.hostPort)
         for container in running
         for port in container.ports
         if port.hostPort > 0
     )
+
+
+def ports_conflict(one: HostPort, other: HostPort) -> bool:
+    """Return whether two pods with these ports cannot be on one node."""
+    return one[1:] == other[1:] and (one[0] == other[0] or EVERY_ADDRESS in (one[0], other[0]))
 
 
 def shape_key(pod: Pod, node_name: str = "", claims_key: Key = (), devices_key: bytes = b"") -> bytes:

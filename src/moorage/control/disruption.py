@@ -10,19 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
+from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Plan, Raw, Report, note, patch_status, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import (
-    POD,
-    desired_replicas,
-    find_owner,
-    is_active,
-    ready_condition,
-    scaled,
-    selects,
-    set_condition,
-    status_update,
-)
+from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World, controller_of
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
@@ -53,12 +44,14 @@ def expected_pods(spec: PodDisruptionBudgetSpec, pods: Sequence[Object], world: 
     """Return the expected pods of a budget. Raises CannotExpect."""
     if spec.maxUnavailable is not None:
         expected, unmanaged = _wanted_replicas(pods, world)
-        return Expected(expected, max(0, expected - scaled(spec.maxUnavailable, expected, up=True)), unmanaged)
+        return Expected(
+            expected, max(0, expected - workloads.scaled(spec.maxUnavailable, expected, up=True)), unmanaged
+        )
     if isinstance(spec.minAvailable, int):
         return Expected(len(pods), spec.minAvailable)
     if spec.minAvailable is not None:
         expected, unmanaged = _wanted_replicas(pods, world)
-        return Expected(expected, scaled(spec.minAvailable, expected, up=True), unmanaged)
+        return Expected(expected, workloads.scaled(spec.minAvailable, expected, up=True), unmanaged)
     return Expected(0, 0)
 
 
@@ -82,13 +75,13 @@ def _scale_of(owner: OwnerReference, pod: Object, world: World) -> tuple[str, in
     if kind not in SCALABLE:
         name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
         raise CannotExpect(f"{name} does not implement the scale subresource")
-    controller = find_owner(kind, owner, pod.namespace, world)
+    controller = workloads.find_owner(kind, owner, pod.namespace, world)
     if controller is None:
         raise CannotExpect(f'found no controllers for pod "{pod.name}"')
     above = controller_of(controller.view.metadata)
     if kind is REPLICA_SET and above is not None and (above.apiVersion, above.kind) == ("apps/v1", "Deployment"):
-        controller = find_owner(DEPLOYMENT, above, pod.namespace, world) or controller
-    return controller.uid, desired_replicas(controller)
+        controller = workloads.find_owner(DEPLOYMENT, above, pod.namespace, world) or controller
+    return controller.uid, workloads.desired_replicas(controller)
 
 
 #: Seconds after which a granted eviction no longer counts if the pod is not being deleted.
@@ -129,7 +122,7 @@ def healthy_pods(pods: Sequence[Object], disrupted: Disrupted, now: float) -> in
         for pod in pods
         if pod.view.metadata.deletionTimestamp is None
         and not (seconds_of(disrupted.pods.get(pod.name)) or 0.0) + DELETION_TIMEOUT > now
-        and ready_condition(pod.view) is not None
+        and workloads.ready_condition(pod.view) is not None
     )
 
 
@@ -137,19 +130,15 @@ def budget_status(budget: Object, expected: Expected, healthy: int, disrupted: D
     allowed = max(0, healthy - expected.healthy) if expected.pods > 0 else 0
     generation = budget.view.metadata.generation
     before = budget.raw.get("status") or {}
-    status: Raw = {
+    reason = "SufficientPods" if allowed else "InsufficientPods"
+    return {
         "disruptionsAllowed": allowed,
         "currentHealthy": healthy,
         "desiredHealthy": expected.healthy,
         "expectedPods": expected.pods,
+        **workloads.nonempty(observedGeneration=generation, disruptedPods=disrupted.pods),
+        "conditions": _with_condition(before, bool(allowed), reason, "", generation, now),
     }
-    if generation:
-        status["observedGeneration"] = generation
-    if disrupted.pods:
-        status["disruptedPods"] = disrupted.pods
-    reason = "SufficientPods" if allowed else "InsufficientPods"
-    status["conditions"] = _with_condition(before, bool(allowed), reason, "", generation, now)
-    return status
 
 
 def failed_status(budget: Object, why: str, now: float) -> Raw:
@@ -163,9 +152,8 @@ def failed_status(budget: Object, why: str, now: float) -> Raw:
 
 def _with_condition(before: Raw, allowed: bool, reason: str, message: str, observed: int, now: float) -> list[Raw]:
     condition: Raw = {"type": _ALLOWED, "status": str(allowed), "reason": reason, "message": message}
-    if observed:
-        condition["observedGeneration"] = observed
-    return set_condition(before.get("conditions") or (), condition, now)
+    condition |= workloads.nonempty(observedGeneration=observed)
+    return workloads.set_condition(before.get("conditions") or (), condition, now)
 
 
 BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
@@ -216,7 +204,7 @@ class DisruptionController(Controller):
         except CannotExpect as error:
             text = f"Failed to calculate the number of expected pods: {error}"
             actions.append(warn(budget, "CalculateExpectedPodCountFailed", text))
-            return Plan((*actions, *status_update(budget, failed_status(budget, str(error), now))))
+            return Plan((*actions, *workloads.status_update(budget, failed_status(budget, str(error), now))))
         if expected.unmanaged:
             text = _UNMANAGED.replace("{selector}", _selector_text(budget.view.spec.selector))
             actions.append(warn(budget, "UnmanagedPods", text))
@@ -224,7 +212,7 @@ class DisruptionController(Controller):
         text = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
         actions += [warn(pod, "NotDeleted", text) for pod in disrupted.not_deleted]
         healthy = healthy_pods(pods, disrupted, now)
-        written = status_update(budget, budget_status(budget, expected, healthy, disrupted, now))
+        written = workloads.status_update(budget, budget_status(budget, expected, healthy, disrupted, now))
         if written:
             actions += _shared(budget, pods, world)
         return Plan((*actions, *written), again_after=disrupted.again_after)
@@ -233,7 +221,7 @@ class DisruptionController(Controller):
 def _selects(budget: Object, labels: Mapping[str, str]) -> bool:
     """Return whether a budget selects these labels. An absent selector matches nothing, an empty one everything."""
     selector = budget.view.spec.selector
-    return selector is not None and (selector == _EMPTY_SELECTOR or selects(selector, labels))
+    return selector is not None and (selector == _EMPTY_SELECTOR or workloads.selects(selector, labels))
 
 
 def _is_same(old: Object | None, new: Object | None) -> bool:
@@ -245,7 +233,7 @@ def _is_same(old: Object | None, new: Object | None) -> bool:
         before.labels == after.labels
         and before.deletionTimestamp == after.deletionTimestamp
         and before.ownerReferences == after.ownerReferences
-        and (ready_condition(old.view) is None) == (ready_condition(new.view) is None)
+        and (workloads.ready_condition(old.view) is None) == (workloads.ready_condition(new.view) is None)
     )
 
 
@@ -285,7 +273,7 @@ def _selector_text(selector: LabelSelector | None) -> str:
 
 def _stale_condition(pod: Pod) -> PodCondition | None:
     """Return the DisruptionTarget condition of a pod that is not being deleted."""
-    if not is_active(pod):
+    if not workloads.is_active(pod):
         return None
     for condition in pod.status.conditions:
         if condition.type == "DisruptionTarget":

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.actions import NOTHING, Action, Answers, Delete, Plan, Question, Raw, Update
+from moorage.control.framework.actions import NOTHING, Action, Answers, Create, Delete, Plan, Question, Raw, Update
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.workloads import POD, is_finished, set_condition, status_update
 from moorage.control.framework.world import World
@@ -98,7 +98,7 @@ def _wrong(remaining: Remaining) -> dict[str, tuple[str, str]]:
     return wrong
 
 
-NAMESPACE = KINDS["v1", "Namespace"]
+NAMESPACE, SERVICE_ACCOUNT = KINDS["v1", "Namespace"], KINDS["v1", "ServiceAccount"]
 FINALIZER = "kubernetes"
 #: Events of both API groups are the same objects.
 _CONTENT_KINDS = tuple(kind for kind in KINDS.values() if kind.namespaced and kind.group != "events.k8s.io")
@@ -173,3 +173,24 @@ def _is_going(namespace: Object) -> bool:
 def _finalize(namespace: Object) -> Update:
     left = [name for name in namespace.view.spec.finalizers if name != FINALIZER]
     return Update(NAMESPACE, {**namespace.raw, "spec": {**namespace.raw["spec"], "finalizers": left}}, "finalize")
+
+
+class ServiceAccountController(Controller):
+    """Creates the ServiceAccount `default` in every active namespace. Kubernetes: ServiceAccountsController."""
+
+    name = "serviceaccount-controller"
+    watches = (NAMESPACE, SERVICE_ACCOUNT)
+
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is NAMESPACE:
+            return (new.name,) if new is not None else ()
+        return (old.namespace,) if new is None and old is not None else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        namespace = world.view(NAMESPACE, key)
+        if namespace is None or namespace.status.phase != "Active":
+            return NOTHING
+        if world.get(SERVICE_ACCOUNT, f"{key}/default") is not None:
+            return NOTHING
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": key}}
+        return Plan((Create(SERVICE_ACCOUNT, account, key),))

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Plan, Raw, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import POD, is_finished
+from moorage.control.framework.workloads import POD, disruption_target, is_finished, nonempty
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -27,12 +26,6 @@ TERMINATED_POD_THRESHOLD = 12_500
 QUARANTINE_SECONDS = 40.0
 _AT_ONCE = 500
 _OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
-_ORPHANED = {
-    "type": "DisruptionTarget",
-    "status": "True",
-    "reason": "DeletionByPodGC",
-    "message": "PodGC: node no longer exists",
-}
 
 
 class PodGarbageController(Controller):
@@ -116,7 +109,8 @@ class PodGarbageController(Controller):
             return Plan(again_after=wait)
         if not _is_removed(found.view):
             _LOG.debug(2, "Found orphaned Pod assigned to the Node, deleting", pod=key, node=node)
-        return self._remove(key, found, "orphaned", {**_ORPHANED, "lastTransitionTime": time_text(now)})
+        why = disruption_target(found.view, "DeletionByPodGC", "PodGC: node no longer exists", now)
+        return self._remove(key, found, "orphaned", why)
 
     def _delete_oldest(self, world: World) -> Plan:
         """Delete surplus finished pods, evicted ones first, then the oldest."""
@@ -142,14 +136,9 @@ class PodGarbageController(Controller):
             return NOTHING  # only its finalizers keep it
         actions: list[Action] = []
         if not is_finished(pod):
-            status: Raw = {"phase": "Failed"}
-            if pod.metadata.generation:
-                status["observedGeneration"] = pod.metadata.generation
-            if condition is not None:
-                if pod.metadata.generation:
-                    condition = {**condition, "observedGeneration": pod.metadata.generation}
-                status["conditions"] = [condition]
-            actions.append(patch_status(found, status))
+            conditions = [condition] if condition is not None else []
+            optional = nonempty(observedGeneration=pod.metadata.generation, conditions=conditions)
+            actions.append(patch_status(found, {"phase": "Failed", **optional}))
         self._reasons[key] = [(found.namespace, reason)]
         return Plan((*actions, _delete(found)))
 

@@ -13,38 +13,49 @@ __all__ = ["CONTROLLERS", "ControllerContext", "Row", "UnknownController", "chos
 
 
 class Row(NamedTuple):
-    """One controller. Its module is imported when it is made, so that what does not run is not imported."""
+    """One controller. Its module is imported when it is made, so that what does not run is not imported.
+
+    `started_by`: the kinds of which every object is work for it. Without any, it has work on other occasions only.
+    """
 
     name: str
     module: str
     class_name: str
+    started_by: tuple[str, ...] = ()
 
     def make(self, context: ControllerContext) -> Controller:
         controller: type[Controller] = getattr(import_module(f"moorage.control.{self.module}"), self.class_name)
         return controller(context)
 
 
+_VOLUME, _CLAIM = "PersistentVolume", "PersistentVolumeClaim"
+
 CONTROLLERS: tuple[Row, ...] = (
-    Row("node-lifecycle-controller", "node_lifecycle.controller", "NodeLifecycleController"),
+    Row("node-lifecycle-controller", "node_lifecycle.controller", "NodeLifecycleController", ("Node",)),
     Row("pod-garbage-collector-controller", "pod_garbage", "PodGarbageController"),
     Row("taint-eviction-controller", "taint_eviction.controller", "TaintEvictionController"),
-    Row("replicaset-controller", "replica_set", "ReplicaSetController"),
-    Row("deployment-controller", "deployment.controller", "DeploymentController"),
-    Row("daemonset-controller", "daemon_set.controller", "DaemonSetController"),
-    Row("statefulset-controller", "stateful_set.controller", "StatefulSetController"),
-    Row("job-controller", "job.controller", "JobController"),
-    Row("cronjob-controller", "cron_job.controller", "CronJobController"),
-    Row("ttl-after-finished-controller", "job.time_to_live", "TimeToLiveController"),
-    Row("persistentvolume-binder-controller", "volumes.controller", "PersistentVolumeBinder"),
+    Row("replicaset-controller", "replica_set", "ReplicaSetController", ("ReplicaSet",)),
+    Row("deployment-controller", "deployment.controller", "DeploymentController", ("Deployment",)),
+    Row("daemonset-controller", "daemon_set.controller", "DaemonSetController", ("DaemonSet",)),
+    Row("statefulset-controller", "stateful_set.controller", "StatefulSetController", ("StatefulSet",)),
+    Row("job-controller", "job.controller", "JobController", ("Job",)),
+    Row("cronjob-controller", "cron_job.controller", "CronJobController", ("CronJob",)),
+    Row("ttl-after-finished-controller", "job.controller", "TimeToLiveController", ("Job",)),
+    Row("persistentvolume-binder-controller", "volumes.controller", "PersistentVolumeBinder", (_VOLUME, _CLAIM)),
     Row("ephemeral-volume-controller", "volumes.ephemeral", "EphemeralVolumes"),
-    Row("persistentvolumeclaim-protection-controller", "volumes.protection", "ClaimProtection"),
-    Row("persistentvolume-protection-controller", "volumes.protection", "VolumeProtection"),
-    Row("device-taint-eviction-controller", "device_taints.controller", "DeviceTaintEvictionController"),
-    Row("resourceclaim-controller", "resource_claim.controller", "ResourceClaimController"),
+    Row("persistentvolumeclaim-protection-controller", "volumes.protection", "ClaimProtection", (_CLAIM,)),
+    Row("persistentvolume-protection-controller", "volumes.protection", "VolumeProtection", (_VOLUME,)),
+    Row(
+        "device-taint-eviction-controller",
+        "device_taints.controller",
+        "DeviceTaintEvictionController",
+        ("DeviceTaintRule",),
+    ),
+    Row("resourceclaim-controller", "resource_claim.controller", "ResourceClaimController", ("ResourceClaim",)),
     Row("namespace-controller", "namespace", "NamespaceController"),
     Row("garbage-collector-controller", "garbage.controller", "GarbageCollector"),
-    Row("disruption-controller", "disruption", "DisruptionController"),
-    Row("serviceaccount-controller", "service_accounts", "ServiceAccountController"),
+    Row("disruption-controller", "disruption", "DisruptionController", ("PodDisruptionBudget",)),
+    Row("serviceaccount-controller", "namespace", "ServiceAccountController"),
 )
 
 

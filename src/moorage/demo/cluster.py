@@ -1,9 +1,12 @@
-"""Runs a cluster for one story: `moorage up` as a process, in a temporary directory, without nodes.
+"""Run what a story is played on: a cluster without nodes, and the kubectl of the machine.
 
-Ctrl-C does not reach the process: it is stopped here, or kept with `--keep`.
+The cluster is `moorage up` as a process in a temporary directory. Ctrl-C does not reach it: it is stopped here, or kept
+with `--keep`. kubectl ($KUBECTL, or in the PATH) runs with a home and a kubeconfig of its own.
 """
 
 import contextlib
+import json
+import os
 import shutil
 import signal
 import subprocess
@@ -13,6 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+
+from moorage.demo.story import KubectlResult
 
 _START_SECONDS, _STOP_SECONDS = 60.0, 10.0
 _LOOK_SECONDS = 0.02
@@ -63,17 +68,14 @@ class StoryCluster:
     def stop(self) -> None:
         """Stop it and remove its directory; further signals are ignored meanwhile."""
         with _signals(signal.SIG_IGN):
-            self._stop()
-
-    def _stop(self) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        shutil.rmtree(self.directory, ignore_errors=True)
+            if self._process.poll() is None:
+                self._process.terminate()
+                try:
+                    self._process.wait(_STOP_SECONDS)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._process.wait()
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def let_go(self) -> None:
         """Leave it running; without a return code Popen would warn that the process is still there."""
@@ -118,3 +120,58 @@ def _signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers)
     finally:
         for number, former in before.items():
             signal.signal(number, former)
+
+
+#: Older ones check fields themselves, against a description of the API that is no longer served.
+OLDEST = (1, 27)
+_SECONDS = 60
+_KEPT = ("PATH", "TMPDIR", "LANG", "SYSTEMROOT")
+
+
+class NoKubectl(Exception):
+    """Why the real one cannot be used."""
+
+
+def find_kubectl(named: str = "") -> str:
+    """The program to run. Raises NoKubectl."""
+    wanted = named or os.environ.get("KUBECTL") or "kubectl"
+    program = shutil.which(wanted)
+    if program is None:
+        raise NoKubectl("there is no kubectl in the PATH" if wanted == "kubectl" else f"there is no {wanted}")
+    try:
+        said = subprocess.run(
+            [program, "version", "--client", "--output", "json"], capture_output=True, text=True, timeout=_SECONDS
+        )
+        version = json.loads(said.stdout)["clientVersion"]
+        found = (int(version["major"]), int(version["minor"].rstrip("+")))
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError, AttributeError):
+        raise NoKubectl(f"{program} does not say which version it is") from None
+    if found < OLDEST:
+        raise NoKubectl(f"{program} is version {found[0]}.{found[1]}, and {OLDEST[0]}.{OLDEST[1]} or newer is needed")
+    return program
+
+
+class Kubectl:
+    """Runs commands as one types them."""
+
+    def __init__(self, program: str, kubeconfig: Path, home: Path, folder: Path) -> None:
+        self._program, self._folder = program, folder
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        self._environment = {**kept, "HOME": str(home), "KUBECONFIG": str(kubeconfig), "KUBECTL_KUBERC": "false"}
+
+    def run(self, words: list[str], stdin: str = "") -> KubectlResult:
+        try:
+            ran = subprocess.run(
+                [self._program, *words],
+                cwd=self._folder,
+                env=self._environment,
+                input=stdin,
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return KubectlResult(1, "", f"kubectl did not end within {_SECONDS} s\n")
+        except OSError as error:
+            return KubectlResult(1, "", f"kubectl cannot be run: {error.strerror}\n")
+        return KubectlResult(ran.returncode, ran.stdout, ran.stderr)

@@ -4,24 +4,25 @@ Kubernetes: kubectl. Differs: only the commands and options that stories use are
 what was applied last, so lists are replaced as a whole; of JSONPath there are names, `\\.` in names and `[*]`.
 """
 
+import asyncio
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from moorage.client.http.wire import collection_path, object_path
-from moorage.client.protocol import Unreachable
-from moorage.demo.story import Ran
-from moorage.demo.wire import AS_TABLE, Wire
+from moorage.client.http.client import HttpClient
+from moorage.client.http.wire import object_path
+from moorage.client.kubeconfig.loading import load_access
+from moorage.client.protocol import PatchType, Raw, Unreachable
+from moorage.demo.story import KubectlResult
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import read_documents
 from moorage.serve.resources.discovery import RESOURCES
-
-Raw = dict[str, Any]
+from moorage.serve.tables.render import render_table as server_table
 
 _NONE = "<none>"
 _STEP = re.compile(r"\.((?:\\.|[^.\[\\])+)|\[(\*|\d+)\]")
@@ -132,7 +133,7 @@ class StandIn:
     """Runs the command lines of a story in its folder."""
 
     def __init__(self, kubeconfig: Path, folder: Path) -> None:
-        self._wire, self._folder = Wire(kubeconfig), folder
+        self._access, self._folder = load_access(str(kubeconfig)), folder
         self._commands = {
             "apply": self._apply,
             "get": self._get,
@@ -146,36 +147,45 @@ class StandIn:
             "create": self._create_job,
         }
 
-    def run(self, words: list[str]) -> Ran:
+    def run(self, words: list[str]) -> KubectlResult:
         said: list[str] = []
         try:
             command = self._commands.get(words[0])
             if command is None:
                 raise NotUnderstood(f"error: without kubectl there is no `kubectl {words[0]}`")
-            for text in command(parse(words)):
-                said.append(text)
+            asyncio.run(self._run(command(parse(words)), said))
         except (NotUnderstood, DecodeError) as error:
-            return Ran(1, "".join(said), f"{error}\n")
+            return KubectlResult(1, "".join(said), f"{error}\n")
         except Unreachable as error:
-            return Ran(1, "".join(said), f"Unable to connect to the server: {error}\n")
+            return KubectlResult(
+                1, "".join(said), f"Unable to connect to the server: the server does not answer: {error}\n"
+            )
         except ApiError as error:
-            return Ran(1, "".join(said), f"{_complaint(error)}\n")
-        return Ran(0, "".join(said))
+            return KubectlResult(1, "".join(said), f"{_complaint(error)}\n")
+        return KubectlResult(0, "".join(said))
+
+    async def _run(self, command: AsyncIterator[str], said: list[str]) -> None:
+        self._client = HttpClient(self._access, "kubectl")
+        try:
+            async for text in command:
+                said.append(text)
+        finally:
+            await self._client.close()
 
     # Commands.
 
-    def _apply(self, line: Line) -> Iterator[str]:
+    async def _apply(self, line: Line) -> AsyncIterator[str]:
         refused: list[ApiError] = []
         filename = line.option("filename")
         for document in self._documents(filename):
             try:
-                yield self._apply_one(filename, document)
+                yield await self._apply_one(filename, document)
             except ApiError as error:
                 refused.append(error)
         if refused:
             raise refused[0] if len(refused) == 1 else NotUnderstood("\n".join(map(_complaint, refused)))
 
-    def _apply_one(self, filename: str, document: Raw) -> str:
+    async def _apply_one(self, filename: str, document: Raw) -> str:
         kind = kind_of(document)
         if kind is None:
             raise NotUnderstood(f'error: no matches for kind "{document.get("kind")}"')
@@ -183,21 +193,20 @@ class StandIn:
         if not metadata.get("name"):
             raise NotUnderstood(f"error: {filename}: an object has no name")
         namespace = metadata.get("namespace", "default") if kind.namespaced else ""
-        path = object_path(kind, metadata["name"], namespace)
         applied = json.dumps(document)
         wanted = {**document, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {})}}}
         wanted["metadata"]["annotations"][_LAST_APPLIED] = applied
         try:
-            there = self._wire.get(path)
+            there = await self._client.get(kind, metadata["name"], namespace)
         except ApiError as error:
             if error.code != _NOT_FOUND:
                 raise
-            self._wire.post(collection_path(kind, namespace), wanted)
+            await self._client.create(kind, wanted, namespace)
             return f"{_called(kind)}/{metadata['name']} created\n"
-        last = there["metadata"].get("annotations", {}).get(_LAST_APPLIED, "{}")
+        last = there.raw["metadata"].get("annotations", {}).get(_LAST_APPLIED, "{}")
         if last == applied:
             return f"{_called(kind)}/{metadata['name']} unchanged\n"
-        self._wire.merge_patch(path, merge_patch_to(json.loads(last), wanted))
+        await self._patch(kind, metadata["name"], namespace, merge_patch_to(json.loads(last), wanted))
         return f"{_called(kind)}/{metadata['name']} configured\n"
 
     def _documents(self, filename: str) -> Iterator[Raw]:
@@ -210,60 +219,61 @@ class StandIn:
         except OSError:
             raise NotUnderstood(f'error: the path "{filename}" does not exist') from None
 
-    def _get(self, line: Line) -> Iterator[str]:
+    async def _get(self, line: Line) -> AsyncIterator[str]:
         kind, names = self._named(line.words[1:])
         output, everywhere = line.option("output"), bool(line.option("all-namespaces"))
-        path = collection_path(kind, "" if everywhere else _namespace(kind, line))
         fields = ",".join(filter(None, [line.option("field-selector"), *(f"metadata.name={name}" for name in names)]))
-        query = {"labelSelector": line.option("selector"), "fieldSelector": fields}
-        if output.startswith(_CUSTOM_COLUMNS):
-            yield render_custom_columns(self._wire.get(path, **query)["items"], output.removeprefix(_CUSTOM_COLUMNS))
-            return
-        if output not in ("", "wide"):
+        columns = output.startswith(_CUSTOM_COLUMNS)
+        if output not in ("", "wide") and not columns:
             raise NotUnderstood(f"error: without kubectl there is no output {output}")
-        table = self._wire.get(path, accept=AS_TABLE, **query)
-        if not table.get("rows"):
+        namespace = "" if everywhere else _namespace(kind, line)
+        listing = await self._client.list_all(kind, namespace, labels=line.option("selector"), fields=fields)
+        objects = [found.raw for found in listing.items]
+        if columns:
+            yield render_custom_columns(objects, output.removeprefix(_CUSTOM_COLUMNS))
+            return
+        if not objects:
             if names:
                 raise NotUnderstood(f'Error from server (NotFound): {kind.plural} "{names[0]}" not found')
             where = "" if everywhere or not kind.namespaced else f" in {_namespace(kind, line)} namespace"
             yield f"No resources found{where}\n"
             return
         labels = [key for key in line.option("label-columns").split(",") if key]
+        table = server_table(kind, objects, time.time())
         yield render_table(table, wide=bool(output), namespaces=everywhere and kind.namespaced, labels=labels)
 
-    def _delete(self, line: Line) -> Iterator[str]:
+    async def _delete(self, line: Line) -> AsyncIterator[str]:
         kind, names = self._named(line.words[1:])
         namespace = _namespace(kind, line)
         if line.option("all") or line.option("selector"):
-            found = self._wire.get(collection_path(kind, namespace), labelSelector=line.option("selector"))
-            names = [item["metadata"]["name"] for item in found["items"]]
-        options: Raw = {"propagationPolicy": "Background"}
-        if grace := line.option("grace-period"):
-            options["gracePeriodSeconds"] = _number(grace)
+            found = await self._client.list_all(kind, namespace, labels=line.option("selector"))
+            names = [item.name for item in found.items]
+        grace = line.option("grace-period")
+        seconds = _number(grace) if grace else None
         for name in names:
-            self._wire.delete(object_path(kind, name, namespace), options)
+            await self._client.delete(kind, name, namespace, propagation="Background", grace_seconds=seconds)
             yield f'{_called(kind)} "{name}" deleted\n'
         for name in names if line.option("wait") != "false" else ():
-            self._wait_until_gone(object_path(kind, name, namespace))
+            await self._wait_until_gone(kind, name, namespace)
 
-    def _wait_until_gone(self, path: str) -> None:
-        """Not for one of the same name that has taken its place."""
+    async def _wait_until_gone(self, kind: Kind, name: str, namespace: str) -> None:
+        """Wait until the object is gone, or another of the same name has taken its place."""
         deadline = time.monotonic() + _GONE_SECONDS
         try:
-            uid = (there := self._wire.get(path))["metadata"]["uid"]
-            while there["metadata"]["uid"] == uid and "deletionTimestamp" in there["metadata"]:
+            uid = (there := await self._client.get(kind, name, namespace)).uid
+            while there.uid == uid and "deletionTimestamp" in there.raw["metadata"]:
                 if time.monotonic() > deadline:
+                    path = object_path(kind, name, namespace)
                     raise NotUnderstood(f"error: timed out waiting for {path} to be gone")
-                time.sleep(_LOOK_SECONDS)
-                there = self._wire.get(path)
+                await asyncio.sleep(_LOOK_SECONDS)
+                there = await self._client.get(kind, name, namespace)
         except ApiError as error:
             if error.code != _NOT_FOUND:
                 raise
 
-    def _taint(self, line: Line) -> Iterator[str]:
+    async def _taint(self, line: Line) -> AsyncIterator[str]:
         kind, name, changes = self._object(line.words[1:])
-        path = object_path(kind, name, "")
-        taints: list[Raw] = self._wire.get(path)["spec"].get("taints", [])
+        taints: list[Raw] = (await self._client.get(kind, name)).raw["spec"].get("taints", [])
         for change in changes:
             said, removes = change.removesuffix("-"), change.endswith("-")
             pair, _, effect = said.partition(":")
@@ -274,58 +284,61 @@ class StandIn:
                     f"error: node {name} already has {key} taint(s) with same effect(s) and --overwrite is false"
                 )
             taints = kept if removes else [*kept, {"key": key, "value": value, "effect": effect}]
-        self._wire.merge_patch(path, {"spec": {"taints": taints}})
+        await self._patch(kind, name, "", {"spec": {"taints": taints}})
         done = "untainted" if all(change.endswith("-") for change in changes) else "tainted"
         yield f"node/{name} {'modified' if line.option('overwrite') else done}\n"
 
-    def _label(self, line: Line) -> Iterator[str]:
+    async def _label(self, line: Line) -> AsyncIterator[str]:
         kind, name, changes = self._object(line.words[1:])
         labels = {
             change.removesuffix("-").partition("=")[0]: None if change.endswith("-") else change.partition("=")[2]
             for change in changes
         }
-        path = object_path(kind, name, _namespace(kind, line))
-        self._wire.merge_patch(path, {"metadata": {"labels": labels}})
+        await self._patch(kind, name, _namespace(kind, line), {"metadata": {"labels": labels}})
         yield f"{_called(kind)}/{name} labeled\n"
 
-    def _cordon(self, line: Line) -> Iterator[str]:
+    async def _cordon(self, line: Line) -> AsyncIterator[str]:
         kind, names = self._named(["nodes", *line.words[1:]])
         closes = line.words[0] == "cordon"
         for name in names:
-            self._wire.merge_patch(object_path(kind, name, ""), {"spec": {"unschedulable": closes or None}})
+            await self._patch(kind, name, "", {"spec": {"unschedulable": closes or None}})
             yield f"node/{name} {line.words[0]}ed\n"
 
-    def _scale(self, line: Line) -> Iterator[str]:
+    async def _scale(self, line: Line) -> AsyncIterator[str]:
         kind, name, _ = self._object(line.words[1:])
         replicas = _number(line.option("replicas"))
-        self._wire.merge_patch(object_path(kind, name, _namespace(kind, line)), {"spec": {"replicas": replicas}})
+        await self._patch(kind, name, _namespace(kind, line), {"spec": {"replicas": replicas}})
         yield f"{_called(kind)}/{name} scaled\n"
 
-    def _set_image(self, line: Line) -> Iterator[str]:
+    async def _set_image(self, line: Line) -> AsyncIterator[str]:
         if line.words[1:2] != ["image"]:
             raise NotUnderstood("error: without kubectl only images are set")
         kind, name, images = self._object(line.words[2:])
         if bad := [image for image in images if "=" not in image]:
             raise NotUnderstood(f"error: an image is set as container=image, not {bad[0]!r}")
-        path = object_path(kind, name, _namespace(kind, line))
-        containers: list[Raw] = self._wire.get(path)["spec"]["template"]["spec"]["containers"]
+        namespace = _namespace(kind, line)
+        workload = (await self._client.get(kind, name, namespace)).raw
+        containers: list[Raw] = workload["spec"]["template"]["spec"]["containers"]
         new = dict(image.split("=", 1) for image in images)
         changed = [{**found, "image": new.get(found["name"], found["image"])} for found in containers]
-        self._wire.merge_patch(path, {"spec": {"template": {"spec": {"containers": changed}}}})
+        await self._patch(kind, name, namespace, {"spec": {"template": {"spec": {"containers": changed}}}})
         yield f"{_called(kind)}/{name} image updated\n"
 
-    def _create_job(self, line: Line) -> Iterator[str]:
+    async def _create_job(self, line: Line) -> AsyncIterator[str]:
         jobs, name, _ = self._object(line.words[1:])
         if jobs.name != "Job":
             raise NotUnderstood("error: without kubectl only jobs are created, and from a CronJob")
         crons, source, _ = self._object([line.option("from")])
         namespace = _namespace(jobs, line)
-        template = self._wire.get(object_path(crons, source, namespace))["spec"]["jobTemplate"]
+        template = (await self._client.get(crons, source, namespace)).raw["spec"]["jobTemplate"]
         annotations = {"cronjob.kubernetes.io/instantiate": "manual"}
         job = {"apiVersion": jobs.api_version, "kind": jobs.name, "spec": template["spec"]}
         job["metadata"] = {**template.get("metadata", {}), "name": name, "annotations": annotations}
-        self._wire.post(collection_path(jobs, namespace), job)
+        await self._client.create(jobs, job, namespace)
         yield f"{_called(jobs)}/{name} created\n"
+
+    async def _patch(self, kind: Kind, name: str, namespace: str, patch: Raw) -> None:
+        await self._client.patch(kind, name, namespace, patch, patch_type=PatchType.MERGE)
 
     def _object(self, words: list[str]) -> tuple[Kind, str, list[str]]:
         kind, names = self._named(words)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from moorage.demo.story import Ran, Story, StoryStep
+from moorage.demo.story import KubectlResult, Story, StoryStep
 from moorage.lint.report.printable import printable
 
 _FIRST_PAUSE, _MAX_PAUSE_LENGTH = 0.1, 0.8
@@ -16,7 +16,7 @@ _BOLD, _DIM, _GREEN, _RED, _CYAN, _PLAIN = (f"\x1b[{code}m" for code in (1, 2, 3
 class Runs(Protocol):
     """Runs what follows `kubectl`."""
 
-    def run(self, words: list[str]) -> Ran: ...
+    def run(self, words: list[str]) -> KubectlResult: ...
 
 
 class Screen:
@@ -34,7 +34,7 @@ class Screen:
         self._paragraphs(step.say)
         self._write(self._in(_DIM, f"[{number}/{total}] ") + self._in(_CYAN, f"$ {step.command}"))
 
-    def ran(self, step: StoryStep, ran: Ran) -> None:
+    def ran(self, step: StoryStep, ran: KubectlResult) -> None:
         for line in ran.text.splitlines():
             self._write(printable(line))
 
@@ -78,7 +78,7 @@ def play(
     return True
 
 
-def _take(step: StoryStep, kubectl: Runs, check_alive: Callable[[], None]) -> tuple[Ran, list[str]]:
+def _take(step: StoryStep, kubectl: Runs, check_alive: Callable[[], None]) -> tuple[KubectlResult, list[str]]:
     deadline = time.monotonic() + step.seconds
     wait = _FIRST_PAUSE
     while True:
@@ -92,7 +92,7 @@ def _take(step: StoryStep, kubectl: Runs, check_alive: Callable[[], None]) -> tu
         wait = min(wait * 1.5, _MAX_PAUSE_LENGTH)
 
 
-def what_is_missing(step: StoryStep, ran: Ran) -> list[str]:
+def what_is_missing(step: StoryStep, ran: KubectlResult) -> list[str]:
     """Return the outcomes that do not hold, in the words of the story."""
     missing = []
     if step.fails and ran.status == 0:

@@ -27,7 +27,9 @@ import re
 import shlex
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 import moorage
 
@@ -40,8 +42,8 @@ _WITHIN = re.compile(r"within (\d+) s")
 _FENCE, _END_OF_FENCE, _PROMPT = "```console", "```", "$ "
 
 
-class Ran(NamedTuple):
-    """What one command printed, and its exit status."""
+class KubectlResult(NamedTuple):
+    """What one kubectl command printed, and its exit status."""
 
     status: int
     out: str
@@ -51,6 +53,11 @@ class Ran(NamedTuple):
     def text(self) -> str:
         """All it printed, as a terminal shows it."""
         return self.out + self.err
+
+    @property
+    def json(self) -> Any:
+        """The output of a command with `-o json`, decoded."""
+        return msgspec.json.decode(self.out)
 
 
 class StoryError(ValueError):
@@ -225,7 +232,6 @@ def default_shelf() -> Path:
 
 
 def story_names(shelf: Path) -> list[str]:
-    """Sorted by name."""
     return sorted(file.parent.name for file in shelf.glob(f"*/{STORY_FILE}"))
 
 

@@ -115,7 +115,6 @@ class _LoopThread:
         self._thread.start()
 
     def call(self, part: Coroutine[Any, Any, Any], seconds: float) -> None:
-        """Run a coroutine on the loop and wait for its end."""
         asyncio.run_coroutine_threadsafe(part, self._loop).result(seconds)
 
     def close(self) -> None:

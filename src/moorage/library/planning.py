@@ -7,23 +7,15 @@ import msgspec
 
 from moorage.library.manifests import Gates, Manifests, MoorageError, as_moorage_errors, gates_of, sources_from
 from moorage.model.gates import GateSet
-from moorage.plan.difference import Difference
+from moorage.plan import node_changes
 from moorage.plan.explain.explanation import Explanation, explain_pod
 from moorage.plan.explain.target import TargetError, find_target
+from moorage.plan.input.inventory import Note
 from moorage.plan.input.live_cluster import NoLiveCluster, load_live, read_live_cluster
-from moorage.plan.input.notes import Note
-from moorage.plan.node_changes import (
-    ChangeError,
-    parse_added_nodes,
-    parse_scale,
-    parse_taint,
-    parse_time,
-    parse_untaint,
-)
 from moorage.plan.outcome import FailedLine, NodeLine, PodLine, Preempted
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Changes
+from moorage.plan.what_if import Changes, Difference
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
 
@@ -133,34 +125,24 @@ def plan(
     """
     asked = _asked(manifests, gates, config, namespace, seed, kubeconfig, context)
     sources = [*(sources_from(asked.manifests) if kubeconfig else ()), *sources_from(change)]
-    with as_moorage_errors(ChangeError):
-        until = parse_time(at)
+    with as_moorage_errors(node_changes.ChangeError):
+        until = node_changes.parse_time(at)
         changes = Changes(
             tuple(source.name for source in sources),
-            tuple(map(parse_taint, taint)),
-            tuple(map(parse_untaint, untaint)),
+            tuple(map(node_changes.parse_taint, taint)),
+            tuple(map(node_changes.parse_untaint, untaint)),
             tuple(drain),
             tuple(remove),
-            tuple(parse_scale(f"{workload}={replicas}") for workload, replicas in (scale or {}).items()),
+            tuple(node_changes.parse_scale(f"{workload}={replicas}") for workload, replicas in (scale or {}).items()),
             tuple(cordon),
-            parse_added_nodes(add_nodes, like),
+            node_changes.parse_added_nodes(add_nodes, like),
         )
         planner = asked.planner(with_manifests=not kubeconfig)
         simulation = planner.build(lives=until is not None)
         outcome, difference, played = planner.answer(simulation, changes, sources, rollout, until, headroom=headroom)
-    return Plan(
-        tuple(outcome.pods),
-        tuple(outcome.nodes),
-        tuple(outcome.failed),
-        tuple(outcome.preempted),
-        tuple(outcome.notes),
-        difference,
-        played,
-        outcome.rejected,
-        outcome.unreadable,
-        outcome.headroom,
-        asked,
-    )
+    lines = (tuple(outcome.pods), tuple(outcome.nodes), tuple(outcome.failed), tuple(outcome.preempted))
+    counts = (outcome.rejected, outcome.unreadable, outcome.headroom)
+    return Plan(*lines, tuple(outcome.notes), difference, played, *counts, asked)
 
 
 def explain(

@@ -1,15 +1,10 @@
 """List every rule of the linter (stable name, severity, summary), and resolve --select and --ignore."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import msgspec
 
 from moorage.lint.finding import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -5,22 +5,20 @@ many are held back. Memory is bounded for any number of files: one document, the
 Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import BinaryIO, cast
 
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
-from moorage.lint.excerpts import RecentLines, excerpt_of
 from moorage.lint.facts.devices import DeviceFacts
-from moorage.lint.facts.facts import DEVICE_TAINT, ComparedValues
+from moorage.lint.facts.facts import DEVICE_TAINT, ComparedValues, check_versions
 from moorage.lint.facts.requirements import Requirements
-from moorage.lint.finding import Finding, Severity, SourcePlace
+from moorage.lint.finding import Finding, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
-from moorage.lint.report.form import LintSummary, Problem
+from moorage.lint.report.form import Form, LintSummary, Problem
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -40,22 +38,13 @@ from moorage.lint.rules.expressions import AskedExpressions, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
 from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
-from moorage.lint.rules.versions import check_versions
-from moorage.lint.sources import opened, reason_of
+from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of, toleration_lists
-from moorage.model.kinds import kind_of
+from moorage.model.gates import GateSet
+from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
-
-    from moorage.lint.report.form import Form
-    from moorage.lint.sources import Source
-    from moorage.model.gates import GateSet
-    from moorage.model.kinds import Kind
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MAX_KINDS = _MAX_HELD_BACK = 1_000
@@ -231,7 +220,7 @@ class OutputError(Exception):
 
 
 class Run:
-    """Lints sources into a form. `at` is the source being read, for error messages."""
+    """Lints sources into a form."""
 
     def __init__(self, linter: Linter, form: Form, on_problem: Callable[[Problem], None]) -> None:
         self._linter = linter
@@ -239,15 +228,12 @@ class Run:
         self._on_problem = on_problem
         self._groups: dict[str, _Group] = {}
         self._held = 0
-        self.at = ""
 
     def lint(self, sources: Iterable[Source], after_each: Callable[[], None]) -> LintSummary:
         self._form.begin()
         for source in sources:
-            self.at = source.name
             self._lint_source(source)
             after_each()
-        self.at = ""
         for finding in self._linter.finish():
             self._group(finding.place.source).findings.append(finding)
         self._flush()

@@ -1,10 +1,21 @@
-"""A finding: one message about one place in the input, printed by every report in its own form."""
+"""A finding: one message about one place in the input, with the source line and carets below the place.
+
+`RecentLines` wraps the stream that is read and keeps its last 33 MiB (no document is larger) to look lines up in.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+from bisect import bisect_right
 from enum import StrEnum
+from typing import BinaryIO
 
 import msgspec
+
+from moorage.lint.report.printable import printable
+
+_WIDEST = 160
+_BEFORE = 60
 
 
 class Severity(StrEnum):
@@ -64,3 +75,107 @@ class Finding(msgspec.Struct, frozen=True):
     @property
     def sort_key(self) -> tuple[int, int, str, str]:
         return (self.place.line, self.place.column, self.rule, self.message)
+
+
+def excerpt_of(line: str, column: int) -> Excerpt:
+    """Return the line, safe for a terminal and cut around the column (from 1), and carets below what starts there."""
+    if not line.strip():
+        return NO_EXCERPT
+    start = max(column - 1, 0)
+    cut_before = start - _BEFORE if start > _WIDEST - _BEFORE else 0
+    shown = line[cut_before : cut_before + _WIDEST]
+    left = printable(shown[: start - cut_before].replace("\t", "    "))
+    marked = _marked(line[:start], shown[start - cut_before :].rstrip())
+    rest = shown[start - cut_before + len(marked) :].rstrip()
+    prefix = "…" if cut_before else ""
+    suffix = "…" if cut_before + _WIDEST < len(line) else ""
+    middle, right = printable(marked.replace("\t", "    ")), printable(rest.replace("\t", "    "))
+    carets = " " * (len(prefix) + _width(left)) + "^" * max(1, _width(middle))
+    return Excerpt(f"{prefix}{left}{middle}{right}{suffix}", carets)
+
+
+def _marked(before: str, text: str) -> str:
+    """Return the part of `text` to mark: up to the end of a flow entry, a comment, or the line."""
+    in_flow = text[:1] in "{[" or before.count("{") > before.count("}") or before.count("[") > before.count("]")
+    depth, quote = 0, ""
+    for index, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character == "#" and index and text[index - 1] == " ":
+            return text[:index].rstrip()
+        elif in_flow and character in "{[":
+            depth += 1
+        elif in_flow and character in "}]":
+            depth -= 1
+            if depth <= 0:
+                return text[: index + (depth == 0)]
+        elif in_flow and character == "," and depth == 0:
+            return text[:index]
+    return text
+
+
+def _width(text: str) -> int:
+    """Return the columns on a terminal: wide characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    width = 0
+    for character in text:
+        if not unicodedata.combining(character):
+            width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return width
+
+
+_FIRST_BLOCK = 32 * 1024
+_MAX_BYTES = 33 * 1024 * 1024
+_MAX_LINE_LENGTH = 256 * 1024
+
+
+class RecentLines:
+    """A binary stream that remembers its last blocks and the line each starts in; lines are split when asked for."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._blocks: list[bytes] = []
+        self._first_lines: list[int] = []
+        self._cut: dict[int, list[bytes]] = {}
+        self._next_line = 1
+        self._bytes = 0
+
+    def read(self, size: int, /) -> bytes:
+        # Most files are small, and room for a large block costs more than reading a small one.
+        block = self._stream.read(size if self._blocks else min(size, _FIRST_BLOCK))
+        self._blocks.append(block)
+        self._first_lines.append(self._next_line)
+        self._next_line += block.count(b"\n")
+        self._bytes += len(block)
+        if self._bytes > _MAX_BYTES:
+            self._forget()
+        return block
+
+    def _forget(self) -> None:
+        half = len(self._blocks) // 2 + 1
+        del self._blocks[:half], self._first_lines[:half]
+        self._cut.clear()
+        self._bytes = sum(map(len, self._blocks))
+
+    def line(self, number: int) -> str:
+        """Return a line's text (from 1); empty if it is forgotten, not read yet, or too long to show."""
+        at = bisect_right(self._first_lines, number) - 1
+        if at < 0 or number > self._next_line:
+            return ""
+        pieces = self._pieces(at)
+        offset = number - self._first_lines[at]
+        line = pieces[offset] if offset < len(pieces) else b""
+        if offset == 0:  # the line may begin in an earlier block; blocks without an end of line have but one piece
+            before = at
+            while before > 0 and self._first_lines[before] == number and len(line) < _MAX_LINE_LENGTH:
+                before -= 1
+                line = self._pieces(before)[-1] + line
+        return line.rstrip(b"\r").decode("utf-8", "replace") if len(line) < _MAX_LINE_LENGTH else ""
+
+    def _pieces(self, at: int) -> list[bytes]:
+        if at not in self._cut:
+            self._cut[at] = self._blocks[at].split(b"\n")
+        return self._cut[at]

@@ -3,10 +3,8 @@
 Kubernetes: says what is wrong, rarely what to write instead.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from moorage.lint.facts.device_gates import unreleased
 from moorage.lint.facts.possible_taints import EFFECTS
@@ -26,14 +24,8 @@ from moorage.match.operators import (
     use_of,
 )
 from moorage.match.semver import version_or_none
-from moorage.model.field_error import ErrorKind
-from moorage.model.gates import TAINT_TOLERATION_CEL, Gate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from moorage.model.field_error import FieldError
-    from moorage.model.gates import GateSet
+from moorage.model.field_error import ErrorKind, FieldError
+from moorage.model.gates import TAINT_TOLERATION_CEL, Gate, GateSet
 
 NOT_AN_OPERATOR = "not a valid selector operator"
 TOO_COMPLEX = "too complex, exceeds cost limit"
@@ -88,7 +80,6 @@ _SENTENCES = (
 
 
 def hint_for(error: FieldError, gates: GateSet) -> str:
-    """Return the hint for an error, or the empty string."""
     if (gate := gate_needed(error, gates)) is not None:
         return gate_hint(unreleased(gate) if ".devices.requests[" in error.path else gate)
     path, value = error.path, _plain(error.rendered_value)

@@ -1,19 +1,14 @@
 """Find the manifests in files, directories and standard input, lazily and always in the same order."""
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import BinaryIO, cast
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"

@@ -1,26 +1,19 @@
 """Describe what a rule looks at: an object, its pods' metadata and spec, and its places in the input."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
-from moorage.lint.excerpts import excerpt_of
-from moorage.lint.finding import SourcePlace
+from moorage.lint.finding import RecentLines, SourcePlace, excerpt_of
 from moorage.match.devices.tolerations import as_toleration
 from moorage.match.label_keys import PREFERRED, REQUIRED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from moorage.lint.excerpts import RecentLines
-    from moorage.model.kinds import Kind
-    from moorage.model.text.documents import Document
-    from moorage.model.types.devices import DeviceSubRequest, ExactDeviceRequest, ResourceClaimSpec
-    from moorage.model.types.meta import ObjectMeta
-    from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-    from moorage.model.types.pod import PodSpec, Toleration
+from moorage.model.kinds import Kind
+from moorage.model.text.documents import Document
+from moorage.model.types.devices import DeviceSubRequest, ExactDeviceRequest, ResourceClaimSpec
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from moorage.model.types.pod import PodSpec, Toleration
 
 #: Labels that the controllers of a kind put on the pods they make, beside those of the template.
 CONTROLLER_LABELS: dict[str, tuple[str, ...]] = {
@@ -133,7 +126,6 @@ def identity(raw: dict[str, Any], kind: Kind | None) -> str:
 
 
 def pod_part_of(kind: str, view: Any) -> PodPart | None:
-    """Return the pods of a typed view, None for kinds that have none."""
     if kind not in CONTROLLER_LABELS:
         return None
     if kind == "Pod":
@@ -174,14 +166,13 @@ def toleration_lists(subject: Subject) -> Iterator[TolerationList]:
             yield TolerationList(f"{path}.tolerations", tuple(map(as_toleration, request.tolerations)), True)
 
 
-def node_requirements(subject: Subject) -> Iterator[tuple[str, NodeSelectorRequirement]]:
+def node_requirements(kind: str, view: Any, pods: PodPart | None) -> Iterator[tuple[str, NodeSelectorRequirement]]:
     """Yield every node selector requirement of pods, templates and PersistentVolumes, with its path."""
-    if subject.kind == "PersistentVolume":
-        affinity = subject.view.spec.nodeAffinity
+    if kind == "PersistentVolume":
+        affinity = view.spec.nodeAffinity
         if affinity is not None and affinity.required is not None:
             yield from _of_selector(affinity.required, "spec.nodeAffinity.required")
         return
-    pods = subject.pods
     if pods is None or pods.spec.affinity is None or pods.spec.affinity.nodeAffinity is None:
         return
     node_affinity, path = pods.spec.affinity.nodeAffinity, f"{pods.spec_path}.affinity.nodeAffinity"

@@ -1,8 +1,6 @@
 """Ordered comparisons: how the values of `Lt` or of a Semver operator are read, compared, and moved.
 
-In: the text on the pod's side. Out: a predicate over the text on the node's side (a taint's or a label's value) that
-cannot fail, the inequality in words, and the nearest value that would satisfy it. Kubernetes: parses both sides on
-every comparison (api/core/v1/toleration.go, apimachinery/pkg/labels).
+Kubernetes: parses both sides on every comparison (api/core/v1/toleration.go, apimachinery/pkg/labels).
 Differs: the pod's side is read once; a node's side that cannot be read is false, and can be named.
 """
 

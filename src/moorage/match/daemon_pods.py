@@ -1,15 +1,14 @@
-"""On which nodes a DaemonSet's pods run, and what its controller adds to them.
+"""On which nodes a DaemonSet's pods run, and the tolerations and node affinity that its controller adds to them.
 
-In: a DaemonSet's template and a node. Out: whether a pod should be made there and whether one that is there may stay;
-the tolerations and the node affinity of the pod that is made. Kubernetes: pkg/controller/daemon
-(NodeShouldRunDaemonPod, AddOrUpdateDaemonPodTolerations, ReplaceDaemonSetPodNodeNameNodeAffinity). Pure: the live
-controller asks the same.
+Kubernetes: pkg/controller/daemon (NodeShouldRunDaemonPod, AddOrUpdateDaemonPodTolerations,
+ReplaceDaemonSetPodNodeNameNodeAffinity).
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from moorage.match.label_keys import REQUIRED
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
@@ -66,22 +65,13 @@ def daemon_tolerations(given: Sequence[Toleration], *, host_network: bool) -> tu
     tolerations = list(given)
     for name, effect in (*_ALWAYS_TOLERATED, *((_ON_THE_HOST_NETWORK,) if host_network else ())):
         added = Toleration(key=_TAINT_PREFIX + name, operator="Exists", effect=effect)
-        same = [index for index, one in enumerate(tolerations) if _is_same(one, added)]
+        # Equal in all but the seconds (Kubernetes: MatchToleration).
+        same = [index for index, one in enumerate(tolerations) if replace(one, tolerationSeconds=None) == added]
         for index in same:
             tolerations[index] = added
         if not same:
             tolerations.append(added)
     return tuple(tolerations)
-
-
-def _is_same(one: Toleration, other: Toleration) -> bool:
-    """Equal in all but the seconds (Kubernetes: MatchToleration)."""
-    return not one.expression and (one.key, one.effect, one.operator, one.value) == (
-        other.key,
-        other.effect,
-        other.operator,
-        other.value,
-    )
 
 
 def pinned_affinity(affinity: dict[str, Any] | None, node: str) -> dict[str, Any]:

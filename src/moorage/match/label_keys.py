@@ -1,10 +1,8 @@
 """matchLabelKeys and mismatchLabelKeys: a pod's own label values, merged into its selectors when it is created.
 
-In: a raw pod whose `spec` mapping is the caller's own, and the API server's gates. Out: the same pod, with `key In
-[value]` or `key NotIn [value]` appended to the `labelSelector`s of affinity terms and spread constraints. Kubernetes:
-pkg/registry/core/pod/strategy.go (mutatePodAffinity, mutateTopologySpreadConstraints). As there, a term without a
-labelSelector is left alone, keys the pod does not have are skipped, and the two lists stay as they are. Merging twice
-would append twice, so only creation calls this.
+Kubernetes: pkg/registry/core/pod/strategy.go (mutatePodAffinity, mutateTopologySpreadConstraints). As there, a term
+without a labelSelector is left alone, keys the pod does not have are skipped, and the two lists stay as they are.
+Merging twice would append twice, so only creation calls this.
 """
 
 from typing import Any

@@ -1,11 +1,8 @@
 """Node selectors: terms over labels and fields → which nodes a pod (or a volume) may be on, and why not the others.
 
-In: `NodeSelector`, `PreferredSchedulingTerm` views, a pod's plain `nodeSelector`, and the component's gates. Out:
-matchers asked with a node's labels and name. Everything is parsed once; what does not parse is kept in `errors`. A
-volume's node affinity is the same `compile_node_selector`. Kubernetes:
-component-helpers/scheduling/corev1/nodeaffinity. It has an eager form, refused if anything does not parse (here: look
-at `errors` first), and a lazy one, in which the terms that parse still count (here: `match`; and `match_error` is what
-it reports when none of them did).
+Kubernetes: component-helpers/scheduling/corev1/nodeaffinity. It has an eager form, refused if anything does not parse
+(here: look at `errors` first), and a lazy one, in which the terms that parse still count (here: `match`; and
+`match_error` is what it reports when none of them did).
 Differs: the semver operators of KEP-5721; a preferred term that needs a gate while it is off adds 0.
 """
 
@@ -157,7 +154,6 @@ def compile_node_selector(selector: NodeSelector, gates: GateSet, path: str = ""
 def compile_required_node_affinity(
     node_selector: Mapping[str, str], affinity: Affinity | None, gates: GateSet
 ) -> RequiredNodeAffinity:
-    """Compile a pod's `spec.nodeSelector` and `spec.affinity`."""
     node_affinity = affinity.nodeAffinity if affinity else None
     required = node_affinity.requiredDuringSchedulingIgnoredDuringExecution if node_affinity else None
     return RequiredNodeAffinity(

@@ -1,9 +1,7 @@
 """Integers as Go reads them: text → int, or strconv's words for why not.
 
-In: the value of a `Lt`/`Gt` toleration and of a taint (canonical form only), the value of a `Gt`/`Lt` node selector
-requirement and of a label (anything strconv.ParseInt takes, so `007` is 7 and `+5` is 5). Out: a Python int within 64
-bits, or `NumberError`; `canonical_int64_errors` is all the API server has to say at once. Kubernetes:
-content.IsDecimalInteger, then strconv.ParseInt, on every comparison; here once, when compiled.
+Values of `Lt` and `Gt` tolerations and of taints must be canonical; those of node selectors and labels are anything
+strconv.ParseInt takes, so `007` is 7 and `+5` is 5. Kubernetes: content.IsDecimalInteger, then strconv.ParseInt.
 """
 
 from moorage.model.go.quoting import go_quote

@@ -1,9 +1,7 @@
 """Pod (anti-)affinity terms: which pods, in which namespaces, a term is about.
 
-In: a pod's `Affinity` view and namespace. Out: one matcher per term, asked with another pod's labels, its namespace and
-that namespace's labels. Whether the two pods share a topology domain is for the scheduler to say. Kubernetes:
-framework.AffinityTerm (kube-scheduler). `matchLabelKeys` play no part here: they were merged into the selector when the
-pod was created, see `label_keys`.
+Whether the two pods share a topology domain is for the scheduler to say. Kubernetes: framework.AffinityTerm
+(kube-scheduler). `matchLabelKeys` were merged into the selector when the pod was created, see `label_keys`.
 """
 
 from collections.abc import Sequence

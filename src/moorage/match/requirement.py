@@ -1,8 +1,7 @@
 """One requirement on a label: key, operator, values → does a label set meet it, and if not, why not.
 
-In: the parts of a label selector or node selector expression. Out: a `Requirement` whose `match` cannot fail, or the
-field errors of the parts. Kubernetes: labels.NewRequirement and Requirement.Matches (apimachinery/pkg/labels).
-Differs: comparing operators are rows of `match.operators`; values are parsed once.
+Kubernetes: labels.NewRequirement and Requirement.Matches (apimachinery/pkg/labels).
+Differs: comparing operators are rows of `match.operators`; values are parsed once, and `match` cannot fail.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,8 +74,7 @@ def compile_requirement(key: str, operator: str, values: Sequence[str], path: st
     errors = _requirement_errors(key, operator, values, path)
     if errors:
         raise SelectorError(aggregate(errors), errors)
-    row = _OPERATORS[operator]
-    return Requirement(key, operator, tuple(values), row.predicate(row, key, values))
+    return trusted_requirement(key, operator, values)
 
 
 def trusted_requirement(key: str, operator: str, values: Sequence[str]) -> Requirement:

@@ -1,8 +1,6 @@
 """Semantic versions: text → Version with a sort key, or the parser's own words for why not.
 
-In: a taint value, a label value, the `value` of a Semver* operator, or the argument of CEL's `semver()`. Out: an
-immutable `Version`; `SemverError` with the exact text users grep for. Kubernetes: github.com/blang/semver v4,
-`ParseTolerant` for tolerations and node affinity, `Parse` for CEL.
+Kubernetes: github.com/blang/semver v4, `ParseTolerant` for tolerations and node affinity, `Parse` for CEL.
 Differs: the comparison is a tuple, `Version.order_key`, computed once; build metadata is no part of it.
 """
 
@@ -71,7 +69,6 @@ def parse_tolerant(text: str) -> Version:
 
 
 def version_or_none(text: str) -> Version | None:
-    """Return the version that `parse_tolerant` reads, None where it fails."""
     try:
         return parse_tolerant(text)
     except SemverError:

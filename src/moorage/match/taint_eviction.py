@@ -1,10 +1,9 @@
 """NoExecute taints × a pod's tolerations → when the pod has to go, and because of what.
 
-In: the taints of a node, the compiled tolerations of a pod on it. Out: an `Eviction` (now, after some seconds, or
-never). Each taint is matched to the first toleration, in the pod's order, that tolerates it; the smallest
-`tolerationSeconds` of those used counts, so a pod may have to go although it tolerates every taint. Kubernetes:
+Each taint is matched to the first toleration, in the pod's order, that tolerates it; the smallest `tolerationSeconds`
+of those used counts, so a pod may have to go although it tolerates every taint. Kubernetes:
 pkg/controller/tainteviction (processPodOnNode, getMinTolerationTime) and GetMatchingTolerations.
-Differs: says which taint decided. Pure: the live controller asks the same function.
+Differs: says which taint decided.
 """
 
 from collections.abc import Iterable

@@ -3,14 +3,15 @@
 In: `Toleration` views and the component's gates. Out: a `TolerationMatcher` each, or a `TolerationSet` of all; matching
 cannot fail, everything is parsed here and once. Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and
 component-helpers' TolerationsTolerateTaint.
-Differs: `expression` (KEP-5500) is looked at first, and where its gate is off that toleration matches nothing at all;
-the semver operators of KEP-5721; a taint whose value cannot be compared can be named (`unreadable`), it never matches.
+Differs: `expression` (KEP-5500) is looked at first; where its gate is off that toleration matches nothing, and so does
+one that fails, of which a callback is told. There are the semver operators of KEP-5721. A taint whose value cannot be
+compared can be named (`unreadable`), it never matches.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from moorage.match.comparison import false_inequality, shown
 from moorage.match.operators import TOLERATION, comparison_of, use_of
@@ -21,9 +22,12 @@ from moorage.model.types.pod import Toleration
 
 if TYPE_CHECKING:
     from moorage.match.cel import Issue, Program
-    from moorage.match.toleration_expression import EvaluationFailed, Programs
+
+#: Called with the expression, the taint and the error's text whenever an evaluation failed.
+EvaluationFailed: TypeAlias = Callable[[str, Taint, str], None]
 
 EQUAL, EXISTS = "Equal", "Exists"
+NOT_TRUE = "the expression is not true"
 DEFAULT_CAPACITY = 1024
 
 
@@ -165,8 +169,8 @@ NO_TOLERATION = "no toleration is for its key and effect"
 def compile_toleration(
     toleration: Toleration,
     gates: GateSet,
-    programs: "Programs | None" = None,
-    on_evaluation_failed: "EvaluationFailed | None" = None,
+    programs: ProgramCache | None = None,
+    on_evaluation_failed: EvaluationFailed | None = None,
 ) -> TolerationMatcher:
     """Compile one toleration. `programs` keeps compiled expressions; the callback hears of every failed evaluation."""
     if toleration.expression:
@@ -199,8 +203,8 @@ def compile_toleration(
 def compile_tolerations(
     tolerations: Sequence[Toleration],
     gates: GateSet,
-    programs: "Programs | None" = None,
-    on_evaluation_failed: "EvaluationFailed | None" = None,
+    programs: ProgramCache | None = None,
+    on_evaluation_failed: EvaluationFailed | None = None,
 ) -> TolerationSet:
     return TolerationSet(compile_toleration(one, gates, programs, on_evaluation_failed) for one in tolerations)
 
@@ -251,15 +255,35 @@ def _keyed(toleration: Toleration, value_matches: Callable[[str], bool] | None) 
 def _compile_expression(
     toleration: Toleration,
     gates: GateSet,
-    programs: "Programs | None",
-    on_evaluation_failed: "EvaluationFailed | None",
+    programs: ProgramCache | None,
+    on_evaluation_failed: EvaluationFailed | None,
 ) -> TolerationMatcher:
     if not gates.enabled(TAINT_TOLERATION_CEL):
         return _never(toleration, f"an expression needs the feature gate {TAINT_TOLERATION_CEL.name}")
     # Few pods have expressions: CEL is imported when the first one occurs.
-    from moorage.match.toleration_expression import compile_taint_expression
+    from moorage.match.cel import CelError
 
-    compiled = compile_taint_expression(toleration.expression, programs, on_evaluation_failed)
-    if isinstance(compiled, str):
-        return _never(toleration, compiled)
-    return TolerationMatcher(toleration, compiled.match, compiled.why_false)
+    source = toleration.expression
+    program = (ProgramCache(1) if programs is None else programs).get(source)
+    if isinstance(program, list):
+        first = program[0]
+        where = f"{first.line}:{first.column}: " if first.line > 0 else ""
+        return _never(toleration, f"the expression does not compile: {where}{first.message}")
+    evaluate = program.evaluate
+
+    def match(taint: Taint) -> bool:
+        try:
+            return evaluate(taint) is True
+        except CelError as error:
+            if on_evaluation_failed is not None:
+                on_evaluation_failed(source, taint, str(error))
+            return False
+
+    def why_false(taint: Taint) -> str | None:
+        """A failure is told here, and not reported a second time."""
+        try:
+            return None if evaluate(taint) is True else NOT_TRUE
+        except CelError as error:
+            return f"the expression failed: {error}"
+
+    return TolerationMatcher(toleration, match, why_false)

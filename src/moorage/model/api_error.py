@@ -6,6 +6,7 @@ api/errors.
 
 from typing import Any
 
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
 
 Raw = dict[str, Any]
@@ -79,7 +80,7 @@ def stale(kind: Kind, name: str) -> ApiError:
 
 
 def forbidden(kind: Kind, name: str, why: str) -> ApiError:
-    whom = f'{_resource(kind)} "{name}"' if name else _resource(kind)
+    whom = f"{_resource(kind)} {go_quote(name)}" if name else _resource(kind)
     return failure(403, "Forbidden", f"{whom} is forbidden: {why}", _about(kind, name))
 
 
@@ -90,7 +91,7 @@ def bad_request(why: str) -> ApiError:
 def invalid(kind: Kind, name: str, message: str, causes: list[Raw]) -> ApiError:
     shown = f"{kind.name}.{kind.group}" if kind.group else kind.name
     details: Raw = {"name": name, "group": kind.group, "kind": kind.name, "causes": causes}
-    return failure(422, "Invalid", f'{shown} "{name}" is invalid: {message}', details)
+    return failure(422, "Invalid", f"{shown} {go_quote(name)} is invalid: {message}", details)
 
 
 def unauthorized() -> ApiError:

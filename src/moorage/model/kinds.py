@@ -9,9 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, Gate
-from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.text.decode_error import DecodeError, Problem
-from moorage.model.text.documents import Document
+from moorage.model.schema.conversion import convert_view
 from moorage.model.types import devices, request, storage
 from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount
 from moorage.model.types.events.event import Event, Lease
@@ -346,8 +344,3 @@ def view_of(raw: dict[str, Any]) -> View | None:
     """Return the typed view of a document, or None if Moorage does not know its kind. Raises ConversionError."""
     kind = kind_of(raw)
     return None if kind is None else convert_view(raw, kind.view)
-
-
-def decode_errors(document: Document, error: ConversionError) -> list[DecodeError]:
-    """Return the problems of a conversion, each with its line."""
-    return [document.error(problem.reason, Problem.TYPE, problem.path) for problem in error.problems]

@@ -122,7 +122,6 @@ def dns1123_subdomain_errors(value: str) -> list[str]:
 
 
 def dns1123_subdomain_with_underscore_errors(value: str) -> list[str]:
-    """The rule for DNS search domains."""
     if _is_dns_subdomain_underscore(value):
         return _too_long(value, 253)
     words = (

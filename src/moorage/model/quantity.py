@@ -100,11 +100,6 @@ def decimal_suffix(exponent: int, notation: Format) -> str:
     return f"e{exponent}" if exponent else ""
 
 
-def binary_suffix(exponent: int) -> str:
-    """Return the suffix for two to the exponent; none beyond `Ei`, as upstream."""
-    return _BINARY_BY_EXPONENT.get(exponent, "")
-
-
 MAX_DIGITS = MAX_TEXT + 104  # Python prints integers of 4,300 digits and no longer
 
 _NANO = -9
@@ -280,7 +275,7 @@ class Quantity:
             whole = self._as_whole_number()
             if whole is not None:
                 amount, times = _strip_factors(whole, 1024)
-                return f"{amount}{binary_suffix(times * 10)}"
+                return f"{amount}{_BINARY_BY_EXPONENT.get(times * 10, '')}"  # none beyond Ei, as upstream
         notation = Format.DECIMAL_SI if self.format is Format.BINARY_SI else self.format
         amount, zeros = _strip_factors(self.mantissa, 10)
         exponent = wrap32(self.exponent + zeros)

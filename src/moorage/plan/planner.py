@@ -1,28 +1,27 @@
 """Plan from beginning to end: read the input, simulate it, play changes and rollouts on it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from moorage.admit.raw import Raw
+from moorage.admit.admission import Rejected, admit
+from moorage.admit.raw import Raw, copy_document
+from moorage.control.framework.world import controller_of
 from moorage.lint.sources import Source
-from moorage.plan.difference import Difference
-from moorage.plan.headroom import headroom as pods_that_fit
-from moorage.plan.input.inventory import Inventory, Key
+from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, deployment_of
+from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.outcome import Outcome, outcome_of
+from moorage.plan.outcome import headroom as pods_that_fit
 from moorage.plan.rollout import Rollout, RolloutWatch, find_workload
-from moorage.plan.rollout_fix import find_fix
 from moorage.plan.simulation.loading import simulate
 from moorage.plan.simulation.simulation import Settings, Simulation
-from moorage.plan.what_if import Changes, WhatIf
+from moorage.plan.what_if import Changes, Difference, WhatIf
 
 __all__ = ["Planner", "Settings", "load_cluster"]
 
 Tick = Callable[[], None]
 _REST_SECONDS = 60.0
-
-
-def _nothing() -> None:
-    """Report no progress."""
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_KEYS = "matchLabelKeys"
 
 
 class Planner:
@@ -32,7 +31,7 @@ class Planner:
         self.settings = settings
         self.inventory = Inventory(settings.gates, settings.namespace)
 
-    def load(self, sources: Iterable[Source], tick: Tick = _nothing, *, announces_updates: bool = True) -> None:
+    def load(self, sources: Iterable[Source], tick: Tick = lambda: None, *, announces_updates: bool = True) -> None:
         """Read the input. What cannot be read or would be refused is noted and left out."""
         Reader(self.inventory, self.settings.gates, announces_updates=announces_updates).read(sources, tick)
 
@@ -47,7 +46,7 @@ class Planner:
         """
         return simulate(self.settings, self.inventory if inventory is None else inventory, lives=lives)
 
-    def plan(self, simulation: Simulation, tick: Tick = _nothing, until: float | None = None) -> Outcome:
+    def plan(self, simulation: Simulation, tick: Tick = lambda: None, until: float | None = None) -> Outcome:
         """Let the simulation settle, or go on for some seconds. `tick` is called for every pod that gets a node."""
         simulation.scheduling.placed = tick
         if until is None:
@@ -65,7 +64,7 @@ class Planner:
         until: float | None = None,
         *,
         headroom: bool = False,
-        tick: Tick = _nothing,
+        tick: Tick = lambda: None,
     ) -> tuple[Outcome, Difference | None, Rollout | None]:
         """Plan, then play the changes and the rollout, if there are any. Raises ChangeError.
 
@@ -105,7 +104,7 @@ class Planner:
         played = watch.rollout() if watch is not None else None
         if played is not None and key is not None and not played.completes:
             fixed_key = key
-            played.fix = find_fix(base, key, lambda fixed: self._restart_completes(fixed, fixed_key))
+            played.fix = _find_fix(base, key, lambda fixed: self._restart_completes(fixed, fixed_key))
         return after, difference, played
 
     def _restart_completes(self, inventory: Inventory, key: Key) -> bool:
@@ -124,3 +123,63 @@ def load_cluster(sources: Iterable[Source], settings: Settings) -> tuple[Simulat
     simulation.controllers.work()
     simulation.scheduling.take_in()
     return simulation, planner.inventory
+
+
+def _find_fix(inventory: Inventory, key: Key, completes: Callable[[Inventory], bool]) -> str:
+    """Return the matchLabelKeys lines (KEP-3633) that let a rollout complete, as YAML; empty if none helps.
+
+    A line is tried as if it had always been there: the update that adds it has still to get past the old pods.
+    """
+    item = inventory.items[key]
+    paths = [path for path, _ in _terms(item.raw["spec"]["template"]["spec"])]
+    attempts = [[path] for path in paths] + ([paths] if len(paths) > 1 else [])
+    for attempt in attempts:
+        changed = _with_keys(inventory, item, attempt)
+        if changed is not None and completes(changed):
+            return "\n".join(f"{path}:\n  {_KEYS}:\n  - {POD_TEMPLATE_HASH}" for path in attempt)
+    return ""
+
+
+def _terms(spec: Raw) -> Iterator[tuple[str, Raw]]:
+    """Return the required rules between new and old pods that have no `pod-template-hash` key yet."""
+    affinity = spec.get("affinity") or {}
+    for kind in ("podAntiAffinity", "podAffinity"):
+        for index, term in enumerate((affinity.get(kind) or {}).get(_REQUIRED) or []):
+            if _can_have_keys(term):
+                yield f"spec.template.spec.affinity.{kind}.{_REQUIRED}[{index}]", term
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or []):
+        if constraint.get("whenUnsatisfiable") == "DoNotSchedule" and _can_have_keys(constraint):
+            yield f"spec.template.spec.topologySpreadConstraints[{index}]", constraint
+
+
+def _can_have_keys(term: Raw) -> bool:
+    return bool(term.get("labelSelector")) and POD_TEMPLATE_HASH not in (term.get(_KEYS) or [])
+
+
+def _with_keys(inventory: Inventory, item: Item, paths: list[str]) -> Inventory | None:
+    """Return the inventory as if the Deployment always had the line; None if the API server refuses it."""
+    raw = copy_document(item.raw)
+    for path, term in _terms(raw["spec"]["template"]["spec"]):
+        if path in paths:
+            term[_KEYS] = [*(term.get(_KEYS) or []), POD_TEMPLATE_HASH]
+    result = admit(raw, None, inventory.gates, plugins=())
+    if isinstance(result, Rejected):
+        return None
+    changed = inventory.copy()
+    changed.items[item.key] = Item(item.key, item.kind, result.object, result.view, item.existing, item.place)
+    for other in list(changed.of_kind("Pod", "ReplicaSet")):
+        if _belongs_to(changed, other, item.key):
+            del changed.items[other.key]
+    return changed
+
+
+def _belongs_to(inventory: Inventory, item: Item, key: Key) -> bool:
+    """Return whether the Deployment controls a ReplicaSet, or the ReplicaSet of a pod."""
+    owner = controller_of(item.view.metadata)
+    if owner is None:
+        return False
+    above = Key(owner.kind, item.key.namespace, owner.name)
+    deployment = deployment_of(inventory, item) if item.key.kind == "Pod" else None
+    if above == key or (deployment is not None and deployment.key == key):
+        return True
+    return above in inventory.items and _belongs_to(inventory, inventory.items[above], key)

@@ -13,16 +13,16 @@ from moorage.client.protocol import Object
 from moorage.control.daemon_set.tracker import limits_of
 from moorage.control.deployment.rollout import bounds_of, is_made_of, is_same_template
 from moorage.control.framework.revisions import CONTROLLER_REVISION, REVISION_HASH
-from moorage.control.framework.workloads import ready_condition, scaled
+from moorage.control.framework.workloads import is_active, ready_condition, scaled
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod
 from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH
 from moorage.plan.input.inventory import Inventory, Key, kind_words
 from moorage.plan.node_changes import ChangeError
-from moorage.plan.planned_pod import PlannedPod, planned_pods, why_unplaced
+from moorage.plan.outcome import PlannedPod, planned_pods, why_unplaced
 from moorage.plan.simulation.api import POD
-from moorage.plan.simulation.simulation import FINISHED, Simulation
+from moorage.plan.simulation.simulation import Simulation
 
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 SCALED = ("Deployment", "StatefulSet", "ReplicaSet")
@@ -148,12 +148,12 @@ class RolloutWatch:
             elif self._is_ours(new):
                 self._new.add(new.uid)
                 self._group(created=True).pods.append(new)
-        elif old is not None and old.uid in self._old and (new is None or _is_leaving(new.view)):
+        elif old is not None and old.uid in self._old and (new is None or not is_active(new.view)):
             self._old.discard(old.uid)
             group = self._group(created=False)
             group.pods.append(old)
             group.lost += _is_available(old.view)
-        elif old is not None and old.uid in self._new and (new is None or _is_leaving(new.view)):
+        elif old is not None and old.uid in self._new and (new is None or not is_active(new.view)):
             self._new.discard(old.uid)
 
     def _note_return(self, kind: Kind, old: Object, new: Object) -> None:
@@ -296,9 +296,5 @@ def _strategy(view: Any) -> str:
     return str(strategy.type) if strategy is not None else ""
 
 
-def _is_leaving(pod: Pod) -> bool:
-    return pod.metadata.deletionTimestamp is not None or pod.status.phase in FINISHED
-
-
 def _is_available(pod: Pod) -> bool:
-    return bool(pod.spec.nodeName) and not _is_leaving(pod) and ready_condition(pod) is not None
+    return bool(pod.spec.nodeName) and is_active(pod) and ready_condition(pod) is not None

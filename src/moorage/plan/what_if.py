@@ -1,23 +1,23 @@
 """Play changes on a simulated cluster: manifests, taints, nodes, drains, scales.
 
 All changes go through the API; then controllers, scheduler, kubelets and evictions go on until nothing more happens.
-Which pods went, when and why is read from the log of deletions.
+Which pods went, when and why is read from the log of deletions; a `Difference` has that and the pods' successors.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 
 import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
+from moorage.lint.finding import Severity
 from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
 from moorage.plan.device_evictions import DeviceEvictions
-from moorage.plan.difference import Cause, Departure, Difference, difference_of
-from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import NOWHERE, Level
+from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
     AddedNodes,
@@ -29,7 +29,7 @@ from moorage.plan.node_changes import (
     taint,
     untaint,
 )
-from moorage.plan.outcome import Outcome, outcome_of
+from moorage.plan.outcome import Outcome, PodLine, State, outcome_of
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.api import NODE, POD, Deletion
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, POD_GARBAGE, TAINT_EVICTION
@@ -41,6 +41,87 @@ from moorage.schedule.config.default_profile import program_cache
 
 _USER = "user"
 _NAMESPACE = KINDS["v1", "Namespace"]
+
+
+class Cause(StrEnum):
+    """Why a pod went."""
+
+    TAINT = "taint"
+    DEVICE_TAINT = "device taint"
+    DRAIN = "drain"
+    NODE_REMOVED = "node removed"
+    PREEMPTED = "preempted"
+    NEW_TEMPLATE = "new template"
+    CONTROLLER = "removed by its controller"
+    DELETED = "deleted"
+
+
+class Departure(msgspec.Struct, rename="camel"):
+    """A pod that went, when (in seconds after the change), why, and what became of its successor."""
+
+    pod: str
+    workload: str
+    node: str
+    cause: Cause
+    seconds: int = msgspec.field(default=0, name="afterSeconds")
+    because: str = ""
+    replaced_by: str = ""
+    new_node: str = ""
+    message: str = ""
+
+
+class Difference(msgspec.Struct):
+    """Before and after. `placed` and `pending` are pods that nothing above explains."""
+
+    changes: tuple[str, ...]
+    before: Outcome
+    departures: list[Departure]
+    blocked: list[tuple[str, str]]
+    placed: list[PodLine]
+    pending: list[PodLine]
+
+    @property
+    def evicted(self) -> list[Departure]:
+        """The departures that no rolling update explains."""
+        return [one for one in self.departures if one.cause is not Cause.NEW_TEMPLATE]
+
+    @property
+    def rolled(self) -> list[Departure]:
+        """The pods that a rolling update replaces, as its strategy allows."""
+        return [one for one in self.departures if one.cause is Cause.NEW_TEMPLATE]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.departures or self.blocked or self.placed or self.pending)
+
+
+def difference_of(
+    changes: Sequence[str],
+    before: Outcome,
+    after: Outcome,
+    departures: list[Departure],
+    blocked: Iterable[tuple[str, str]],
+) -> Difference:
+    """Complete the departures with their successors, and collect the other pods that are new."""
+    then = {pod.key: pod for pod in before.pods}
+    now = {pod.key: pod for pod in after.pods}
+    explained = set()
+    for departure in departures:
+        successor = now.get(departure.replaced_by)
+        if successor is not None:
+            explained.add(successor.key)
+            departure.new_node, departure.message = successor.node, successor.message
+    placed, pending = [], []
+    for pod in after.pods:
+        old = then.get(pod.key)
+        if pod.key in explained:
+            continue
+        if pod.state is State.PENDING:
+            if old is None or old.state is not State.PENDING:
+                pending.append(pod)
+        elif old is None or old.state is State.PENDING:
+            placed.append(pod)
+    return Difference(tuple(changes), before, departures, list(blocked), placed, pending)
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -149,12 +230,11 @@ class WhatIf:
                 item = self._inventory.items.get(Key("Pod", namespace, pod))
                 text = f"kubectl drain {name} refuses without {why}"
                 place = item.place if item is not None else NOWHERE
-                self._inventory.note(Level.WARNING, Key("Pod", namespace, pod), text, place)
+                self._inventory.note(Severity.WARNING, Key("Pod", namespace, pod), text, place)
 
     # -- manifests applied on top -------------------------------------------------------------------------------------
 
     def apply_files(self, read: Callable[[Reader], None]) -> None:
-        """Apply manifests: create what is not there, update what is."""
         simulation, inventory = self._simulation, self._inventory
         reader = Reader(inventory, simulation.gates, announces_updates=False)
         read(reader)

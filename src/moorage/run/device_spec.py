@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from moorage.match.label_selector import Selector
+from moorage.match.label_selector import Selector, parse_selector
 from moorage.match.requirement import SelectorError
-from moorage.match.selector_text import parse_selector
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.text.decode_error import DecodeError

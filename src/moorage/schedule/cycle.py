@@ -6,7 +6,7 @@ nomination holds, from the moment of the decision; nothing waits for the API ser
 Kubernetes: schedule_one.go and eventhandlers.go. Differs: every node is considered.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -134,7 +134,8 @@ class Scheduler:
             slot = engine.find(record)
         else:
             nominated = self.nominations.remove(record.key)
-            slot = self._find(engine.candidates(self.cluster.refresh(record)), nominated)
+            candidates = engine.candidates(self.cluster.refresh(record))
+            slot = nominated if nominated is not None and candidates.passes(nominated) else candidates.best()
         if record.shape.devices and (error := engine.candidates(record.shape).failure(record)):
             return self._end_with_error(pod, error, nominated, now)
         if slot == NO_SLOT:
@@ -147,12 +148,6 @@ class Scheduler:
                 self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
             self.queue.happened(Event(EventKind.POD_ADDED, None, record.pod), now)
         return Bind(pod, slot, self.cluster.nodes.node(slot).metadata.name)
-
-    def _find(self, candidates: Candidates, nominated: int | None) -> int:
-        """Return the nominated slot if it passes, the best one otherwise."""
-        if nominated is not None and candidates.passes(nominated):
-            return nominated
-        return candidates.best()
 
     def _end_with_error(self, pod: QueuedPod, error: str, nominated: int | None, now: float) -> NoNode:
         """Fail an attempt whatever the nodes are like: the pod is tried again with backoff."""
@@ -225,15 +220,6 @@ class Scheduler:
         candidates = self.engines[scheduler].candidates(record.shape)
         return candidates, self._preempt(scheduler, candidates, self.nominations.slot_of(record.key))
 
-    def play(self, now: float, evicted: Callable[[PodRecord], None] = lambda record: None) -> Iterator[Action]:
-        """Step until no pod can be scheduled any more; evicted pods are gone at once."""
-        while (action := self.step(now)) is not None:
-            yield action
-            if isinstance(action, NoNode):
-                for victim in action.victims:
-                    self.pod_gone(victim.key, now)
-                    evicted(victim)
-
     # -- pods without a node ------------------------------------------------------------------------------------------
 
     def knows(self, scheduler: str) -> bool:
@@ -253,7 +239,6 @@ class Scheduler:
             self.nominations.add(record, slot)
 
     def delete(self, key: str, now: float) -> None:
-        """Remove a pod without a node."""
         pod = self.queue.get(key)
         self.queue.remove(key)
         if self.nominations.remove(key) is not None and pod is not None:
@@ -308,7 +293,6 @@ class Scheduler:
             self.queue.happened(event, now)
 
     def pod_gone(self, key: str, now: float) -> None:
-        """Remove a pod from its node."""
         record = self.cluster.pods.get(key)
         self._leaving.discard(key)
         if record is not None:

@@ -109,15 +109,11 @@ def check_fields(raw: Raw, kind: Kind, validation: str, duplicates: list[str]) -
 
 
 def repeated_fields(body: bytes, raw: Any) -> list[str]:
-    """The texts of strict field validation about duplicate keys."""
     return [f"duplicate field {go_quote(path)}" for path in _repeated(body, raw)]
 
 
 def _repeated(body: bytes, raw: Any) -> list[str]:
-    """Paths of duplicate keys.
-
-    Finding them takes a parser of its own, which is skipped where the text has as many keys as the value.
-    """
+    """Paths of duplicate keys, searched for only where the text has more keys than the value."""
     if body.count(b'":') == _count_keys(raw):
         return []
     text = body.decode("utf-8", "replace")

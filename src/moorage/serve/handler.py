@@ -1,6 +1,9 @@
 """Answer requests to the API: route them to a verb, and render the result in the form the client asked for.
 
-Kubernetes: the handler chain and the installer of API groups.
+Subresources besides status (binding, eviction, log, scale, finalize) and kinds that are never stored (reviews of the
+user and its permissions, the old form of binding) have functions of their own. Every authenticated user may do
+everything, and the reviews say so. Kubernetes: the handler chain and the installer of API groups, the subresources of
+pkg/registry, SelfSubjectReview, SelfSubjectAccessReview, SelfSubjectRulesReview.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,38 +12,151 @@ from typing import Any
 
 from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
-from moorage.model.kinds import DELETE_OPTIONS, Kind
+from moorage.model.kinds import BINDING, DELETE_OPTIONS, EVICTION, SCALE, Kind
 from moorage.serve.api import Api, Raw, WriteResult
-from moorage.serve.decoding import JSON, decode_body, decode_object, media_type
+from moorage.serve.decoding import JSON, check_kind, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
 from moorage.serve.pki.authentication import User
 from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
 from moorage.serve.resources.older_versions import converted_answer, converted_request
 from moorage.serve.resources.routes import Target, target_of
-from moorage.serve.resources.subresources import SUBRESOURCES, VIRTUAL
+from moorage.serve.tables.render import render_table
 from moorage.serve.templates import POD
-from moorage.serve.verbs.changing import replace
-from moorage.serve.verbs.creating import create
-from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
-from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
+from moorage.serve.verbs.changing import create, replace
+from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status, finalize
+from moorage.serve.verbs.patching import APPLY, duplicate_warnings, patch_object, read_patch
 from moorage.serve.verbs.reading import check_not_older, get, list_page
+from moorage.serve.verbs.subresources import bind, evict, get_scale, patch_scale, put_scale
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
 
+Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
+
+_SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+async def _bind(api: Api, target: Target, request: Request, manager: str) -> Response:
+    options = write_options(query_of(request), manager, "CreateOptions")
+    document = {"metadata": {"name": target.name}, **_body(request, BINDING)}
+    check_kind(document, BINDING)
+    await bind(api, target.namespace, target.name, document, dry_run=options.dry_run)
+    return json_response(_SUCCESS, 201)
+
+
+async def _evict(api: Api, target: Target, request: Request, manager: str) -> Response:
+    options = write_options(query_of(request), manager, "CreateOptions")
+    document = {"metadata": {"name": target.name}, **_body(request, EVICTION)}
+    if document.get("apiVersion") == "policy/v1beta1":
+        document["apiVersion"] = EVICTION.api_version  # older clients', and the same
+    check_kind(document, EVICTION)
+    await evict(api, target.namespace, target.name, document, dry_run=options.dry_run)
+    return json_response(_SUCCESS, 201)
+
+
+async def _log(api: Api, target: Target, request: Request, manager: str) -> Response:
+    """Refuse, with the reason: there are no logs."""
+    await get(api, target.ref)
+    raise bad_request(
+        f'pod "{target.name}" has no log: Moorage simulates nodes, so containers are never run and write nothing'
+    )
+
+
+async def _scale(api: Api, target: Target, request: Request, manager: str) -> Response:
+    if target.verb == "get":
+        scale = await get_scale(api, target.ref)
+        if negotiate(request.headers.get("accept", "")).shows is As.TABLE:
+            revision = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
+            return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
+        return json_response(scale)
+    if target.verb == "patch":
+        patch = read_patch(request.body, request.headers.get("content-type", ""))
+        options = write_options(query_of(request), manager, "PatchOptions", applies=patch.patch_type == APPLY)
+        if patch.patch_type == APPLY:
+            duplicate_warnings(patch.duplicates, options.validation)
+        return json_response(await patch_scale(api, target.ref, patch, options))
+    options = write_options(query_of(request), manager, "UpdateOptions")
+    document, warnings = decode_object(request.body, request.headers.get("content-type", ""), SCALE, options.validation)
+    return json_response(await put_scale(api, target.ref, document, options), headers=warning_headers(warnings))
+
+
+async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:
+    kind = target.kind
+    options = write_options(query_of(request), manager, "UpdateOptions")
+    raw, _ = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
+    return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))
+
+
+def _body(request: Request, kind: Kind) -> Raw:
+    return decode_body(request.body, request.headers.get("content-type", ""), kind)[0]
+
+
+SUBRESOURCES: dict[str, Subresource] = {
+    "binding": _bind,
+    "eviction": _evict,
+    "log": _log,
+    "scale": _scale,
+    "finalize": _finalize,
+}
+
+
+async def _who_am_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+    info: Raw = {"username": user.name, "groups": list(user.groups)}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.extra:
+        info["extra"] = {name: list(values) for name, values in user.extra.items()}
+    return _answer(target, {"creationTimestamp": api.now_text()}, {"status": {"userInfo": info}})
+
+
+async def _may_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+    spec = raw.get("spec")
+    if not isinstance(spec, dict) or not ("resourceAttributes" in spec or "nonResourceAttributes" in spec):
+        raise bad_request("spec.resourceAttributes or spec.nonResourceAttributes must be given")
+    status = {"allowed": True, "reason": "Moorage lets everyone whom it knows do everything"}
+    return _answer(target, {"creationTimestamp": None}, {"spec": spec, "status": status})
+
+
+async def _what_may_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+    spec = raw.get("spec")
+    if not isinstance(spec, dict) or not spec.get("namespace"):
+        raise bad_request("no namespace on request")
+    everything = ["*"]
+    status = {
+        "resourceRules": [{"verbs": everything, "apiGroups": everything, "resources": everything}],
+        "nonResourceRules": [{"verbs": everything, "nonResourceURLs": everything}],
+        "incomplete": False,
+    }
+    return _answer(target, {"creationTimestamp": None}, {"spec": {}, "status": status})
+
+
+async def _bind_named(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+    metadata = raw.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not name:
+        raise bad_request("metadata.name must be the name of the pod to bind")
+    await bind(api, target.namespace, name, raw)
+    return _SUCCESS
+
+
+def _answer(target: Target, metadata: Raw, rest: Raw) -> Raw:
+    kind = target.kind
+    return {"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata, **rest}
+
+
+VIRTUAL: dict[str, Callable[[Api, Target, Raw, User], Awaitable[Raw]]] = {
+    "SelfSubjectReview": _who_am_i,
+    "SelfSubjectAccessReview": _may_i,
+    "SelfSubjectRulesReview": _what_may_i,
+    "Binding": _bind_named,
+}
+
+
 Answer = Response | Stream
 
-_METRIC_VERBS = {
-    "get": "GET",
-    "list": "LIST",
-    "watch": "WATCH",
-    "create": "POST",
-    "update": "PUT",
-    "patch": "PATCH",
-    "delete": "DELETE",
-    "deletecollection": "DELETECOLLECTION",
-}
+#: Metrics call other verbs by their names.
+_METRIC_VERBS = {"create": "POST", "update": "PUT"}
 _INCLUDE = ("None", "Metadata", "Object")
 _MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
@@ -51,7 +167,7 @@ class Handler:
     def __init__(self, api: Api, paths: WebPaths, metrics: ApiServerMetrics) -> None:
         self._api, self._paths, self._metrics = api, paths, metrics
         self._meant: dict[tuple[str, str], tuple[Target, Asked]] = {}
-        self._verbs: dict[str, Callable[[Target, Request], Awaitable[Answer]]] = {
+        self._verbs: dict[str, Callable[[Target, Request, Renderer], Awaitable[Answer]]] = {
             "get": self._get,
             "list": self._list,
             "watch": self._watch,
@@ -105,42 +221,35 @@ class Handler:
         if target.subresource and target.subresource != "status":
             answer: Answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
         else:
-            answer = await self._verbs[target.verb](target, request)
+            answer = await self._verbs[target.verb](target, request, self._renderer(target.kind, request))
         if target.older_version:
             answer = converted_answer(answer, target.kind, target.older_version)
         if is_yaml and isinstance(answer, Response):
             return as_yaml(answer)
         return answer
 
-    async def _get(self, target: Target, request: Request) -> Answer:
-        renderer = self._renderer(target.kind, request)
+    async def _get(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         if request.query_text:
             check_not_older(self._api, seen_revision(query_of(request)))
-        stored = await get(self._api, target.ref)
-        return Response(200, renderer.object(stored))
+        return Response(200, renderer.object(await get(self._api, target.ref)))
 
-    async def _list(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
-        query = query_of(request)
-        options = list_options(query)
+    async def _list(self, target: Target, request: Request, renderer: Renderer) -> Answer:
+        options = list_options(query_of(request))
         if options.watch:
-            return await self._watch(target, request)
-        renderer = self._renderer(kind, request)
-        return Response(200, renderer.page(await list_page(self._api, kind, target.namespace, options)))
+            return await self._watch(target, request, renderer)
+        return Response(200, renderer.page(await list_page(self._api, target.kind, target.namespace, options)))
 
-    async def _watch(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
+    async def _watch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request) | {"watch": "true"}
         if target.name:
             query["fieldSelector"] = f"metadata.name={target.name}"
         options = list_options(query)
-        renderer = self._renderer(kind, request)
-        batches = await watch(self._api, kind, target.namespace, options)
+        batches = await watch(self._api, target.kind, target.namespace, options)
         return Stream(self._lines(batches, renderer, _asked(target, request)))
 
     async def _lines(self, batches: Batches, renderer: Renderer, asked: Asked) -> AsyncIterator[bytes]:
         """Yield each batch in one chunk; an error is the last line."""
-        told = self._metrics.watch_events(asked.group, asked.version, asked.resource)
+        told = self._metrics.watch_events.labels(asked.group, asked.version, asked.resource)
         running = self._metrics.long_running(asked)
         running.inc()
         try:
@@ -154,10 +263,9 @@ class Handler:
             running.dec()
             await batches.aclose()
 
-    async def _create(self, target: Target, request: Request) -> Answer:
+    async def _create(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         kind = target.kind
         options = write_options(query_of(request), _manager(request), "CreateOptions")
-        renderer = self._renderer(kind, request)
         content_type = request.headers.get("content-type", "")
         like = None
         if kind is POD and media_type(content_type) == JSON and options.validation != IGNORE:
@@ -169,40 +277,30 @@ class Handler:
         outcome = await create(self._api, kind, target.namespace, raw, options, warnings, like=like)
         return _written(outcome, renderer)
 
-    async def _update(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
+    async def _update(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         options = write_options(query_of(request), _manager(request), "UpdateOptions")
-        renderer = self._renderer(kind, request)
-        raw, warnings = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
-        outcome = await replace(self._api, target.ref, raw, options, target.subresource, warnings)
-        return _written(outcome, renderer)
+        raw, warnings = decode_object(
+            request.body, request.headers.get("content-type", ""), target.kind, options.validation
+        )
+        return _written(await replace(self._api, target.ref, raw, options, target.subresource, warnings), renderer)
 
-    async def _patch(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
-        renderer = self._renderer(kind, request)
+    async def _patch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         patch = read_patch(request.body, request.headers.get("content-type", ""))
         options = write_options(query_of(request), _manager(request), "PatchOptions", applies=patch.patch_type == APPLY)
         return _written(await patch_object(self._api, target.ref, patch, options, target.subresource), renderer)
 
-    async def _delete(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
-        renderer = self._renderer(kind, request)
-        options = delete_options(query_of(request), _delete_body(request))
-        outcome = await delete(self._api, target.ref, options)
+    async def _delete(self, target: Target, request: Request, renderer: Renderer) -> Answer:
+        outcome = await delete(self._api, target.ref, delete_options(query_of(request), _delete_body(request)))
         if outcome.deleted:
-            status = deleted_status(kind, outcome.stored)
+            status = deleted_status(target.kind, outcome.stored)
             if status is not None:
                 return json_response(status)
         return _written(outcome, renderer)
 
-    async def _delete_collection(self, target: Target, request: Request) -> Answer:
-        kind = target.kind
+    async def _delete_collection(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request)
-        renderer = self._renderer(kind, request)
-        body = _delete_body(request)
-        page = await delete_collection(
-            self._api, kind, target.namespace, list_options(query), delete_options(query, body)
-        )
+        options = delete_options(query, _delete_body(request))
+        page = await delete_collection(self._api, target.kind, target.namespace, list_options(query), options)
         return Response(200, renderer.page(page))
 
     def _renderer(self, kind: Kind, request: Request) -> Renderer:
@@ -216,7 +314,7 @@ class Handler:
 
 def _asked(target: Target, request: Request) -> Asked:
     kind = target.kind
-    verb = _METRIC_VERBS[target.verb]
+    verb = _METRIC_VERBS.get(target.verb) or target.verb.upper()
     if target.verb == "list" and "watch" in request.query and request.query.get("watch") not in ("0", "false"):
         verb = "WATCH"
     elif target.verb == "patch" and request.headers.get("content-type", "").startswith(APPLY):

@@ -28,13 +28,12 @@ from moorage.serve.decoding import check_kind
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
 from moorage.serve.resources.objects import StoredObject
 from moorage.serve.templates import POD
-from moorage.serve.verbs import pods
-from moorage.serve.verbs.changing import replace
-from moorage.serve.verbs.creating import create
+from moorage.serve.verbs import subresources
+from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, finalize
 from moorage.serve.verbs.patching import Patch, patch_object
 from moorage.serve.verbs.reading import get, list_page
-from moorage.serve.verbs.scaling import patch_scale, put_scale
+from moorage.serve.verbs.subresources import patch_scale, put_scale
 from moorage.serve.verbs.watching import watch
 from moorage.store.protocol import Stored, StoreError
 
@@ -117,14 +116,14 @@ class LoopbackClient:
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         self._ref(POD, name, namespace)
         if not node:
-            await _kept(pods.bind(self._api, namespace, name, render_binding(namespace, name, uid, node)))
+            await _kept(subresources.bind(self._api, namespace, name, render_binding(namespace, name, uid, node)))
             return
         binding = Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
-        await _kept(pods.bind_to(self._api, namespace, name, binding))
+        await _kept(subresources.bind_to(self._api, namespace, name, binding))
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
         self._ref(POD, name, namespace)
-        await _kept(pods.evict(self._api, namespace, name, render_eviction(namespace, name, uid)))
+        await _kept(subresources.evict(self._api, namespace, name, render_eviction(namespace, name, uid)))
 
     async def close(self) -> None:
         self._closed = True

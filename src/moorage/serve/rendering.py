@@ -75,15 +75,12 @@ def _offers(accept: str) -> list[tuple[str, dict[str, str]]]:
     for offer in accept.split(","):
         media_type, *parameters = (part.strip() for part in offer.split(";"))
         named = dict(part.partition("=")[::2] for part in parameters)
-        quality = _quality(named.get("q", "1"))
+        given = named.get("q", "1")
+        quality = float(given) if _QUALITY.match(given) else 1.0
         if quality > 0:
             offers.append((quality, media_type.lower(), named))
     offers.sort(key=lambda offer: (-offer[0], offer[1].count("*")))
     return [(media_type, named) for _, media_type, named in offers]
-
-
-def _quality(text: str) -> float:
-    return float(text) if _QUALITY.match(text) else 1.0
 
 
 _MAX_WARNING_LENGTH = 4096

@@ -93,10 +93,7 @@ class PodTemplate(Template):
         return b'{"metadata":' + _encode(metadata) + self.rest
 
     def bind(self, stored: Stored, binding: Binding, now: str) -> tuple[bytes, Pod] | None:
-        """The value and the view of the pod on its node; None if the binding must be checked or is the first one.
-
-        The binding has no labels and annotations for the pod.
-        """
+        """The pod's value and view on its node; None if the binding, which has no labels, must be checked."""
         view, wanted = stored.view, binding.metadata
         if self._bound_parts is None or self._bound_at != now or view.spec.nodeName:
             return None
@@ -142,7 +139,6 @@ class PodTemplates:
         self._known: dict[bytes, PodTemplate] = {}
 
     def likeness(self, raw: Raw, namespace: str, manager: str) -> Likeness:
-        """Recognise a pod to be created in the namespace by the manager of its fields."""
         metadata = raw.get("metadata")
         if type(metadata) is not dict or "managedFields" in metadata:
             return Likeness(b"")

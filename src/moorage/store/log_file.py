@@ -171,7 +171,6 @@ class LogFile:
     # Reading, once.
 
     def marks(self) -> dict[str, int]:
-        """The revision up to which each part is compacted, and the marks that are not of one part."""
         try:
             rows = self._connection.execute("SELECT name, revision FROM marks").fetchall()
         except sqlite3.Error as error:
@@ -207,10 +206,7 @@ class LogFile:
         self._unchecked += sum(len(row[3] or b"") for row in rows) + 512 * len(rows)
 
     def forget(self, forgotten: Sequence[Forgotten], reached: int) -> None:
-        """Remove superseded rows, at most `MAX_ROWS`, and write down where history begins.
-
-        The marks come first, so that rows left behind by a crash are removed at the next start.
-        """
+        """Write where history begins, then remove at most `MAX_ROWS` rows, which a crash leaves to the next start."""
         marks = {REACHED: reached}
         for part, revision, _ in forgotten:
             marks[part] = max(revision, marks.get(part, 0))

@@ -48,7 +48,6 @@ class Partition:
         self._cooled = 0
 
     def append(self, key: str, change: Change) -> None:
-        """Add a change of `key` that was just made to the values."""
         self.log.append(change)
         _, old, new = change
         if old is None or new is None:
@@ -117,7 +116,6 @@ class Partition:
     # What happened.
 
     def position(self, revision: int) -> int:
-        """Where in the log the changes after `revision` begin."""
         log = self.log
         if not log or log[-1].revision <= revision:
             return len(log)

@@ -63,7 +63,6 @@ class Writer:
         self._queue.put(message)
 
     async def close(self) -> None:
-        """Write what was sent, close the file, end the thread."""
         self._queue.put(None)
         await asyncio.shield(self._ended)
         self._thread.join()
@@ -78,7 +77,10 @@ class Writer:
                 self._commit(changes)
             for removal in removals:
                 self._remove(removal)
-            self._tidy()
+            with suppress(
+                sqlite3.Error
+            ):  # a full disk: commits will say so, and this is tried again after the next one
+                self._file.tidy()
         self._file.close()
         self._tell(self._ended.set_result, None)
 
@@ -124,10 +126,6 @@ class Writer:
             failed = error  # the rows are found to be unneeded at the next start
         if removal.done is not None:
             self._tell(removal.done, failed)
-
-    def _tidy(self) -> None:
-        with suppress(sqlite3.Error):  # a full disk: commits will say so, and this is tried again after the next one
-            self._file.tidy()
 
     def _tell(self, callback: Callable[..., object], *arguments: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: there is no caller left

@@ -50,7 +50,6 @@ class State:
     # Parts.
 
     def partition(self, key: str) -> Partition:
-        """The part that a key, or a prefix with at least two slashes, belongs to."""
         name = key[: key.find("/", 1) + 1]
         found = self._partitions.get(name)
         if found is None:
@@ -66,7 +65,6 @@ class State:
 
     @property
     def oldest(self) -> int:
-        """The revision from which on all changes of all parts are remembered."""
         return max([self.floor, *(part.compacted for part in self._partitions.values())])
 
     def oldest_of(self, prefix: str) -> int:
@@ -231,7 +229,6 @@ class State:
         return forgotten
 
     def compact(self, revision: int) -> list[Forgotten]:
-        """Drop all history up to `revision`, and refuse reads before it."""
         if revision > self.revision:
             raise FutureRevision(revision, self.revision)
         self.floor = max(self.floor, revision)

@@ -45,7 +45,7 @@ class ApiServerMetrics:
             "Long-running requests that are active, by verb, group, version, resource, scope and component.",
             without_dry_run,
         )
-        self._watch_events = metrics.counter(
+        self.watch_events = metrics.counter(
             "apiserver_watch_events_total", "Number of events sent to watch clients.", ("group", "version", "resource")
         )
         inflight = metrics.gauge(
@@ -64,6 +64,3 @@ class ApiServerMetrics:
 
     def long_running(self, asked: Asked) -> Count:
         return self._long_running.labels(asked.verb, *asked[2:])
-
-    def watch_events(self, group: str, version: str, resource: str) -> Count:
-        return self._watch_events.labels(group, version, resource)

@@ -1,12 +1,19 @@
-"""Counters, gauges and histograms with labels. Kubernetes: component-base/metrics.
+"""Counters, gauges and histograms with labels, and the metrics of every process. Kubernetes: component-base/metrics.
 
 No locks: everything is counted on one event loop. Keep the result of `labels(…)` and call `.inc()` on it, or `.value +=
-1` in hot code; `counter_function` and `gauge_function` read numbers that exist anyway.
+1` in hot code; `counter_function` and `gauge_function` read numbers that exist anyway. Differs:
+kubernetes_feature_enabled has the component as a label.
 """
 
+import os
+import resource
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
+
+from moorage.model.gates import GATES, Component, GateSet
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -56,10 +63,6 @@ class Distribution:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
-    def observe_many(self, value: float, times: int) -> None:
-        self.counts[bisect_left(self.bounds, value)] += times
-        self.sum += value * times
-
     @property
     def count(self) -> int:
         return sum(self.counts)
@@ -94,7 +97,6 @@ class _Labelled(Family, Generic[_Child]):
             self.labels()
 
     def labels(self, *values: str) -> _Child:
-        """Return the child for these labels, to be kept by the caller."""
         child = self._children.get(values)
         if child is None:
             if len(values) != len(self.label_names):
@@ -193,7 +195,6 @@ class Metrics:
         self._included.append(other)
 
     def families(self) -> list[Family]:
-        """Return all families by name; this component's own win over included ones."""
         found: dict[str, Family] = {}
         for other in self._included:
             found.update((family.name, family) for family in other.families())
@@ -216,9 +217,6 @@ def _bound_text(bound: float) -> str:
 
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
     return tuple(start * factor**i for i in range(count))
-
-
-# -- exposition --------------------------------------------------------------------------------------------------------
 
 
 def render(families: Iterable[Family], accept: str = "") -> tuple[bytes, str]:
@@ -259,3 +257,55 @@ def _number(value: float) -> str:
 def _escape(text: str, *, quotes: bool) -> str:
     escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
     return escaped.replace('"', '\\"') if quotes else escaped
+
+
+NAME = "kubernetes_feature_enabled"
+
+
+def add_feature_metrics(metrics: Metrics, gates: Mapping[Component, GateSet]) -> None:
+    values: dict[tuple[str, ...], float] = {
+        (gate.name, gate.stage.value, component.value): float(switched.enabled(gate))
+        for component, switched in gates.items()
+        for gate in GATES
+        if component in gate.components
+    }
+    said = "This metric records the data about the stage and enablement of a k8s feature."
+    metrics.gauge_function(NAME, said, lambda: values, ("name", "stage", "component"))
+
+
+_STAT = Path("/proc/self/stat")
+_FDS = Path("/proc/self/fd")
+
+
+def add_process_metrics(metrics: Metrics) -> None:
+    started = time.time() - time.monotonic() + _stat()[18] / os.sysconf("SC_CLK_TCK") if _STAT.exists() else time.time()
+    metrics.counter_function("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", _cpu)
+    metrics.gauge_function(
+        "process_start_time_seconds", "Start time of the process since unix epoch in seconds.", lambda: started
+    )
+    metrics.gauge_function(
+        "process_max_fds",
+        "Maximum number of open file descriptors.",
+        lambda: float(resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
+    )
+    if not _STAT.exists():
+        return
+    metrics.gauge_function(
+        "process_open_fds", "Number of open file descriptors.", lambda: sum(1 for _ in _FDS.iterdir())
+    )
+    metrics.gauge_function("process_virtual_memory_bytes", "Virtual memory size in bytes.", lambda: _stat()[19])
+    metrics.gauge_function(
+        "process_resident_memory_bytes",
+        "Resident memory size in bytes.",
+        lambda: _stat()[20] * resource.getpagesize(),
+    )
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _stat() -> list[int]:
+    """Return the numbers in /proc/self/stat after the command's name and state."""
+    return [int(field) for field in _STAT.read_text().rpartition(")")[2].split()[1:]]

@@ -6,32 +6,20 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
-
-from moorage.demo.kubectl_program import Kubectl, NoKubectl, find_kubectl
+from moorage.demo.cluster import Kubectl, NoKubectl, find_kubectl
+from moorage.demo.story import KubectlResult
 from moorage.library.cluster import Cluster as PlainCluster
 from moorage.library.manifests import MoorageError
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
+__all__ = ["Cluster", "KubectlResult", "eventually"]
+
 T = TypeVar("T")
 _FIRST_PAUSE, _MAX_PAUSE = 0.01, 0.25
-
-
-class KubectlResult(msgspec.Struct, frozen=True):
-    """What one kubectl command came to."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The output of a command with `-o json`, decoded."""
-        return msgspec.json.decode(self.out)
 
 
 class Cluster(PlainCluster):
@@ -53,7 +41,7 @@ class Cluster(PlainCluster):
         ran = Kubectl(program, self.kubeconfig, home, Path.cwd()).run(shlex.split(command), stdin)
         if check and ran.status != 0:
             raise MoorageError(f"kubectl {command} failed: {ran.err.strip() or ran.out.strip()}")
-        return KubectlResult(ran.status, ran.out, ran.err)
+        return ran
 
     def api_client(self) -> ApiClient:
         """Return an ApiClient of the official Python client, closed with the cluster.

@@ -4,9 +4,8 @@ from typing import Any
 
 import msgspec
 
-from moorage.match.label_selector import compile_label_selector
+from moorage.match.label_selector import compile_label_selector, parse_selector
 from moorage.match.requirement import SelectorError
-from moorage.match.selector_text import parse_selector
 from moorage.model.types.meta import LabelSelector
 
 

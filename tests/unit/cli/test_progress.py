@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
-from moorage.cli.progress import Progress
+from moorage.cli.shared import Progress
 
 
 def test_short_runs_have_none() -> None:

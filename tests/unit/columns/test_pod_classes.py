@@ -8,8 +8,7 @@ import pytest
 from moorage.columns.cluster import Cluster
 from moorage.columns.owned_terms import TermKind
 from moorage.columns.pod_classes import label_needed
-from moorage.match.label_selector import Selector
-from moorage.match.selector_text import parse_selector
+from moorage.match.label_selector import Selector, parse_selector
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod

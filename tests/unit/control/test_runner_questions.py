@@ -61,6 +61,6 @@ async def test_what_cannot_be_asked_is_tried_again_and_nothing_is_decided_meanwh
         await cluster.client.create(NODE, node("odd"))
         await cluster.settle(10)
         (runner,) = cluster.manager.runners
-        assert runner.queue.failures("odd") > 3
+        assert runner.queue.retries > 3
     assert not controller.heard
     assert not controller.reconciled

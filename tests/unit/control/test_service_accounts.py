@@ -3,8 +3,7 @@
 from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 
-from moorage.control.namespace import NamespaceController
-from moorage.control.service_accounts import NAMESPACE, SERVICE_ACCOUNT, ServiceAccountController
+from moorage.control.namespace import NAMESPACE, SERVICE_ACCOUNT, NamespaceController, ServiceAccountController
 from moorage.serve.cluster.bootstrap import NAMESPACES
 
 

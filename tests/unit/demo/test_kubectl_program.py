@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.demo.kubectl_program import Kubectl, NoKubectl, find_kubectl
+from moorage.demo.cluster import Kubectl, NoKubectl, find_kubectl
 
 
 def program(directory: Path, script: str) -> str:

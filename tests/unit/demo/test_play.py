@@ -1,7 +1,7 @@
 """How a story is played and shown, with a kubectl that says what it is told to."""
 
 from moorage.demo.play import Screen, play
-from moorage.demo.story import Ran, Story, read_story
+from moorage.demo.story import KubectlResult, Story, read_story
 
 TEXT = """\
 # Title\x1b[2J
@@ -34,10 +34,10 @@ The end.
 class Scripted:
     """Answers in turn; the last one for ever."""
 
-    def __init__(self, *answers: Ran) -> None:
+    def __init__(self, *answers: KubectlResult) -> None:
         self.answers, self.asked = list(answers), list[list[str]]()
 
-    def run(self, words: list[str]) -> Ran:
+    def run(self, words: list[str]) -> KubectlResult:
         self.asked.append(words)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
@@ -58,7 +58,12 @@ def played(kubectl: Scripted, *, coloured: bool = False) -> tuple[bool, list[str
 
 
 def test_a_look_is_repeated_until_it_shows_what_it_should() -> None:
-    kubectl = Scripted(Ran(0, "done\n"), Ran(0, "Pending\n"), Ran(0, "\x1b[31mRunning\n"), Ran(1, "", "no\n"))
+    kubectl = Scripted(
+        KubectlResult(0, "done\n"),
+        KubectlResult(0, "Pending\n"),
+        KubectlResult(0, "\x1b[31mRunning\n"),
+        KubectlResult(1, "", "no\n"),
+    )
     assert played(kubectl) == (
         True,
         [
@@ -87,7 +92,7 @@ def test_a_look_is_repeated_until_it_shows_what_it_should() -> None:
 
 
 def test_what_changes_something_is_done_once() -> None:
-    kubectl = Scripted(Ran(0, ""), Ran(0, "Running\n"), Ran(0, "gone\n"))
+    kubectl = Scripted(KubectlResult(0, ""), KubectlResult(0, "Running\n"), KubectlResult(0, "gone\n"))
     held, shown = played(kubectl)
     assert not held
     assert shown[-3:] == ["gone", "  ✗ fails, but it succeeded", "Step 3 (line 19 of the story) did not come out."]
@@ -95,14 +100,14 @@ def test_what_changes_something_is_done_once() -> None:
 
 
 def test_a_look_that_never_shows_it_ends_in_time() -> None:
-    held, shown = played(Scripted(Ran(0, "Pending\n")))
+    held, shown = played(Scripted(KubectlResult(0, "Pending\n")))
     assert not held
     assert shown[-1] == "Step 2 (line 12 of the story) did not come out within 1 s."
     assert shown[-2] == "  ✗ shows `Running`, but no lines did"
 
 
 def test_colours() -> None:
-    _, shown = played(Scripted(Ran(0, "Running\n")), coloured=True)
+    _, shown = played(Scripted(KubectlResult(0, "Running\n")), coloured=True)
     assert "\x1b[1mTitle\\x1b[2J\x1b[0m (KEP-1)" in shown
     assert "\x1b[32m  ✓ shows `Running`\x1b[0m" in shown
     assert "\x1b[31m  ✗ fails, but it succeeded\x1b[0m" in shown

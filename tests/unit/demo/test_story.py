@@ -3,7 +3,7 @@
 import pytest
 
 from moorage.demo.play import what_is_missing
-from moorage.demo.story import Ran, Story, StoryError, read_story
+from moorage.demo.story import KubectlResult, Story, StoryError, read_story
 
 TEXT = """\
 # A title
@@ -102,20 +102,23 @@ SHOWN = "web 1/1 Running\ndb 1/1 Running\nlate 0/1 Pending\n"
 @pytest.mark.parametrize(
     ("ran", "missing"),
     [
-        (Ran(0, SHOWN), []),
-        (Ran(0, SHOWN.replace("web", "wob")), ["shows `^web .* Running`, but no lines did"]),
-        (Ran(0, SHOWN[16:]), ["shows `^web .* Running`, but no lines did", "shows `Running` 2 times, but 1 line did"]),
-        (Ran(0, SHOWN + "late 0/1 Pending\n"), ["shows `Pending` once, but 2 lines did"]),
-        (Ran(0, SHOWN, "Failed\n"), ["does not show `Failed`, but 1 line did"]),
-        (Ran(1, SHOWN), ["succeeds, but its exit status is 1"]),
+        (KubectlResult(0, SHOWN), []),
+        (KubectlResult(0, SHOWN.replace("web", "wob")), ["shows `^web .* Running`, but no lines did"]),
+        (
+            KubectlResult(0, SHOWN[16:]),
+            ["shows `^web .* Running`, but no lines did", "shows `Running` 2 times, but 1 line did"],
+        ),
+        (KubectlResult(0, SHOWN + "late 0/1 Pending\n"), ["shows `Pending` once, but 2 lines did"]),
+        (KubectlResult(0, SHOWN, "Failed\n"), ["does not show `Failed`, but 1 line did"]),
+        (KubectlResult(1, SHOWN), ["succeeds, but its exit status is 1"]),
     ],
 )
-def test_outcomes_are_judged_by_lines(ran: Ran, missing: list[str]) -> None:
+def test_outcomes_are_judged_by_lines(ran: KubectlResult, missing: list[str]) -> None:
     step = story().steps[1]
     assert what_is_missing(step, ran) == missing
 
 
 def test_what_should_fail_must() -> None:
     step = story().steps[2]
-    assert what_is_missing(step, Ran(1, "", "Error\n")) == []
-    assert what_is_missing(step, Ran(0, "")) == ["fails, but it succeeded"]
+    assert what_is_missing(step, KubectlResult(1, "", "Error\n")) == []
+    assert what_is_missing(step, KubectlResult(0, "")) == ["fails, but it succeeded"]

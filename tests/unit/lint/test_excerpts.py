@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.lint.excerpts import excerpt_of
-from moorage.lint.finding import NO_EXCERPT
+from moorage.lint.finding import NO_EXCERPT, excerpt_of
 from moorage.lint.report.printable import printable
 
 

@@ -6,8 +6,8 @@ from io import BytesIO
 
 import pytest
 
-from moorage.lint import excerpts
-from moorage.lint.excerpts import RecentLines
+from moorage.lint import finding
+from moorage.lint.finding import RecentLines
 
 
 def test_lines_are_known_while_they_are_recent() -> None:
@@ -24,7 +24,7 @@ def test_lines_are_known_while_they_are_recent() -> None:
 
 
 def test_lines_that_have_gone_by_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excerpts, "_MAX_BYTES", 100)
+    monkeypatch.setattr(finding, "_MAX_BYTES", 100)
     lines = RecentLines(BytesIO(b"".join(b"line %d\n" % number for number in range(1, 101))))
     while lines.read(30):
         pass

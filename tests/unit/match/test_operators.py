@@ -35,7 +35,7 @@ from moorage.model.gates import GATES, GateSet, gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import NodeSelector, Taint
 from moorage.model.types.pod import Toleration
-from moorage.serve.openapi.descriptions import TEXTS, VALUES
+from moorage.serve.openapi.definitions import TEXTS, VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

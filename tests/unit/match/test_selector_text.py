@@ -1,7 +1,7 @@
 import pytest
 
+from moorage.match.label_selector import parse_selector
 from moorage.match.requirement import SelectorError
-from moorage.match.selector_text import parse_selector
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 from moorage.match.cel import CelError, Issue
-from moorage.match.toleration_expression import NOT_TRUE, Program
-from moorage.match.tolerations import ProgramCache, compile_toleration, compile_tolerations
+from moorage.match.tolerations import NOT_TRUE, ProgramCache, compile_toleration, compile_tolerations
 from moorage.model.gates import gates_from
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -21,14 +21,15 @@ class _Scripted:
         return self._evaluate(taint)
 
 
-class _Programs:
+class _Programs(ProgramCache):
     """A cache with one answer, which remembers what it was asked for."""
 
-    def __init__(self, answer: Program | Sequence[Issue]) -> None:
+    def __init__(self, answer: _Scripted | list[Issue]) -> None:
+        super().__init__()
         self.asked: list[str] = []
         self._answer = answer
 
-    def get(self, source: str) -> Program | Sequence[Issue]:
+    def get(self, source: str) -> Any:
         self.asked.append(source)
         return self._answer
 

@@ -3,7 +3,7 @@ from io import BytesIO
 import msgspec
 import pytest
 
-from moorage.model.kinds import KINDS, Kind, decode_errors, kind_of, view_of
+from moorage.model.kinds import KINDS, Kind, kind_of, view_of
 from moorage.model.schema.conversion import ConversionError
 from moorage.model.schema.known_fields import unknown_fields
 from moorage.model.schema.shapes import struct_shape
@@ -60,8 +60,8 @@ def test_conversion_problems_get_their_lines() -> None:
     assert isinstance(document, Document)
     with pytest.raises(ConversionError) as caught:
         view_of(document.raw)
-    (error,) = decode_errors(document, caught.value)
-    assert (error.path, error.line, error.column) == ("spec.priority", 4, 3)
+    (problem,) = caught.value.problems
+    assert (problem.path, *document.location(problem.path)) == ("spec.priority", 4, 3)
     (unknown,) = unknown_fields(document.raw, Pod)
     assert document.location(unknown.path) == (5, 3)
 

@@ -14,12 +14,11 @@ import yaml
 from moorage.lint.sources import Source, sources_of
 from moorage.model.gates import gates_from
 from moorage.model.types.pod import Pod
-from moorage.plan.difference import Difference
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
 from moorage.plan.simulation.api import POD
-from moorage.plan.what_if import Changes
+from moorage.plan.what_if import Changes, Difference
 
 Raw = dict[str, Any]
 _DIRECTORY = Path(tempfile.mkdtemp(prefix="moorage-plans-"))

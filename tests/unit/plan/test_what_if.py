@@ -3,7 +3,6 @@
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
 
-from moorage.plan.difference import Cause, Departure
 from moorage.plan.node_changes import (
     ChangeError,
     ScaleChange,
@@ -13,7 +12,7 @@ from moorage.plan.node_changes import (
     parse_untaint,
 )
 from moorage.plan.simulation import loading
-from moorage.plan.what_if import Changes
+from moorage.plan.what_if import Cause, Changes, Departure
 
 TAINT = TaintChange("n1", "maintenance", "soon", "NoExecute")
 

@@ -1,5 +1,6 @@
 """Small clusters for tests: raw objects in, a `Cluster` and `Candidates` out."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from moorage.columns.cluster import Cluster, PodRecord
@@ -8,6 +9,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import default_profile
+from moorage.schedule.cycle import Action, NoNode, Scheduler
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.plugin import Plugin, Profile
 from moorage.schedule.framework.verdict import Verdict
@@ -96,6 +98,18 @@ def scores(candidates: Candidates) -> dict[str, int]:
         for slot, one in candidates.cluster.nodes
         if feasible[slot]
     }
+
+
+def play(
+    scheduler: Scheduler, now: float, evicted: Callable[[PodRecord], None] = lambda record: None
+) -> Iterator[Action]:
+    """Step until no pod can be scheduled any more; evicted pods are gone at once."""
+    while (action := scheduler.step(now)) is not None:
+        yield action
+        if isinstance(action, NoNode):
+            for victim in action.victims:
+                scheduler.pod_gone(victim.key, now)
+                evicted(victim)
 
 
 def place_best(engine: Engine, record: PodRecord) -> int:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.schedule.clusters import Raw, cluster_of, node, requests
+from tests.unit.schedule.clusters import Raw, cluster_of, node, play, requests
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.model.gates import default_gates
@@ -46,7 +46,7 @@ class Bench:
 
     def play(self, now: float = 0.0) -> list[tuple[str, str]]:
         """What was decided: for each attempt the pod and its node, or nothing."""
-        return [self._said(action) for action in self.scheduler.play(now)]
+        return [self._said(action) for action in play(self.scheduler, now)]
 
     def step(self, now: float = 0.0) -> NoNode:
         action = self.scheduler.step(now)
@@ -139,7 +139,7 @@ def test_preemption_offline() -> None:
     bench.put("n", "low", 0, "4")
     bench.add("high", 10, "4")
     evicted: list[str] = []
-    actions = list(bench.scheduler.play(0.0, lambda victim: evicted.append(victim.key)))
+    actions = list(play(bench.scheduler, 0.0, lambda victim: evicted.append(victim.key)))
     assert [bench._said(action) for action in actions] == [("high", ""), ("high", "n")]
     assert evicted == ["default/low"]
     first = actions[0]

@@ -26,8 +26,8 @@ from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import STRICT, WARN, WriteOptions
 from moorage.serve.resources.objects import cached_view, decode
 from moorage.serve.templates import PodTemplates
-from moorage.serve.verbs.creating import create
-from moorage.serve.verbs.pods import bind_to
+from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.subresources import bind_to
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored
 

@@ -38,16 +38,8 @@ from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
 from moorage.admit.subresources import statuses
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    forbidden,
-    invalid,
-    not_supported,
-    one_of,
-    required,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import dns1123_label_errors
 from moorage.model.types import workload as views
@@ -86,7 +78,7 @@ def _validate_deployment_spec(spec: views.DeploymentSpec, options: ValidationOpt
     deadline = spec.progressDeadlineSeconds
     yield from validate_not_negative(deadline, "spec.progressDeadlineSeconds")
     if deadline is not None and deadline <= spec.minReadySeconds:
-        yield invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+        yield field.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
 
 
 def _validate_replica_set_spec(spec: views.ReplicaSetSpec, options: ValidationOptions) -> FieldErrors:
@@ -102,7 +94,7 @@ def _validate_selector_and_template(
     yield from validate_required_selector(spec.selector, "spec.selector", "deployment")
     selector = compile_selector(spec.selector)
     if selector is None:
-        yield invalid("spec.selector", AsJSON(internal_form(spec.selector)), "invalid label selector")
+        yield field.invalid("spec.selector", AsJSON(internal_form(spec.selector)), "invalid label selector")
         return
     if not selector.everything:
         yield from validate_selected(selector, spec.template, "spec.template")
@@ -114,18 +106,18 @@ def _validate_deployment_strategy(strategy: views.DeploymentStrategy, path: str)
     rolling = strategy.rollingUpdate
     if strategy.type not in _DEPLOYMENT_STRATEGIES:
         shown = GoStruct(Type=strategy.type, RollingUpdate=None if rolling is None else _shown_rolling(rolling))
-        return [not_supported(path, AsJSON(shown), _DEPLOYMENT_STRATEGIES)]
+        return [field.not_supported(path, AsJSON(shown), _DEPLOYMENT_STRATEGIES)]
     if strategy.type == "Recreate":
         detail = "may not be specified when strategy `type` is 'Recreate'"
-        return [] if rolling is None else [forbidden(f"{path}.rollingUpdate", detail)]
+        return [] if rolling is None else [field.forbidden(f"{path}.rollingUpdate", detail)]
     if rolling is None:
-        return [required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")]
+        return [field.required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")]
     unavailable, surge = or_zero(rolling.maxUnavailable), or_zero(rolling.maxSurge)
     errors = validate_int_or_percent(unavailable, f"{path}.rollingUpdate.maxUnavailable")
     errors += validate_int_or_percent(surge, f"{path}.rollingUpdate.maxSurge")
     if int_or_percent_value(unavailable) == 0 and int_or_percent_value(surge) == 0:
         detail = "may not be 0 when `maxSurge` is 0"
-        errors.append(invalid(f"{path}.rollingUpdate.maxUnavailable", AsJSON(unavailable), detail))
+        errors.append(field.invalid(f"{path}.rollingUpdate.maxUnavailable", AsJSON(unavailable), detail))
     return errors + validate_at_most_100_percent(unavailable, f"{path}.rollingUpdate.maxUnavailable")
 
 
@@ -161,9 +153,9 @@ def _validate_daemon_set_strategy(strategy: views.DaemonSetUpdateStrategy, path:
         return []
     if strategy.type != "RollingUpdate":
         shown = GoStruct(Type=strategy.type, RollingUpdate=None if rolling is None else _shown_rolling(rolling))
-        return [not_supported(path, AsJSON(shown), _DAEMON_SET_STRATEGIES)]
+        return [field.not_supported(path, AsJSON(shown), _DAEMON_SET_STRATEGIES)]
     if rolling is None:
-        return [required(f"{path}.rollingUpdate")]
+        return [field.required(f"{path}.rollingUpdate")]
     path = f"{path}.rollingUpdate"
     unavailable, surge = or_zero(rolling.maxUnavailable), or_zero(rolling.maxSurge)
     errors = validate_int_or_percent(unavailable, f"{path}.maxUnavailable")
@@ -171,9 +163,11 @@ def _validate_daemon_set_strategy(strategy: views.DaemonSetUpdateStrategy, path:
     errors += validate_at_most_100_percent(unavailable, f"{path}.maxUnavailable")
     errors += validate_at_most_100_percent(surge, f"{path}.maxSurge")
     if int_or_percent_value(unavailable) and int_or_percent_value(surge):
-        errors.append(invalid(f"{path}.maxSurge", AsJSON(surge), "may not be set when maxUnavailable is non-zero"))
+        errors.append(
+            field.invalid(f"{path}.maxSurge", AsJSON(surge), "may not be set when maxUnavailable is non-zero")
+        )
     elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
-        errors.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+        errors.append(field.required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
     return errors
 
 
@@ -216,7 +210,7 @@ def validate_stateful_set_update(
     yield from _validate_stateful_set_spec(new.spec, options, leniency)
     kept = {name: getattr(old.spec, name) for name in _CHANGEABLE}
     if msgspec.structs.replace(new.spec, **kept) != old.spec:
-        yield forbidden("spec", MAY_NOT_CHANGE)
+        yield field.forbidden("spec", MAY_NOT_CHANGE)
 
 
 def _validate_stateful_set_spec(
@@ -235,7 +229,7 @@ def _validate_stateful_set_spec(
     yield from validate_required_selector(spec.selector, "spec.selector", "statefulset")
     selector = compile_selector(spec.selector)
     if selector is None:
-        yield invalid("spec.selector", AsJSON(internal_form(spec.selector)), "")
+        yield field.invalid("spec.selector", AsJSON(internal_form(spec.selector)), "")
     else:
         template = _template_with_claims(spec)
         if not selector.everything:
@@ -273,16 +267,16 @@ def _template_with_claims(spec: views.StatefulSetSpec) -> PodTemplateSpec:
 
 def _validate_policies(spec: views.StatefulSetSpec) -> FieldErrors:
     if not spec.podManagementPolicy:
-        yield required("spec.podManagementPolicy")
+        yield field.required("spec.podManagementPolicy")
     elif spec.podManagementPolicy not in ("OrderedReady", "Parallel"):
         shown = AsJSON(spec.podManagementPolicy)
-        yield invalid("spec.podManagementPolicy", shown, "must be 'OrderedReady' or 'Parallel'")
+        yield field.invalid("spec.podManagementPolicy", shown, "must be 'OrderedReady' or 'Parallel'")
     yield from _validate_stateful_set_strategy(spec, "spec.updateStrategy")
     retention = spec.persistentVolumeClaimRetentionPolicy
     if retention is not None:
         for name in ("whenDeleted", "whenScaled"):
             path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
-            yield from one_of(getattr(retention, name), _RETENTION, path)
+            yield from field.one_of(getattr(retention, name), _RETENTION, path)
 
 
 def _validate_stateful_set_strategy(spec: views.StatefulSetSpec, path: str) -> FieldErrors:
@@ -290,17 +284,17 @@ def _validate_stateful_set_strategy(spec: views.StatefulSetSpec, path: str) -> F
     rolling = strategy.rollingUpdate
     match strategy.type:
         case "":
-            return [required(path)]
+            return [field.required(path)]
         case "OnDelete":
             if rolling is None:
                 return []
             detail = "only allowed for updateStrategy 'RollingUpdate'"
-            return [invalid(f"{path}.rollingUpdate", AsJSON(_shown_partition(rolling)), detail)]
+            return [field.invalid(f"{path}.rollingUpdate", AsJSON(_shown_partition(rolling)), detail)]
         case "RollingUpdate":
             return [] if rolling is None else _validate_rolling(rolling, f"{path}.rollingUpdate")
         case other:
             shown = GoStruct(Type=other, RollingUpdate=None if rolling is None else _shown_partition(rolling))
-            return [invalid(path, AsJSON(shown), "must be 'RollingUpdate' or 'OnDelete'")]
+            return [field.invalid(path, AsJSON(shown), "must be 'RollingUpdate' or 'OnDelete'")]
 
 
 def _validate_rolling(rolling: views.RollingUpdateStatefulSetStrategy, path: str) -> FieldErrors:
@@ -309,7 +303,7 @@ def _validate_rolling(rolling: views.RollingUpdateStatefulSetStrategy, path: str
     if unavailable is not None:
         yield from validate_int_or_percent(unavailable, f"{path}.maxUnavailable")
         if int_or_percent_value(unavailable) == 0:
-            yield invalid(f"{path}.maxUnavailable", AsJSON(unavailable), "cannot be 0")
+            yield field.invalid(f"{path}.maxUnavailable", AsJSON(unavailable), "cannot be 0")
         yield from validate_at_most_100_percent(unavailable, f"{path}.maxUnavailable")
 
 
@@ -320,9 +314,9 @@ def _shown_partition(rolling: views.RollingUpdateStatefulSetStrategy) -> GoStruc
 def validate_controller_revision(revision: views.ControllerRevision, options: ValidationOptions) -> FieldErrors:
     yield from _validate_revision(revision)
     if revision.data is None:
-        yield required("data", "data is mandatory")
+        yield field.required("data", "data is mandatory")
     elif not isinstance(revision.data, dict):
-        yield required("data", "data must be a valid JSON object")
+        yield field.required("data", "data must be a valid JSON object")
 
 
 def validate_controller_revision_update(

@@ -28,20 +28,8 @@ from moorage.admit.scheduling.label_selectors import (
 from moorage.admit.scheduling.pod_terms import MUST_BE_POSITIVE
 from moorage.admit.scheduling.tolerations import validate_taints
 from moorage.admit.subresources import statuses
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    internal_error,
-    invalid,
-    not_supported,
-    one_of,
-    required,
-    required_one_of,
-    too_long,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, label_key_errors
@@ -64,10 +52,10 @@ def validate_namespace(namespace: Namespace, options: ValidationOptions) -> Fiel
 
 def validate_namespace_finalizers(namespace: Namespace) -> FieldErrors:
     for finalizer in namespace.spec.finalizers:
-        yield from [invalid("spec.finalizers", finalizer, message) for message in label_key_errors(finalizer)]
+        yield from [field.invalid("spec.finalizers", finalizer, message) for message in label_key_errors(finalizer)]
         if "/" not in finalizer and finalizer not in ("kubernetes", "orphan", "foregroundDeletion"):
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            yield invalid("spec.finalizers", finalizer, detail)
+            yield field.invalid("spec.finalizers", finalizer, detail)
 
 
 def validate_namespace_update(new: Namespace, old: Namespace, options: ValidationOptions) -> list[FieldError]:
@@ -80,12 +68,11 @@ def validate_priority_class(priority: PriorityClass, options: ValidationOptions)
     if name.startswith(SYSTEM_PREFIX):
         if problem := _system_class_problem(priority):
             detail = f"priority class names with '{SYSTEM_PREFIX}' prefix are reserved for system use only. error: "
-            yield forbidden("metadata.name", detail + problem)
+            yield field.forbidden("metadata.name", detail + problem)
     elif priority.value > HIGHEST_USER_PRIORITY:
-        detail = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
-        yield forbidden("value", detail)
+        yield field.forbidden("value", f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}")
     if priority.preemptionPolicy is not None:
-        yield from required_one_of(priority.preemptionPolicy, PREEMPTION_POLICIES, "preemptionPolicy")
+        yield from field.required_one_of(priority.preemptionPolicy, PREEMPTION_POLICIES, "preemptionPolicy")
 
 
 def _system_class_problem(priority: PriorityClass) -> str | None:
@@ -101,7 +88,7 @@ def _system_class_problem(priority: PriorityClass) -> str | None:
 def validate_priority_class_update(new: PriorityClass, old: PriorityClass, options: ValidationOptions) -> FieldErrors:
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     if new.value != old.value:
-        yield forbidden("value", "may not be changed in an update.")
+        yield field.forbidden("value", "may not be changed in an update.")
     yield from validate_immutable(new.preemptionPolicy, old.preemptionPolicy, "preemptionPolicy")
 
 
@@ -110,14 +97,14 @@ def validate_storage_class(storage: StorageClass, options: ValidationOptions) ->
     if storage.provisioner:
         yield from validate_label_name(storage.provisioner.lower(), "provisioner")
     else:
-        yield required("provisioner")
+        yield field.required("provisioner")
     yield from _validate_parameters(storage.parameters, "parameters")
-    yield from one_of(storage.reclaimPolicy or None, ("Delete", "Retain"), "reclaimPolicy")
+    yield from field.one_of(storage.reclaimPolicy or None, ("Delete", "Retain"), "reclaimPolicy")
     modes = ("Immediate", "WaitForFirstConsumer")
     if storage.volumeBindingMode is None:
-        yield required("volumeBindingMode")
+        yield field.required("volumeBindingMode")
     elif storage.volumeBindingMode not in modes:
-        yield not_supported("volumeBindingMode", AsJSON(storage.volumeBindingMode), modes)
+        yield field.not_supported("volumeBindingMode", AsJSON(storage.volumeBindingMode), modes)
     yield from _validate_topologies(storage.allowedTopologies, "allowedTopologies")
 
 
@@ -129,11 +116,11 @@ def validate_storage_class_update(new: StorageClass, old: StorageClass, options:
 
 def _validate_parameters(parameters: dict[str, str], path: str) -> FieldErrors:
     if len(parameters) > _MAX_PARAMETERS:
-        yield too_long(path, _MAX_PARAMETERS)
+        yield field.too_long(path, _MAX_PARAMETERS)
         return
-    yield from [invalid(path, key, "field can not be empty.") for key in parameters if not key]
+    yield from [field.invalid(path, key, "field can not be empty.") for key in parameters if not key]
     if sum(byte_length(key) + byte_length(value) for key, value in parameters.items()) > _LARGEST_PARAMETERS:
-        yield too_long(path, _LARGEST_PARAMETERS)
+        yield field.too_long(path, _LARGEST_PARAMETERS)
 
 
 def _validate_topologies(terms: tuple[TopologySelectorTerm, ...], path: str) -> FieldErrors:
@@ -143,16 +130,16 @@ def _validate_topologies(terms: tuple[TopologySelectorTerm, ...], path: str) -> 
         for position, requirement in enumerate(term.matchLabelExpressions):
             at = f"{path}[{index}].matchLabelExpressions[{position}]"
             if not requirement.values:
-                yield required(f"{at}.values")
+                yield field.required(f"{at}.values")
             values = requirement.values
             repeated = [place for place, value in enumerate(values) if value in values[:place]]
-            yield from [duplicate(f"{at}.values[{place}]", values[place]) for place in repeated]
+            yield from [field.duplicate(f"{at}.values[{place}]", values[place]) for place in repeated]
             yield from validate_label_name(requirement.key, f"{at}.key")
             if requirement.key in found:
-                yield duplicate(f"{at}.key", requirement.key)
+                yield field.duplicate(f"{at}.key", requirement.key)
             found[requirement.key] = frozenset(values)
         if found in earlier:
-            yield duplicate(f"{path}[{index}].matchLabelExpressions", "")
+            yield field.duplicate(f"{path}[{index}].matchLabelExpressions", "")
         earlier.append(found)
 
 
@@ -175,7 +162,7 @@ def validate_node(node: Node, options: ValidationOptions) -> FieldErrors:
     yield from _validate_amounts(node)
     swap = node.status.nodeInfo.swap
     if swap is not None and swap.capacity is not None and swap.capacity <= 0:
-        yield invalid("metadata.nodeSwapStatus.capacity", swap.capacity, MUST_BE_POSITIVE)
+        yield field.invalid("metadata.nodeSwapStatus.capacity", swap.capacity, MUST_BE_POSITIVE)
     yield from _validate_declared_features(node.status.declaredFeatures, "status.declaredFeatures")
     yield from _validate_pod_cidrs(_pod_cidrs(node), "spec.podCIDRs")
 
@@ -190,19 +177,19 @@ def validate_node_update(new: Node, old: Node, options: ValidationOptions) -> Fi
     for index, address in enumerate(new.status.addresses):
         if (address.type, address.address) in seen:
             shown = GoStruct(Type=address.type, Address=address.address)
-            yield duplicate(f"status.addresses[{index}]", AsJSON(shown))
+            yield field.duplicate(f"status.addresses[{index}]", AsJSON(shown))
         seen.add((address.type, address.address))
     before, after = _pod_cidrs(old), _pod_cidrs(new)
     if before and len(before) != len(after):
-        yield forbidden("spec.podCIDRs", CIDR_CHANGED)
+        yield field.forbidden("spec.podCIDRs", CIDR_CHANGED)
     elif before:
         pairs = zip(before, after, strict=True)
-        yield from [forbidden("spec.podCIDRs", CIDR_CHANGED) for earlier, later in pairs if earlier != later]
+        yield from [field.forbidden("spec.podCIDRs", CIDR_CHANGED) for earlier, later in pairs if earlier != later]
     if old.spec.providerID and old.spec.providerID != new.spec.providerID:
-        yield forbidden("spec.providerID", PROVIDER_CHANGED)
+        yield field.forbidden("spec.providerID", PROVIDER_CHANGED)
     yield from validate_taints(new.spec.taints, "metadata.taints")
     if new.spec.externalID != old.spec.externalID:
-        yield forbidden("spec.externalID", "may not be updated")
+        yield field.forbidden("spec.externalID", "may not be updated")
 
 
 def _pod_cidrs(node: Node) -> tuple[str, ...]:
@@ -222,15 +209,15 @@ def _validate_declared_features(features: tuple[str, ...], path: str) -> FieldEr
     for index, feature in enumerate(features):
         if len(feature) > _MAX_FEATURE_LENGTH:
             detail = f"invalid feature name {go_quote(feature)}: must be no more than {_MAX_FEATURE_LENGTH} characters"
-            yield invalid(f"{path}[{index}]", feature, detail)
+            yield field.invalid(f"{path}[{index}]", feature, detail)
         elif not _is_feature(feature):
             detail = f"invalid feature name {go_quote(feature)}: {_FEATURE_WORDS}"
-            yield invalid(f"{path}[{index}]", feature, detail)
+            yield field.invalid(f"{path}[{index}]", feature, detail)
         following = features[index + 1 : index + 2]
         if following == (feature,):
-            yield duplicate(f"{path}[{index + 1}]", feature)
+            yield field.duplicate(f"{path}[{index + 1}]", feature)
         elif following and feature > following[0]:
-            yield invalid(f"{path}[{index + 1}]", following[0], "list must be sorted alphabetically")
+            yield field.invalid(f"{path}[{index + 1}]", following[0], "list must be sorted alphabetically")
 
 
 def _validate_pod_cidrs(ranges: tuple[str, ...], path: str) -> FieldErrors:
@@ -241,11 +228,11 @@ def _validate_pod_cidrs(ranges: tuple[str, ...], path: str) -> FieldErrors:
     for index, text in enumerate(ranges):
         if parsed[index] is None:
             detail = f"invalid CIDR[{index}]: <nil> (invalid CIDR address: {text})"
-            yield internal_error(path, f"{NO_DUAL_STACK}:{detail}")
+            yield field.internal_error(path, f"{NO_DUAL_STACK}:{detail}")
             break
     families = {cidr_family(*one) for one in parsed if one is not None}
     if None in parsed or len(families) < 2 or len(ranges) > 2:
-        yield invalid(path, AsJSON(ranges), ONE_CIDR_A_FAMILY)
+        yield field.invalid(path, AsJSON(ranges), ONE_CIDR_A_FAMILY)
 
 
 BOTH_SET = "minAvailable and maxUnavailable cannot be both set"
@@ -270,13 +257,13 @@ def validate_disruption_budget_update(
 
 def _validate_spec(spec: PodDisruptionBudgetSpec, options: ValidationOptions) -> FieldErrors:
     if spec.minAvailable is not None and spec.maxUnavailable is not None:
-        yield invalid("spec", AsJSON(internal_form(spec)), BOTH_SET)
+        yield field.invalid("spec", AsJSON(internal_form(spec)), BOTH_SET)
     for name, value in (("minAvailable", spec.minAvailable), ("maxUnavailable", spec.maxUnavailable)):
         if value is not None:
             yield from validate_int_or_percent(value, f"spec.{name}")
             yield from validate_at_most_100_percent(value, f"spec.{name}")
     yield from validate_label_selector(spec.selector, "spec.selector", options)
-    yield from one_of(spec.unhealthyPodEvictionPolicy, _EVICTION_POLICIES, "spec.unhealthyPodEvictionPolicy")
+    yield from field.one_of(spec.unhealthyPodEvictionPolicy, _EVICTION_POLICIES, "spec.unhealthyPodEvictionPolicy")
 
 
 def _validate_node_status(new: Node, old: Node, gates: GateSet) -> FieldErrors:

@@ -9,7 +9,7 @@ from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.rejection_status import as_manifest
 from moorage.admit.metadata import (
     path_segment_errors,
-    subdomain_errors,
+    validate_dns_subdomain,
     validate_object_meta,
     validate_object_meta_update,
 )
@@ -118,7 +118,7 @@ def _validate_sense(event: ReportedEvent, controller_path: str) -> FieldErrors:
         if not about and namespace not in ("default", "kube-system"):
             yield invalid("involvedObject.namespace", about, OTHER_NAMESPACE)
         yield from _validate_words(event, controller_path)
-    yield from [invalid("namespace", namespace, message) for message in subdomain_errors(namespace)]
+    yield from validate_dns_subdomain(namespace, "namespace")
 
 
 def _validate_words(event: ReportedEvent, controller_path: str) -> FieldErrors:
@@ -149,8 +149,7 @@ def _validate_lease_spec(spec: LeaseSpec) -> FieldErrors:
     if spec.leaseDurationSeconds is not None and spec.leaseDurationSeconds <= 0:
         yield invalid("spec.leaseDurationSeconds", spec.leaseDurationSeconds, "must be greater than 0")
     if spec.leaseTransitions is not None and spec.leaseTransitions < 0:
-        detail = "must be greater than or equal to 0"
-        yield invalid("spec.leaseTransitions", spec.leaseTransitions, detail)
+        yield invalid("spec.leaseTransitions", spec.leaseTransitions, "must be greater than or equal to 0")
     yield from one_of(spec.strategy, _LEASE_STRATEGIES, "spec.strategy")
     if spec.preferredHolder and not spec.strategy:
         yield forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")

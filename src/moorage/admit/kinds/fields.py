@@ -96,8 +96,7 @@ def validate_selected(selector: Selector, template: PodTemplateSpec, path: str) 
 def validate_always_restarts(template: PodTemplateSpec, path: str, kind: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if template.spec.restartPolicy != "Always":
-        shown = AsJSON(template.spec.restartPolicy)
-        errors.append(not_supported(f"{path}.spec.restartPolicy", shown, ["Always"]))
+        errors.append(not_supported(f"{path}.spec.restartPolicy", AsJSON(template.spec.restartPolicy), ["Always"]))
     if template.spec.activeDeadlineSeconds is not None:
         detail = f"activeDeadlineSeconds in {kind} is not Supported"
         errors.append(forbidden(f"{path}.spec.activeDeadlineSeconds", detail))

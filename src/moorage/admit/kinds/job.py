@@ -33,17 +33,9 @@ from moorage.admit.prepare.strategies import CONTROLLER_UID, JOB_NAME, LEGACY_CO
 from moorage.admit.ratcheting import options_for_template_update
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.admit.subresources import statuses
+from moorage.model import field_error as field
 from moorage.model.cron_schedule import schedule_error
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    invalid,
-    not_supported,
-    required,
-    required_one_of,
-    too_long,
-)
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.types.container import Container
@@ -65,7 +57,7 @@ def validate_job(job: Job, options: ValidationOptions, *, prefixed_labels: bool 
         last = f"{job.metadata.name}-{completions - 1}"
         if dns1123_label_errors(last):
             detail = f"will not able to create pod with invalid DNS label: {last}"
-            yield invalid("metadata.name", job.metadata.name, detail)
+            yield field.invalid("metadata.name", job.metadata.name, detail)
 
 
 def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> FieldErrors:
@@ -89,7 +81,7 @@ def validate_job_spec(spec: JobSpec, path: str, options: ValidationOptions) -> F
     for name in (*counts, "backoffLimitPerIndex", "maxFailedIndexes"):
         yield from validate_not_negative(getattr(spec, name), f"{path}.{name}")
     if spec.maxFailedIndexes is not None and spec.backoffLimitPerIndex is None:
-        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+        yield field.required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
     if spec.managedBy is not None:
         yield from _validate_managed_by(spec.managedBy, f"{path}.managedBy")
     yield from _validate_completion_mode(spec, path)
@@ -105,23 +97,23 @@ def validate_job_spec(spec: JobSpec, path: str, options: ValidationOptions) -> F
 def _validate_managed_by(manager: str, path: str) -> FieldErrors:
     domain, slash, rest = manager.partition("/")
     if not manager:
-        yield required(path)
+        yield field.required(path)
     elif not slash or not domain or not rest:
-        yield invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        yield field.invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
     else:
-        yield from [invalid(path, domain, message) for message in dns1123_subdomain_errors(domain)]
+        yield from [field.invalid(path, domain, message) for message in dns1123_subdomain_errors(domain)]
     if byte_length(manager) > _MANAGED_BY_LIMIT:
-        yield too_long(path, _MANAGED_BY_LIMIT)
+        yield field.too_long(path, _MANAGED_BY_LIMIT)
 
 
 def _validate_completion_mode(spec: JobSpec, path: str) -> FieldErrors:
     mode = spec.completionMode
     if mode is not None and mode not in _MODES:
-        return [not_supported(f"{path}.completionMode", AsJSON(mode), _MODES)]
+        return [field.not_supported(f"{path}.completionMode", AsJSON(mode), _MODES)]
     if mode == "Indexed":
         return _validate_indexed(spec, path)
     return [
-        invalid(f"{path}.{name}", getattr(spec, name), "requires indexed completion mode")
+        field.invalid(f"{path}.{name}", getattr(spec, name), "requires indexed completion mode")
         for name in ("backoffLimitPerIndex", "maxFailedIndexes")
         if getattr(spec, name) is not None
     ]
@@ -130,16 +122,16 @@ def _validate_completion_mode(spec: JobSpec, path: str) -> FieldErrors:
 def _validate_indexed(spec: JobSpec, path: str) -> FieldErrors:
     completions, parallelism, failed = spec.completions, spec.parallelism or 0, spec.maxFailedIndexes
     if completions is None:
-        yield required(f"{path}.completions", "when completion mode is Indexed")
+        yield field.required(f"{path}.completions", "when completion mode is Indexed")
     if parallelism > _PARALLELISM_LIMIT:
         detail = f"must be less than or equal to {_PARALLELISM_LIMIT} when completion mode is Indexed"
-        yield invalid(f"{path}.parallelism", parallelism, detail)
+        yield field.invalid(f"{path}.parallelism", parallelism, detail)
     if failed is not None:
         if completions is not None and failed > completions:
-            yield invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions")
+            yield field.invalid(f"{path}.maxFailedIndexes", failed, "must be less than or equal to completions")
         if failed > _FAILED_INDEXES_LIMIT:
             detail = f"must be less than or equal to {_FAILED_INDEXES_LIMIT}"
-            yield invalid(f"{path}.maxFailedIndexes", failed, detail)
+            yield field.invalid(f"{path}.maxFailedIndexes", failed, detail)
     if completions is not None and completions > _MANY_COMPLETIONS and spec.backoffLimitPerIndex is not None:
         detail = (
             f"must be less than or equal to {_LIMIT_WITH_MANY_COMPLETIONS} when completions are above "
@@ -147,21 +139,21 @@ def _validate_indexed(spec: JobSpec, path: str) -> FieldErrors:
         )
         if failed is None:
             missing = f"must be specified when completions is above {_MANY_COMPLETIONS}"
-            yield required(f"{path}.maxFailedIndexes", missing)
+            yield field.required(f"{path}.maxFailedIndexes", missing)
         if parallelism > _LIMIT_WITH_MANY_COMPLETIONS:
-            yield invalid(f"{path}.parallelism", parallelism, detail)
+            yield field.invalid(f"{path}.parallelism", parallelism, detail)
         if failed is not None and failed > _LIMIT_WITH_MANY_COMPLETIONS:
-            yield invalid(f"{path}.maxFailedIndexes", failed, detail)
+            yield field.invalid(f"{path}.maxFailedIndexes", failed, detail)
 
 
 def _validate_restart_policy(spec: JobSpec, path: str) -> list[FieldError]:
     policy = spec.template.spec.restartPolicy
     if policy in ("", "Always"):
-        return [required(path, 'valid values: "OnFailure", "Never"')]
+        return [field.required(path, 'valid values: "OnFailure", "Never"')]
     if policy not in ("OnFailure", "Never"):
-        return [not_supported(path, AsJSON(policy), ("OnFailure", "Never"))]
+        return [field.not_supported(path, AsJSON(policy), ("OnFailure", "Never"))]
     if spec.podFailurePolicy is not None and policy != "Never":
-        return [invalid(path, AsJSON(policy), 'only "Never" is supported when podFailurePolicy is specified')]
+        return [field.invalid(path, AsJSON(policy), 'only "Never" is supported when podFailurePolicy is specified')]
     return []
 
 
@@ -170,7 +162,7 @@ def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> FieldErr
     if job.spec.manualSelector or job.spec.selector is None:
         return
     if not job.metadata.uid:
-        yield required("metadata.uid")
+        yield field.required("metadata.uid")
     names = {LEGACY_CONTROLLER_UID: job.metadata.uid, LEGACY_JOB_NAME: job.metadata.name}
     if prefixed_labels:
         names |= {CONTROLLER_UID: job.metadata.uid, JOB_NAME: job.metadata.name}
@@ -178,19 +170,18 @@ def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> FieldErr
     for key, expected in names.items():
         path = f"spec.template.metadata.labels[{key}]"
         if key not in labels:
-            yield required(path, f"must be '{expected}'")
+            yield field.required(path, f"must be '{expected}'")
         elif labels[key] != expected:
-            yield invalid(path, AsJSON(labels), f"must be '{expected}'")
+            yield field.invalid(path, AsJSON(labels), f"must be '{expected}'")
     selector = compile_selector(job.spec.selector)
     if selector is not None and not selector.match(names):
-        shown = AsJSON(internal_form(job.spec.selector))
-        yield invalid("spec.selector", shown, "`selector` not auto-generated")
+        yield field.invalid("spec.selector", AsJSON(internal_form(job.spec.selector)), "`selector` not auto-generated")
 
 
 def _validate_spec_and_selector(spec: JobSpec, options: ValidationOptions) -> FieldErrors:
     yield from validate_job_spec(spec, "spec", options)
     if spec.selector is None:
-        yield required("spec.selector")
+        yield field.required("spec.selector")
     yield from validate_label_selector(spec.selector, "spec.selector", options_for_selector(options))
     selector = compile_selector(spec.selector)
     if selector is not None:
@@ -203,7 +194,7 @@ def _validate_completions_kept(new: JobSpec, old: JobSpec) -> list[FieldError]:
         return validate_immutable(new.completions, old.completions, "spec.completions")
     if new.completions in (None, old.completions) or new.completions == new.parallelism:
         return []
-    return [invalid("spec.completions", new.completions, "can only be modified in tandem with spec.parallelism")]
+    return [field.invalid("spec.completions", new.completions, "can only be modified in tandem with spec.parallelism")]
 
 
 def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
@@ -231,7 +222,7 @@ def _may_have_another_template(old: Job) -> bool:
 
 
 def _template_changed(new: PodTemplateSpec | PodSpec, path: str) -> FieldError:
-    return invalid(path, AsJSON(internal_form(new)), FIELD_IS_IMMUTABLE)
+    return field.invalid(path, AsJSON(internal_form(new)), FIELD_IS_IMMUTABLE)
 
 
 def _with_scheduling_of(new: PodTemplateSpec, old: PodTemplateSpec) -> PodTemplateSpec:
@@ -267,7 +258,7 @@ def validate_cron_job(cron_job: CronJob, options: ValidationOptions) -> FieldErr
     yield from _validate_spec(cron_job.spec, None, options)
     if byte_length(cron_job.metadata.name) > _MAX_NAME_LENGTH:
         # The jobs' names are the CronJob's name and eleven characters.
-        yield invalid("metadata.name", cron_job.metadata.name, "must be no more than 52 characters")
+        yield field.invalid("metadata.name", cron_job.metadata.name, "must be no more than 52 characters")
 
 
 def validate_cron_job_update(new: CronJob, old: CronJob, options: ValidationOptions) -> FieldErrors:
@@ -280,14 +271,14 @@ def _validate_spec(spec: CronJobSpec, old: CronJobSpec | None, options: Validati
     yield from validate_not_negative(spec.startingDeadlineSeconds, "spec.startingDeadlineSeconds")
     if spec.timeZone is not None and (old is None or old.timeZone != spec.timeZone):
         yield from _validate_time_zone(spec.timeZone, "spec.timeZone")
-    yield from required_one_of(spec.concurrencyPolicy, _POLICIES, "spec.concurrencyPolicy")
+    yield from field.required_one_of(spec.concurrencyPolicy, _POLICIES, "spec.concurrencyPolicy")
     job = spec.jobTemplate.spec
     yield from validate_job_spec(job, "spec.jobTemplate.spec", options)
     if job.selector is not None:
         shown = AsJSON(internal_form(job.selector))
-        yield invalid("spec.jobTemplate.spec.selector", shown, "`selector` will be auto-generated")
+        yield field.invalid("spec.jobTemplate.spec.selector", shown, "`selector` will be auto-generated")
     if job.manualSelector:
-        yield not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false"))
+        yield field.not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false"))
     yield from validate_not_negative(spec.successfulJobsHistoryLimit, "spec.successfulJobsHistoryLimit")
     yield from validate_not_negative(spec.failedJobsHistoryLimit, "spec.failedJobsHistoryLimit")
 
@@ -295,32 +286,32 @@ def _validate_spec(spec: CronJobSpec, old: CronJobSpec | None, options: Validati
 def _validate_schedule(spec: CronJobSpec, old: CronJobSpec | None) -> list[FieldError]:
     schedule, path = spec.schedule, "spec.schedule"
     if not schedule:
-        return [required(path)]
+        return [field.required(path)]
     message = schedule_error(schedule)
-    errors = [] if message is None else [invalid(path, schedule, message)]
+    errors = [] if message is None else [field.invalid(path, schedule, message)]
     if "TZ" in schedule:
         zone_was_there = old is not None and "TZ" in old.schedule
         if not zone_was_there:
             detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-            errors.append(invalid(path, schedule, detail))
+            errors.append(field.invalid(path, schedule, detail))
         elif spec.timeZone is not None:
-            errors.append(invalid(path, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
+            errors.append(field.invalid(path, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
     return errors
 
 
 def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     if not zone:
-        return [invalid(path, AsJSON(zone), "timeZone must be nil or non-empty string")]
+        return [field.invalid(path, AsJSON(zone), "timeZone must be nil or non-empty string")]
     for part in zone.split("/"):
         if part in (".", "..") or part.startswith("-") or not _is_zone_part(part):
-            return [invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
+            return [field.invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
     errors: list[FieldError] = []
     if zone.lower() == "local":
         detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        errors.append(invalid(path, AsJSON(zone), detail))
+        errors.append(field.invalid(path, AsJSON(zone), detail))
         if zone == "Local":  # the one spelling that Go knows
             return errors
-    return errors if _is_known_zone(zone) else [*errors, invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
+    return errors if _is_known_zone(zone) else [*errors, field.invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
 
 
 @lru_cache(maxsize=256)

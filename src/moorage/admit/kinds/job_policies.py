@@ -10,19 +10,8 @@ from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.match.numeric import NumberError, parse_int64
 from moorage.match.operators import EXIT_CODES, names_in
-from moorage.model.field_error import (
-    AsJSON,
-    ErrorKind,
-    FieldError,
-    FieldErrors,
-    duplicate,
-    invalid,
-    one_of,
-    required,
-    required_one_of,
-    too_long,
-    too_many,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length
 from moorage.model.types.workload import (
@@ -48,13 +37,13 @@ def _invalid_without_value(path: str, detail: str) -> FieldError:
 
 def _validate_choice(value: str, supported: tuple[str, ...], path: str) -> list[FieldError]:
     names = " ".join(go_quote(name) for name in supported)
-    return required_one_of(value, supported, path, f"valid values: [{names}]")
+    return field.required_one_of(value, supported, path, f"valid values: [{names}]")
 
 
 def validate_failure_policy(spec: JobSpec, path: str) -> FieldErrors:
     rules = spec.podFailurePolicy.rules if spec.podFailurePolicy is not None else ()
     if len(rules) > _MAX_RULES:
-        yield too_many(f"{path}.rules", len(rules), _MAX_RULES)
+        yield field.too_many(f"{path}.rules", len(rules), _MAX_RULES)
     pod = spec.template.spec
     containers = frozenset(container.name for container in (*pod.containers, *pod.initContainers))
     for index, rule in enumerate(rules):
@@ -64,14 +53,13 @@ def validate_failure_policy(spec: JobSpec, path: str) -> FieldErrors:
 def _validate_rule(rule: PodFailurePolicyRule, path: str, spec: JobSpec, containers: frozenset[str]) -> FieldErrors:
     yield from _validate_choice(rule.action, _ACTIONS, f"{path}.action")
     if rule.action == "FailIndex" and spec.backoffLimitPerIndex is None:
-        yield invalid(f"{path}.action", AsJSON(rule.action), "requires the backoffLimitPerIndex to be set")
+        yield field.invalid(f"{path}.action", AsJSON(rule.action), "requires the backoffLimitPerIndex to be set")
     if rule.onExitCodes is not None:
         yield from _validate_exit_codes(rule.onExitCodes, f"{path}.onExitCodes", containers)
     if rule.onPodConditions:
         yield from _validate_conditions(rule.onPodConditions, f"{path}.onPodConditions")
     if rule.onExitCodes is not None and rule.onPodConditions:
-        detail = "specifying both OnExitCodes and OnPodConditions is not supported"
-        yield _invalid_without_value(path, detail)
+        yield _invalid_without_value(path, "specifying both OnExitCodes and OnPodConditions is not supported")
     if rule.onExitCodes is None and not rule.onPodConditions:
         yield _invalid_without_value(path, "specifying one of OnExitCodes and OnPodConditions is required")
 
@@ -82,26 +70,26 @@ def _validate_exit_codes(
     yield from _validate_choice(codes.operator, _OPERATORS, f"{path}.operator")
     if codes.containerName is not None and codes.containerName not in containers:
         detail = "must be one of the container or initContainer names in the pod template"
-        yield invalid(f"{path}.containerName", codes.containerName, detail)
+        yield field.invalid(f"{path}.containerName", codes.containerName, detail)
     values = codes.values
     if not values:
-        yield invalid(f"{path}.values", None, "at least one value is required")
+        yield field.invalid(f"{path}.values", None, "at least one value is required")
     elif len(values) > _MAX_EXIT_CODES:
-        yield too_many(f"{path}.values", len(values), _MAX_EXIT_CODES)
+        yield field.too_many(f"{path}.values", len(values), _MAX_EXIT_CODES)
     seen: set[int] = set()
     for index, value in enumerate(values):
         if codes.operator == "In" and value == 0:
-            yield invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator")
+            yield field.invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator")
         if value in seen:
-            yield duplicate(f"{path}.values[{index}]", value)
+            yield field.duplicate(f"{path}.values[{index}]", value)
         seen.add(value)
     if any(before > after for before, after in pairwise(values)):
-        yield invalid(f"{path}.values", AsJSON(values), "must be ordered")
+        yield field.invalid(f"{path}.values", AsJSON(values), "must be ordered")
 
 
 def _validate_conditions(patterns: tuple[PodFailurePolicyOnPodConditionsPattern, ...], path: str) -> FieldErrors:
     if len(patterns) > _MAX_CONDITIONS:
-        yield too_many(path, len(patterns), _MAX_CONDITIONS)
+        yield field.too_many(path, len(patterns), _MAX_CONDITIONS)
     for index, pattern in enumerate(patterns):
         yield from validate_label_name(pattern.type, f"{path}[{index}].type")
         yield from _validate_choice(pattern.status, _STATUSES, f"{path}[{index}].status")
@@ -109,19 +97,19 @@ def _validate_conditions(patterns: tuple[PodFailurePolicyOnPodConditionsPattern,
 
 def validate_replacement_policy(spec: JobSpec, path: str) -> list[FieldError]:
     allowed = _REPLACEMENTS if spec.podFailurePolicy is None else ("Failed",)
-    return one_of(spec.podReplacementPolicy, allowed, path)
+    return field.one_of(spec.podReplacementPolicy, allowed, path)
 
 
 def validate_success_policy(spec: JobSpec, path: str) -> FieldErrors:
     rules = spec.successPolicy.rules if spec.successPolicy is not None else ()
     if spec.completionMode != "Indexed":
-        yield invalid(path, AsJSON(internal_form(spec.successPolicy)), "requires indexed completion mode")
+        yield field.invalid(path, AsJSON(internal_form(spec.successPolicy)), "requires indexed completion mode")
         return
     if not rules:
         detail = "at least one rules must be specified when the successPolicy is specified"
-        yield required(f"{path}.rules", detail)
+        yield field.required(f"{path}.rules", detail)
     if len(rules) > _MAX_RULES:
-        yield too_many(f"{path}.rules", len(rules), _MAX_RULES)
+        yield field.too_many(f"{path}.rules", len(rules), _MAX_RULES)
     for index, rule in enumerate(rules):
         yield from _validate_success_rule(rule, f"{path}.rules[{index}]", spec.completions or 0)
 
@@ -129,24 +117,23 @@ def validate_success_policy(spec: JobSpec, path: str) -> FieldErrors:
 def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int) -> FieldErrors:
     indexes, count = rule.succeededIndexes, rule.succeededCount
     if count is None and indexes is None:
-        yield required(path, "at least one of succeededCount or succeededIndexes must be specified")
+        yield field.required(path, "at least one of succeededCount or succeededIndexes must be specified")
     total = 0
     if indexes is not None:
         if byte_length(indexes) > _MAX_INDEXES_LENGTH:
-            yield too_long(f"{path}.succeededIndexes", _MAX_INDEXES_LENGTH)
+            yield field.too_long(f"{path}.succeededIndexes", _MAX_INDEXES_LENGTH)
         try:
             total = _count_indexes(indexes, completions)
         except NumberError as error:
-            detail = f"error parsing succeededIndexes: {error}"
-            yield invalid(f"{path}.succeededIndexes", indexes, detail)
+            yield field.invalid(f"{path}.succeededIndexes", indexes, f"error parsing succeededIndexes: {error}")
     if count is not None:
         yield from validate_not_negative(count, f"{path}.succeededCount")
         if count > completions:
             detail = f"must be less than or equal to {completions} (the number of specified completions)"
-            yield invalid(f"{path}.succeededCount", count, detail)
+            yield field.invalid(f"{path}.succeededCount", count, detail)
         if indexes is not None and count > total:
             detail = f"must be less than or equal to {total} (the number of indexes in the specified "
-            yield invalid(f"{path}.succeededCount", count, f"{detail}succeededIndexes field)")
+            yield field.invalid(f"{path}.succeededCount", count, f"{detail}succeededIndexes field)")
 
 
 def _count_indexes(text: str, completions: int) -> int:

@@ -24,16 +24,8 @@ from moorage.admit.prepare import strategies
 from moorage.admit.ratcheting import options_for_volume_update
 from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.admit.scheduling.pod_terms import MUST_BE_POSITIVE
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    forbidden,
-    invalid,
-    not_supported,
-    one_of,
-    required,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.types import volume_sources as sources
 from moorage.model.types.meta import SecretReference
 from moorage.model.types.node import NodeSelectorRequirement, NodeSelectorTerm
@@ -60,7 +52,7 @@ def _validate_glusterfs(
     namespace = source.endpointsNamespace
     if namespace == "":
         detail = "if the endpointnamespace is set, it must be a valid namespace name"
-        yield invalid(f"{path}.endpointsNamespace", namespace, detail)
+        yield field.invalid(f"{path}.endpointsNamespace", namespace, detail)
     elif namespace is not None:
         yield from validate_dns_label(namespace, f"{path}.endpointsNamespace")
 
@@ -68,9 +60,9 @@ def _validate_glusterfs(
 def _validate_iscsi(source: sources.ISCSIPersistentVolumeSource, volume_name: str, path: str) -> FieldErrors:
     """As of a pod's volume, but with fewer words about names, and with the secret's name."""
     if not source.targetPortal:
-        yield required(f"{path}.targetPortal")
+        yield field.required(f"{path}.targetPortal")
     if source.initiatorName is not None and backends.is_iscsi_name_too_long(volume_name, source.targetPortal):
-        yield invalid(f"{path}.targetportal", source.targetPortal, backends.ISCSI_NAME_TOO_LONG)
+        yield field.invalid(f"{path}.targetportal", source.targetPortal, backends.ISCSI_NAME_TOO_LONG)
     yield from backends.validate_iscsi_names(source, path, backends.NOT_AN_ISCSI_NAME, names_secret=True)
 
 
@@ -84,7 +76,7 @@ def _validate_cinder(
 def _validate_whole_reference(reference: Any, path: str) -> list[FieldError]:
     if reference is None:
         return []
-    return [required(f"{path}.{field}") for field in ("name", "namespace") if not getattr(reference, field)]
+    return [field.required(f"{path}.{name}") for name in ("name", "namespace") if not getattr(reference, name)]
 
 
 def _validate_azure_file(
@@ -92,18 +84,18 @@ def _validate_azure_file(
 ) -> FieldErrors:
     yield from backends.require("secretName", "shareName")(source, path, options)
     if source.secretNamespace == "":
-        yield required(f"{path}.secretNamespace")
+        yield field.required(f"{path}.secretNamespace")
 
 
 def _validate_local(source: sources.LocalVolumeSource, path: str, options: ValidationOptions) -> list[FieldError]:
-    return validate_no_backsteps(source.path, f"{path}.path") if source.path else [required(f"{path}.path")]
+    return validate_no_backsteps(source.path, f"{path}.path") if source.path else [field.required(f"{path}.path")]
 
 
 def _validate_storageos(
     source: sources.StorageOSPersistentVolumeSource, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     name = source.volumeName
-    errors = validate_dns_label(name, f"{path}.volumeName") if name else [required(f"{path}.volumeName")]
+    errors = validate_dns_label(name, f"{path}.volumeName") if name else [field.required(f"{path}.volumeName")]
     if source.volumeNamespace:
         errors += validate_dns_label(source.volumeNamespace, f"{path}.volumeNamespace")
     return errors + _validate_whole_reference(source.secretRef, f"{path}.secretRef")
@@ -120,9 +112,9 @@ def _validate_csi(source: sources.CSIPersistentVolumeSource, path: str, options:
 def _validate_secret(secret: SecretReference | None, path: str) -> list[FieldError]:
     if secret is None:
         return []
-    errors = validate_dns_subdomain(secret.name, f"{path}.name") if secret.name else [required(f"{path}.name")]
+    errors = validate_dns_subdomain(secret.name, f"{path}.name") if secret.name else [field.required(f"{path}.name")]
     at = f"{path}.namespace"
-    return errors + (validate_dns_label(secret.namespace, at) if secret.namespace else [required(at)])
+    return errors + (validate_dns_label(secret.namespace, at) if secret.namespace else [field.required(at)])
 
 
 SOURCES = (
@@ -161,7 +153,7 @@ def validate_volume_source(
         if value is None:
             continue
         if found and source.field != "flexVolume":
-            errors.append(forbidden(f"{path}.{source.forbidden_name or source.field}", ONLY_ONE))
+            errors.append(field.forbidden(f"{path}.{source.forbidden_name or source.field}", ONLY_ONE))
             continue
         found = True
         if source.rule is None:
@@ -169,8 +161,8 @@ def validate_volume_source(
         else:
             errors += source.rule(value, f"{path}.{source.own_name or source.field}", options)
         if source.field == "local" and spec.nodeAffinity is None:
-            errors.append(required(f"{path}.nodeAffinity", LOCAL_NEEDS_AFFINITY))
-    return errors if found else [*errors, required(path, NEEDS_ONE)]
+            errors.append(field.required(f"{path}.nodeAffinity", LOCAL_NEEDS_AFFINITY))
+    return errors if found else [*errors, field.required(path, NEEDS_ONE)]
 
 
 NEEDS_REQUIRED = "must specify required node constraints"
@@ -201,50 +193,48 @@ def validate_persistent_volume_update(
     yield from validate_persistent_volume(new, options)
     source, old_source = _source(_without_new_expand_secret(new.spec, old.spec)), _source(old.spec)
     if source != old_source:
-        detail = f"{SOURCE_CHANGED}\n{difference(old_source, source)}"
-        yield forbidden("spec.persistentvolumesource", detail)
+        yield field.forbidden("spec.persistentvolumesource", f"{SOURCE_CHANGED}\n{difference(old_source, source)}")
     yield from validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
     affinity = new.spec.nodeAffinity
     before = old.spec.nodeAffinity
     if before is not None and affinity != before and not _follows_renamed_labels(affinity, before):
-        yield invalid("nodeAffinity", AsJSON(internal_form(affinity)), AFFINITY_CHANGED)
+        yield field.invalid("nodeAffinity", AsJSON(internal_form(affinity)), AFFINITY_CHANGED)
     if old.spec.volumeAttributesClassName is not None and new.spec.volumeAttributesClassName is None:
-        detail = "update from non-nil value to nil is forbidden"
-        yield forbidden("spec.volumeAttributesClassName", detail)
+        yield field.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden")
 
 
 def _validate_spec(volume: PersistentVolume, options: ValidationOptions) -> list[FieldError]:
     spec = volume.spec
-    errors = [] if spec.accessModes else [required("spec.accessModes")]
+    errors = [] if spec.accessModes else [field.required("spec.accessModes")]
     errors += validate_access_modes(spec.accessModes, "spec.accessModes")
     errors += _validate_capacity(spec, "spec.capacity")
     policy = spec.persistentVolumeReclaimPolicy
-    errors += one_of(policy or None, _RECLAIM_POLICIES, "spec.persistentVolumeReclaimPolicy")
+    errors += field.one_of(policy or None, _RECLAIM_POLICIES, "spec.persistentVolumeReclaimPolicy")
     affinity = spec.nodeAffinity
     if affinity is not None and affinity.required is None:
-        errors.append(required("spec.nodeAffinity.required", NEEDS_REQUIRED))
+        errors.append(field.required("spec.nodeAffinity.required", NEEDS_REQUIRED))
     elif affinity is not None and affinity.required is not None:
         errors += validate_node_selector(affinity.required, "spec.nodeAffinity.required", options)
     errors += validate_volume_source(spec, volume.metadata.name, "spec", options)
     if spec.hostPath is not None and policy == "Recycle" and posixpath.normpath(spec.hostPath.path) in ("/", "//"):
         detail = "may not be 'recycle' for a hostPath mount of '/'"
-        errors.append(forbidden("spec.persistentVolumeReclaimPolicy", detail))
+        errors.append(field.forbidden("spec.persistentVolumeReclaimPolicy", detail))
     if spec.storageClassName:
         errors += validate_dns_subdomain(spec.storageClassName, "spec.storageClassName")
-    errors += one_of(spec.volumeMode, VOLUME_MODES, "spec.volumeMode")
+    errors += field.one_of(spec.volumeMode, VOLUME_MODES, "spec.volumeMode")
     return errors + _validate_attributes_class(spec, "spec")
 
 
 def _validate_capacity(spec: PersistentVolumeSpec, path: str) -> FieldErrors:
     if not spec.capacity:
-        yield required(path)
+        yield field.required(path)
     if set(spec.capacity) != {"storage"}:
-        yield not_supported(path, AsJSON(spec.capacity), ("storage",))
+        yield field.not_supported(path, AsJSON(spec.capacity), ("storage",))
     for name, amount in spec.capacity.items():
         if amount.value() < 0:
-            yield invalid(f"{path}[{name}]", amount.value(), "must be a valid resource quantity")
+            yield field.invalid(f"{path}[{name}]", amount.value(), "must be a valid resource quantity")
         if amount.sign() <= 0:
-            yield invalid(f"{path}[{name}]", str(amount), MUST_BE_POSITIVE)
+            yield field.invalid(f"{path}[{name}]", str(amount), MUST_BE_POSITIVE)
 
 
 def _validate_attributes_class(spec: PersistentVolumeSpec, path: str) -> list[FieldError]:
@@ -252,15 +242,15 @@ def _validate_attributes_class(spec: PersistentVolumeSpec, path: str) -> list[Fi
     if name is None:
         return []
     at = f"{path}.volumeAttributesClassName"
-    errors = validate_dns_subdomain(name, at) if name else [required(at, "an empty string is disallowed")]
+    errors = validate_dns_subdomain(name, at) if name else [field.required(at, "an empty string is disallowed")]
     if spec.csi is None:
-        errors.append(required(f"{path}.csi", "has to be specified when using volumeAttributesClassName"))
+        errors.append(field.required(f"{path}.csi", "has to be specified when using volumeAttributesClassName"))
     return errors
 
 
 def _source(spec: PersistentVolumeSpec) -> dict[str, object]:
     fields = (source.field for source in SOURCES)
-    return {field: getattr(spec, field) for field in fields if getattr(spec, field) is not None}
+    return {name: getattr(spec, name) for name in fields if getattr(spec, name) is not None}
 
 
 def _without_new_expand_secret(new: PersistentVolumeSpec, old: PersistentVolumeSpec) -> PersistentVolumeSpec:

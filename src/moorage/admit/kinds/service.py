@@ -20,17 +20,8 @@ from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    one_of,
-    required,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct
 from moorage.model.types.core import LoadBalancerStatus, Service, ServicePort, ServiceSpec
@@ -61,10 +52,10 @@ def validate_service_update(new: Service, old: Service, options: ValidationOptio
     if "ExternalName" not in (after.type, before.type):
         yield from _validate_addresses_kept(after, before)
     if after.type == before.type == "LoadBalancer" and after.loadBalancerClass != before.loadBalancerClass:
-        yield invalid("spec.loadBalancerClass", AsJSON(after.loadBalancerClass), MAY_NOT_CHANGE)
+        yield field.invalid("spec.loadBalancerClass", AsJSON(after.loadBalancerClass), MAY_NOT_CHANGE)
     both_checked = _needs_health_check(after) and _needs_health_check(before)
     if both_checked and after.healthCheckNodePort != before.healthCheckNodePort:
-        yield forbidden("spec.healthCheckNodePort", FIELD_IS_IMMUTABLE)
+        yield field.forbidden("spec.healthCheckNodePort", FIELD_IS_IMMUTABLE)
     yield from _validate_spec(after, before)
 
 
@@ -73,21 +64,21 @@ def _validate_addresses_kept(after: ServiceSpec, before: ServiceSpec) -> list[Fi
         return []
     shown = AsJSON(after.clusterIPs)
     if before.clusterIPs and not after.clusterIPs:
-        return [invalid("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset")]
+        return [field.invalid("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset")]
     changed = [
         index
         for index, (now, then) in enumerate(zip(after.clusterIPs, before.clusterIPs, strict=False))
         if now != then and (index == 0 or len(after.clusterIPs) == len(before.clusterIPs))
     ]
-    return [invalid(f"spec.clusterIPs[{index}]", shown, MAY_NOT_CHANGE) for index in changed]
+    return [field.invalid(f"spec.clusterIPs[{index}]", shown, MAY_NOT_CHANGE) for index in changed]
 
 
 def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     headless = _is_headless(spec)
     if not spec.ports and not headless and spec.type != "ExternalName":
-        yield required("spec.ports")
+        yield field.required("spec.ports")
     if headless and spec.type in ("LoadBalancer", "NodePort"):
-        yield invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {spec.type} services")
+        yield field.invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {spec.type} services")
     if spec.type == "ExternalName":
         yield from _validate_external_name(spec)
     yield from _validate_ports(spec.ports)
@@ -98,7 +89,7 @@ def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     for index, address in enumerate(spec.externalIPs):
         if address not in old.externalIPs:
             yield from validate_ip_address(address, f"spec.externalIPs[{index}]")
-    yield from one_of(spec.type, _TYPES, "spec.type")
+    yield from field.one_of(spec.type, _TYPES, "spec.type")
     yield from _validate_port_numbers(spec)
     yield from _validate_balancer(spec, old)
     yield from _validate_traffic(spec)
@@ -114,12 +105,14 @@ def _needs_health_check(spec: ServiceSpec) -> bool:
 
 def _validate_external_name(spec: ServiceSpec) -> list[FieldError]:
     errors = [
-        forbidden(f"spec.{name}", NOT_FOR_EXTERNAL_NAMES)
+        field.forbidden(f"spec.{name}", NOT_FOR_EXTERNAL_NAMES)
         for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
         if getattr(spec, name)
     ]
     name = spec.externalName.removesuffix(".")
-    return errors + (validate_dns_subdomain(name, "spec.externalName") if name else [required("spec.externalName")])
+    return errors + (
+        validate_dns_subdomain(name, "spec.externalName") if name else [field.required("spec.externalName")]
+    )
 
 
 def _validate_ports(ports: tuple[ServicePort, ...]) -> FieldErrors:
@@ -129,12 +122,12 @@ def _validate_ports(ports: tuple[ServicePort, ...]) -> FieldErrors:
         if port.name:
             yield from validate_dns_label(port.name, f"{path}.name")
             if port.name in names:
-                yield duplicate(f"{path}.name", port.name)
+                yield field.duplicate(f"{path}.name", port.name)
             names.add(port.name)
         elif len(ports) > 1:
-            yield required(f"{path}.name")
+            yield field.required(f"{path}.name")
         yield from validate_port_number(port.port, f"{path}.port")
-        yield from one_of(port.protocol, _PROTOCOLS, f"{path}.protocol")
+        yield from field.one_of(port.protocol, _PROTOCOLS, f"{path}.protocol")
         yield from validate_port_number_or_name(port.targetPort, f"{path}.targetPort")
         if port.appProtocol is not None:
             yield from validate_label_name(port.appProtocol, f"{path}.appProtocol")
@@ -144,13 +137,13 @@ def _validate_port_numbers(spec: ServiceSpec) -> FieldErrors:
     """No number twice with the same protocol; no node ports where there are none."""
     if spec.type == "ClusterIP":
         detail = "may not be used when `type` is 'ClusterIP'"
-        yield from [
-            forbidden(f"spec.ports[{index}].nodePort", detail) for index, port in enumerate(spec.ports) if port.nodePort
-        ]
+        for index, port in enumerate(spec.ports):
+            if port.nodePort:
+                yield field.forbidden(f"spec.ports[{index}].nodePort", detail)
     on_nodes: set[tuple[str, int]] = set()
     for index, port in enumerate(spec.ports):
         if port.nodePort and (port.protocol, port.nodePort) in on_nodes:
-            yield duplicate(f"spec.ports[{index}].nodePort", port.nodePort)
+            yield field.duplicate(f"spec.ports[{index}].nodePort", port.nodePort)
         on_nodes.add((port.protocol, port.nodePort))
     seen: set[tuple[str, int]] = set()
     for index, port in enumerate(spec.ports):
@@ -158,13 +151,13 @@ def _validate_port_numbers(spec: ServiceSpec) -> FieldErrors:
             shown = GoStruct(
                 Name="", Protocol=port.protocol, AppProtocol=None, Port=port.port, TargetPort=0, NodePort=0
             )
-            yield duplicate(f"spec.ports[{index}]", AsJSON(shown))
+            yield field.duplicate(f"spec.ports[{index}]", AsJSON(shown))
         seen.add((port.protocol, port.port))
 
 
 def _validate_affinity(spec: ServiceSpec) -> list[FieldError]:
     if spec.sessionAffinity not in _AFFINITIES:
-        return [not_supported("spec.sessionAffinity", AsJSON(spec.sessionAffinity), _AFFINITIES)]
+        return [field.not_supported("spec.sessionAffinity", AsJSON(spec.sessionAffinity), _AFFINITIES)]
     if spec.sessionAffinity == "None" or spec.sessionAffinityConfig is None:
         return []
     client = spec.sessionAffinityConfig.clientIP
@@ -172,45 +165,45 @@ def _validate_affinity(spec: ServiceSpec) -> list[FieldError]:
     if seconds is None or 0 < seconds <= _MAX_AFFINITY_LENGTH:
         return []
     path = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
-    return [invalid(path, seconds, f"must be greater than 0 and less than {_MAX_AFFINITY_LENGTH}")]
+    return [field.invalid(path, seconds, f"must be greater than 0 and less than {_MAX_AFFINITY_LENGTH}")]
 
 
 def _validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     addresses, shown = spec.clusterIPs, AsJSON(spec.clusterIPs)
     if addresses and not spec.clusterIP:
-        yield invalid("spec.clusterIPs", shown, "must be empty when `clusterIP` is not specified")
+        yield field.invalid("spec.clusterIPs", shown, "must be empty when `clusterIP` is not specified")
     elif addresses and addresses[0] != spec.clusterIP:
-        yield invalid("spec.clusterIPs", shown, "first value must match `clusterIP`")
+        yield field.invalid("spec.clusterIPs", shown, "first value must match `clusterIP`")
     for index, family in enumerate(spec.ipFamilies):
-        yield from one_of(family, _FAMILIES, f"spec.ipFamilies[{index}]")
+        yield from field.one_of(family, _FAMILIES, f"spec.ipFamilies[{index}]")
         if family in spec.ipFamilies[:index]:
-            yield duplicate(f"spec.ipFamilies[{index}]", AsJSON(family))
-    yield from one_of(spec.ipFamilyPolicy, _FAMILY_POLICIES, "spec.ipFamilyPolicy")
+            yield field.duplicate(f"spec.ipFamilies[{index}]", AsJSON(family))
+    yield from field.one_of(spec.ipFamilyPolicy, _FAMILY_POLICIES, "spec.ipFamilyPolicy")
     for index, address in enumerate(addresses):
         if index == 0 and address == "None":
             if len(addresses) > 1:
-                yield invalid("spec.clusterIPs", shown, "'None' must be the first and only value")
+                yield field.invalid("spec.clusterIPs", shown, "'None' must be the first and only value")
         elif address not in old.clusterIPs:
             yield from validate_ip_address(address, f"spec.clusterIPs[{index}]")
     if len(addresses) > 2:
-        yield invalid("spec.clusterIPs", shown, "may only hold up to 2 values")
+        yield field.invalid("spec.clusterIPs", shown, "may only hold up to 2 values")
 
 
 def _validate_balancer(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     is_balancer = spec.type == "LoadBalancer"
     if spec.loadBalancerSourceRanges and not is_balancer:
-        yield forbidden("spec.LoadBalancerSourceRanges", ONLY_FOR_BALANCERS)
+        yield field.forbidden("spec.LoadBalancerSourceRanges", ONLY_FOR_BALANCERS)
     kept = {text.strip() for text in old.loadBalancerSourceRanges}
     for index, text in enumerate(spec.loadBalancerSourceRanges):
         if text.strip() not in kept:
             yield from validate_cidr(text.strip(), f"spec.LoadBalancerSourceRanges[{index}]")
     if spec.allocateLoadBalancerNodePorts is not None and not is_balancer:
-        yield forbidden("spec.allocateLoadBalancerNodePorts", ONLY_FOR_BALANCERS)
+        yield field.forbidden("spec.allocateLoadBalancerNodePorts", ONLY_FOR_BALANCERS)
     if spec.loadBalancerClass is not None:
         if is_balancer:
             yield from validate_label_name(spec.loadBalancerClass, "spec.loadBalancerClass")
         else:
-            yield forbidden("spec.loadBalancerClass", ONLY_FOR_BALANCERS)
+            yield field.forbidden("spec.loadBalancerClass", ONLY_FOR_BALANCERS)
 
 
 def _validate_traffic(spec: ServiceSpec) -> FieldErrors:
@@ -218,19 +211,19 @@ def _validate_traffic(spec: ServiceSpec) -> FieldErrors:
     policy = spec.externalTrafficPolicy
     if not outside and policy:
         detail = "may only be set for externally-accessible services"
-        yield invalid("spec.externalTrafficPolicy", AsJSON(policy), detail)
+        yield field.invalid("spec.externalTrafficPolicy", AsJSON(policy), detail)
     elif outside and policy not in _TRAFFIC_POLICIES:
-        yield not_supported("spec.externalTrafficPolicy", AsJSON(policy), _TRAFFIC_POLICIES)
+        yield field.not_supported("spec.externalTrafficPolicy", AsJSON(policy), _TRAFFIC_POLICIES)
     if spec.healthCheckNodePort:
         if not _needs_health_check(spec):
             detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-            yield invalid("spec.healthCheckNodePort", spec.healthCheckNodePort, detail)
+            yield field.invalid("spec.healthCheckNodePort", spec.healthCheckNodePort, detail)
         else:
             yield from validate_port_number(spec.healthCheckNodePort, "spec.healthCheckNodePort")
     inside = spec.internalTrafficPolicy
-    yield from one_of(inside, _TRAFFIC_POLICIES, "spec.internalTrafficPolicy")
+    yield from field.one_of(inside, _TRAFFIC_POLICIES, "spec.internalTrafficPolicy")
     if spec.trafficDistribution is not None and spec.trafficDistribution not in _DISTRIBUTIONS:
-        yield not_supported("spec.trafficDistribution", spec.trafficDistribution, _DISTRIBUTIONS)
+        yield field.not_supported("spec.trafficDistribution", spec.trafficDistribution, _DISTRIBUTIONS)
 
 
 def validate_balancer_status(status: LoadBalancerStatus, spec: ServiceSpec) -> FieldErrors:
@@ -238,23 +231,22 @@ def validate_balancer_status(status: LoadBalancerStatus, spec: ServiceSpec) -> F
     path = "status.loadBalancer.ingress"
     if spec.type != "LoadBalancer":
         if status.ingress:
-            yield forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")
+            yield field.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")
         return
     for index, ingress in enumerate(status.ingress):
         at = f"{path}[{index}]"
         if ingress.ip:
             yield from validate_ip_address(ingress.ip, f"{at}.ip")
         if ingress.ipMode is None and ingress.ip:
-            yield required(f"{at}.ipMode", "must be specified when `ip` is set")
+            yield field.required(f"{at}.ipMode", "must be specified when `ip` is set")
         elif ingress.ipMode is not None and not ingress.ip:
-            yield forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set")
+            yield field.forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set")
         elif ingress.ipMode is not None and ingress.ipMode not in _IP_MODES:
-            yield not_supported(f"{at}.ipMode", AsJSON(ingress.ipMode), _IP_MODES)
+            yield field.not_supported(f"{at}.ipMode", AsJSON(ingress.ipMode), _IP_MODES)
         if ingress.hostname:
             yield from validate_dns_subdomain(ingress.hostname, f"{at}.hostname")
             if not validate_ip_address(ingress.hostname, ""):
-                detail = "must be a DNS name, not an IP address"
-                yield invalid(f"{at}.hostname", ingress.hostname, detail)
+                yield field.invalid(f"{at}.hostname", ingress.hostname, "must be a DNS name, not an IP address")
 
 
 def _validate_service_status(new: Service, old: Service, gates: GateSet) -> FieldErrors:

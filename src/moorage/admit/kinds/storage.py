@@ -15,10 +15,12 @@ from moorage.admit.messages.rejection_status import as_manifest, difference
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     subdomain_errors,
+    validate_dns_subdomain,
     validate_object_meta,
     validate_object_meta_update,
 )
 from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.pod.projections import validate_token_seconds
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.pod.volume_backends import validate_csi_driver_name
 from moorage.admit.pod.volumes import validate_claim_spec
@@ -26,17 +28,8 @@ from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.subresources import statuses
-from moorage.model.field_error import (
-    AsJSON,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    one_of,
-    required,
-    too_long,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length
 from moorage.model.quantity import ZERO
@@ -69,7 +62,7 @@ def validate_claim_update(
     yield from _validate_spec_kept(new, old)
     before, after = (claim.spec.resources.requests.get("storage", ZERO) for claim in (old, new))
     if after < before and after <= old.status.capacity.get("storage", ZERO):
-        yield forbidden("spec.resources.requests.storage", SMALLER_THAN_IT_IS)
+        yield field.forbidden("spec.resources.requests.storage", SMALLER_THAN_IT_IS)
     yield from validate_immutable(new.spec.volumeMode, old.spec.volumeMode, "volumeMode")
     yield from _validate_attributes_class_kept(new, old)
 
@@ -87,7 +80,7 @@ def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentV
     else:
         if (before or "") != (after or ""):
             path = f"metadata.annotations.{CLASS_ANNOTATION}"
-            yield invalid(path, after or "", FIELD_IS_IMMUTABLE)
+            yield field.invalid(path, after or "", FIELD_IS_IMMUTABLE)
         if gains_class and before in (None, name):
             kept["storageClassName"] = None
     if new.status.phase == "Bound":
@@ -98,7 +91,7 @@ def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentV
         kept["resources"] = msgspec.structs.replace(new.spec.resources, requests=requests)
     munged = msgspec.structs.replace(new.spec, **kept)
     if munged != old.spec:
-        yield forbidden("spec", f"{SPEC_CHANGED}\n{difference(old.spec, munged)}")
+        yield field.forbidden("spec", f"{SPEC_CHANGED}\n{difference(old.spec, munged)}")
 
 
 def _validate_attributes_class_kept(new: views.PersistentVolumeClaim, old: views.PersistentVolumeClaim) -> FieldErrors:
@@ -107,7 +100,7 @@ def _validate_attributes_class_kept(new: views.PersistentVolumeClaim, old: views
         return []
     to = "nil" if name is None else "empty string"
     detail = f"update to {to} is forbidden when status.currentVolumeAttributesClassName is not nil"
-    return [forbidden("spec.volumeAttributesClassName", detail)]
+    return [field.forbidden("spec.volumeAttributesClassName", detail)]
 
 
 ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
@@ -116,7 +109,6 @@ _LARGEST_METADATA = 256 * 1024
 _MAX_ERROR_LENGTH = 1024
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
 _LIFECYCLES = ("Persistent", "Ephemeral")
-_SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 600, 2**32
 
 
 def validate_csi_driver(driver: views.CSIDriver, options: ValidationOptions) -> FieldErrors:
@@ -133,35 +125,28 @@ def validate_csi_driver_update(new: views.CSIDriver, old: views.CSIDriver, optio
 
 
 def _validate_driver_spec(spec: views.CSIDriverSpec) -> FieldErrors:
-    yield from one_of(spec.fsGroupPolicy, _GROUP_POLICIES, "spec.fsGroupPolicy")
+    yield from field.one_of(spec.fsGroupPolicy, _GROUP_POLICIES, "spec.fsGroupPolicy")
     yield from _validate_token_requests(spec.tokenRequests, "spec.tokenRequests")
-    yield from [
-        not_supported("spec.volumeLifecycleModes", AsJSON(mode), _LIFECYCLES)
-        for mode in spec.volumeLifecycleModes
-        if mode not in _LIFECYCLES
-    ]
+    for mode in spec.volumeLifecycleModes:
+        yield from field.one_of(mode, _LIFECYCLES, "spec.volumeLifecycleModes")
     period = spec.nodeAllocatableUpdatePeriodSeconds
     if period is not None and period < 10:
         path = "spec.nodeAllocatableUpdatePeriodSeconds"
-        yield invalid(path, period, "must be greater than or equal to 10 seconds")
+        yield field.invalid(path, period, "must be greater than or equal to 10 seconds")
     if spec.serviceAccountTokenInSecrets is not None and not spec.tokenRequests:
         detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
-        yield invalid("spec.serviceAccountTokenInSecrets", spec.serviceAccountTokenInSecrets, detail)
+        yield field.invalid("spec.serviceAccountTokenInSecrets", spec.serviceAccountTokenInSecrets, detail)
 
 
 def _validate_token_requests(requests: tuple[views.TokenRequest, ...], path: str) -> FieldErrors:
     seen: set[str] = set()
     for index, request in enumerate(requests):
         if request.audience in seen:
-            yield duplicate(f"{path}[{index}].audience", request.audience)
+            yield field.duplicate(f"{path}[{index}].audience", request.audience)
             continue
         seen.add(request.audience)
-        seconds = request.expirationSeconds
-        at = f"{path}[{index}].expirationSeconds"
-        if seconds is not None and seconds < _SHORTEST_TOKEN:
-            yield invalid(at, seconds, "may not specify a duration less than 10 minutes")
-        if seconds is not None and seconds > _MAX_TOKEN_LENGTH:
-            yield invalid(at, seconds, "may not specify a duration larger than 2^32 seconds")
+        if request.expirationSeconds is not None:
+            yield from validate_token_seconds(request.expirationSeconds, f"{path}[{index}].expirationSeconds")
 
 
 def validate_csi_node(node: views.CSINode, options: ValidationOptions) -> FieldErrors:
@@ -175,18 +160,18 @@ def validate_csi_node(node: views.CSINode, options: ValidationOptions) -> FieldE
 def _validate_node_driver(driver: views.CSINodeDriver, seen: set[str], path: str) -> FieldErrors:
     yield from validate_csi_driver_name(driver.name, f"{path}.name")
     if not driver.nodeID:
-        yield required(f"{path}.nodeID")
+        yield field.required(f"{path}.nodeID")
     if byte_length(driver.nodeID) > _MAX_NODE_ID_LENGTH:
-        yield invalid(f"{path}.nodeID", driver.nodeID, f"must be {_MAX_NODE_ID_LENGTH} characters or less")
+        yield field.invalid(f"{path}.nodeID", driver.nodeID, f"must be {_MAX_NODE_ID_LENGTH} characters or less")
     if driver.allocatable is not None:
         yield from validate_not_negative(driver.allocatable.count, f"{path}.allocatable.count")
     if driver.name in seen:
-        yield duplicate(f"{path}.name", driver.name)
+        yield field.duplicate(f"{path}.name", driver.name)
     for index, key in enumerate(driver.topologyKeys):
         if not key:
-            yield required(path)
+            yield field.required(path)
         if key in driver.topologyKeys[:index]:
-            yield duplicate(path, key)
+            yield field.duplicate(path, key)
         yield from validate_label_name(key, path)
 
 
@@ -204,7 +189,7 @@ def validate_storage_capacity(capacity: views.CSIStorageCapacity, options: Valid
     yield from validate_object_meta(capacity.metadata, "metadata")
     yield from validate_label_selector(capacity.nodeTopology, "nodeTopology", options)
     name = capacity.storageClassName
-    yield from [invalid("storageClassName", name, message) for message in subdomain_errors(name)]
+    yield from validate_dns_subdomain(name, "storageClassName")
     if capacity.capacity is not None:
         yield from validate_quantity(capacity.capacity, "capacity", is_whole=False)
 
@@ -218,7 +203,7 @@ def validate_storage_capacity_update(
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     yield from validate_immutable(new.nodeTopology, old.nodeTopology, "nodeTopology", internal_form(new.nodeTopology))
     if new.storageClassName != old.storageClassName:
-        yield invalid("storageClassName", new.storageClassName, FIELD_IS_IMMUTABLE)
+        yield field.invalid("storageClassName", new.storageClassName, FIELD_IS_IMMUTABLE)
 
 
 def validate_volume_attachment(attachment: views.VolumeAttachment, options: ValidationOptions) -> FieldErrors:
@@ -227,21 +212,22 @@ def validate_volume_attachment(attachment: views.VolumeAttachment, options: Vali
     source = attachment.spec.source
     name = source.persistentVolumeName
     if source.inlineVolumeSpec is None and name is None:
-        yield required("spec.source", ONE_SOURCE)
+        yield field.required("spec.source", ONE_SOURCE)
     elif source.inlineVolumeSpec is not None and name is not None:
-        yield forbidden("spec.source", ONE_SOURCE)
+        yield field.forbidden("spec.source", ONE_SOURCE)
     elif name == "":
-        yield required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
+        yield field.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
     node = attachment.spec.nodeName
-    yield from [invalid("spec.nodeName", node, message) for message in subdomain_errors(node)]
+    yield from validate_dns_subdomain(node, "spec.nodeName")
     yield from validate_attachment_status(attachment.status)
     if name is not None:
-        yield from [invalid("spec.source.persistentVolumeName", name, message) for message in subdomain_errors(name)]
+        for message in subdomain_errors(name):
+            yield field.invalid("spec.source.persistentVolumeName", name, message)
 
 
 def validate_attachment_status(status: views.VolumeAttachmentStatus) -> FieldErrors:
     if sum(byte_length(key) + byte_length(text) for key, text in status.attachmentMetadata.items()) > _LARGEST_METADATA:
-        yield too_long("status.attachmentMetadata", _LARGEST_METADATA)
+        yield field.too_long("status.attachmentMetadata", _LARGEST_METADATA)
     yield from _validate_volume_error(status.attachError, "status.attachError")
     yield from _validate_volume_error(status.detachError, "status.detachError")
 
@@ -250,10 +236,9 @@ def _validate_volume_error(error: views.VolumeError | None, path: str) -> FieldE
     if error is None:
         return
     if byte_length(error.message) > _MAX_ERROR_LENGTH:
-        yield too_long(f"{path}.message", _LARGEST_METADATA)
+        yield field.too_long(f"{path}.message", _LARGEST_METADATA)
     if error.errorCode is not None and error.errorCode < 0:
-        detail = f"must be between 0 and {INT32_MAX}, inclusive"
-        yield invalid(f"{path}.errorCode", error.errorCode, detail)
+        yield field.invalid(f"{path}.errorCode", error.errorCode, f"must be between 0 and {INT32_MAX}, inclusive")
 
 
 def validate_volume_attachment_update(

@@ -4,15 +4,15 @@ Kubernetes: apimachinery, api/errors (NewInvalid, NewForbidden, NewBadRequest). 
 difference of its internal structs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from moorage.admit.raw import Raw
-from moorage.model.api_error import ApiError, bad_request, failure
+from moorage.model.api_error import ApiError, bad_request, invalid
 from moorage.model.field_error import FieldError
-from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.go.quoting import GoStruct
 from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 
@@ -39,23 +39,11 @@ def difference(old: Any, new: Any) -> str:
     return "\n".join(lines[2:]) + "\n"
 
 
-def invalid_message(kind: Kind, name: str, errors: Iterable[FieldError]) -> str:
-    """All errors in one line, each text once."""
-    texts = list(dict.fromkeys(map(str, errors)))
-    aggregate = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    return f"{_qualified(kind.name, kind.group)} {go_quote(name)} is invalid: {aggregate}"
-
-
 def invalid_status(kind: Kind, name: str, errors: Sequence[FieldError]) -> Raw:
+    """Return a 422 Status whose message has each error once, in one line, and whose causes are all of them."""
     causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path} for error in errors]
-    details: Raw = {"name": name, "group": kind.group, "kind": kind.name, "causes": causes}
-    return failure(422, "Invalid", invalid_message(kind, name, errors), details).status
-
-
-def forbidden_status(kind: Kind, name: str, reason: str) -> Raw:
-    whom = f"{_qualified(kind.plural, kind.group)} {go_quote(name)}" if name else _qualified(kind.plural, kind.group)
-    details: Raw = {"name": name, "group": kind.group, "kind": kind.plural}
-    return failure(403, "Forbidden", f"{whom} is forbidden: {reason}", details).status
+    texts = list(dict.fromkeys(map(str, errors)))
+    return invalid(kind, name, texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", causes).status
 
 
 def bad_request_status(kind: Kind, reasons: Sequence[str]) -> Raw:
@@ -71,7 +59,3 @@ def read_request(kind: Kind, document: Raw) -> Any:
         return convert_view(document, kind.view)
     except ConversionError as error:
         raise ApiError(bad_request_status(kind, [error.problems[0].reason])) from None
-
-
-def _qualified(name: str, group: str) -> str:
-    return f"{name}.{group}" if group else name

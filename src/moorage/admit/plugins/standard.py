@@ -25,19 +25,18 @@ class DefaultTolerationSeconds(Plugin):
         if kind != "Pod":
             return
         tolerations = list(items(part(new, "spec"), "tolerations"))
+        tolerated = {
+            toleration.get("key") or ""
+            for toleration in tolerations
+            if not toleration.get("expression") and (toleration.get("effect") or "NoExecute") == "NoExecute"
+        }
         added = [
             {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": DEFAULT_SECONDS}
             for key in (NOT_READY, UNREACHABLE)
-            if not any(_speaks_of(toleration, key) for toleration in tolerations)
+            if tolerated.isdisjoint((key, ""))  # an empty key stands for all
         ]
         if added:
             new["spec"]["tolerations"] = tolerations + added
-
-
-def _speaks_of(toleration: Raw, key: str) -> bool:
-    if toleration.get("expression"):
-        return False
-    return (toleration.get("key") or key) == key and (toleration.get("effect") or "NoExecute") == "NoExecute"
 
 
 IMMORTAL = frozenset({"default", "kube-public", "kube-system"})

@@ -17,27 +17,15 @@ from moorage.admit.pod.handlers import (
     validate_container_ports,
     validate_host_port_conflicts,
     validate_lifecycle,
-    validate_liveness_or_startup_probe,
-    validate_readiness_probe,
+    validate_probe,
 )
 from moorage.admit.pod.resources import validate_resource_requirements
 from moorage.admit.pod.security import validate_security_context
 from moorage.admit.pod.shared import AnyContainer, trim_space, validate_pull_policy
 from moorage.admit.pod.volumes import validate_volume_devices, validate_volume_mounts
 from moorage.match.operators import EXIT_CODES, names_in
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    invalid,
-    not_found,
-    one_of,
-    required,
-    required_one_of,
-    too_many,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.types.container import Container, ContainerResizePolicy, ContainerRestartRule, ResourceRequirements
 from moorage.model.types.pod import PodOS, PodSpec
 from moorage.model.types.storage import Volume
@@ -58,10 +46,10 @@ def validate_restart_policy(policy: str | None, rules: tuple[ContainerRestartRul
     if policy is None and not rules:
         return
     if policy is None:
-        yield required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
-    yield from one_of(policy, _POLICIES, f"{path}.restartPolicy")
+        yield field.required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
+    yield from field.one_of(policy, _POLICIES, f"{path}.restartPolicy")
     if len(rules) > _RULES_LIMIT:
-        yield too_many(f"{path}.restartPolicyRules", len(rules), _RULES_LIMIT)
+        yield field.too_many(f"{path}.restartPolicyRules", len(rules), _RULES_LIMIT)
     for index, rule in enumerate(rules):
         yield from _validate_rule(rule, f"{path}.restartPolicyRules[{index}]")
 
@@ -69,19 +57,19 @@ def validate_restart_policy(policy: str | None, rules: tuple[ContainerRestartRul
 def validate_init_restart_policy(policy: str | None, rules: tuple[ContainerRestartRule, ...], path: str) -> FieldErrors:
     """Init containers: without a policy the rules themselves are not looked at."""
     if policy is None and rules:
-        return [required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")]
+        return [field.required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")]
     return validate_restart_policy(policy, rules, path)
 
 
 def _validate_rule(rule: ContainerRestartRule, path: str) -> FieldErrors:
-    yield from one_of(rule.action, _ACTIONS, f"{path}.action")
+    yield from field.one_of(rule.action, _ACTIONS, f"{path}.action")
     codes = rule.exitCodes
     if codes is None:
-        yield required(f"{path}.exitCodes", "must be specified")
+        yield field.required(f"{path}.exitCodes", "must be specified")
         return
-    yield from one_of(codes.operator, _OPERATORS, f"{path}.exitCodes.operator")
+    yield from field.one_of(codes.operator, _OPERATORS, f"{path}.exitCodes.operator")
     if len(codes.values) > _EXIT_CODES_LIMIT:
-        yield too_many(f"{path}.exitCodes.values", len(codes.values), _EXIT_CODES_LIMIT)
+        yield field.too_many(f"{path}.exitCodes.values", len(codes.values), _EXIT_CODES_LIMIT)
 
 
 def validate_resize_policy(
@@ -91,18 +79,18 @@ def validate_resize_policy(
     seen: set[str] = set()
     for index, policy in enumerate(policies):
         if policy.resourceName in seen:
-            yield duplicate(f"{path}[{index}]", AsJSON(policy.resourceName))
+            yield field.duplicate(f"{path}[{index}]", AsJSON(policy.resourceName))
         seen.add(policy.resourceName)
-        yield from required_one_of(policy.resourceName, _RESIZED_RESOURCES, path)
-        yield from required_one_of(policy.restartPolicy, _RESIZE_POLICIES, path)
+        yield from field.required_one_of(policy.resourceName, _RESIZED_RESOURCES, path)
+        yield from field.required_one_of(policy.restartPolicy, _RESIZE_POLICIES, path)
         if pod_restart_policy == "Never" and policy.restartPolicy != "NotRequired":
-            yield invalid(path, AsJSON(policy.restartPolicy), _NEVER_RESTARTS)
+            yield field.invalid(path, AsJSON(policy.restartPolicy), _NEVER_RESTARTS)
 
 
 def validate_resize_of_init(policies: tuple[ContainerResizePolicy, ...], path: str) -> list[FieldError]:
     """An init container that is not a sidecar cannot be restarted to be resized."""
     return [
-        invalid(f"{path}[{index}].restartPolicy", AsJSON(policy.restartPolicy), _NOT_FOR_INIT)
+        field.invalid(f"{path}[{index}].restartPolicy", AsJSON(policy.restartPolicy), _NOT_FOR_INIT)
         for index, policy in enumerate(policies)
         if policy.restartPolicy == "RestartContainer"
     ]
@@ -111,7 +99,8 @@ def validate_resize_of_init(policies: tuple[ContainerResizePolicy, ...], path: s
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _ONLY_FOR_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 _NOT_FOR_EPHEMERAL = "cannot be set for an Ephemeral Container"
-_HOOKS_AND_PROBES = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS_AND_PROBES = ("lifecycle", *_PROBES)
 _FORBIDDEN_TO_EPHEMERAL = (
     "ports",
     "resources",
@@ -139,7 +128,7 @@ class PodContext(msgspec.Struct, frozen=True):
 
 def validate_containers(spec: PodSpec, path: str, context: PodContext) -> FieldErrors:
     if not spec.containers:
-        yield required(path)
+        yield field.required(path)
         return
     names: set[str] = set()
     has_ports = False
@@ -147,7 +136,7 @@ def validate_containers(spec: PodSpec, path: str, context: PodContext) -> FieldE
         at = f"{path}[{index}]"
         yield from _validate_any_container(container, at, context)
         if container.name in names:
-            yield duplicate(f"{at}.name", container.name)
+            yield field.duplicate(f"{at}.name", container.name)
         names.add(container.name)
         yield from _validate_hooks_and_probes(container, at, context)
         yield from validate_restart_policy(container.restartPolicy, container.restartPolicyRules, at)
@@ -163,7 +152,7 @@ def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> F
         yield from _validate_any_container(container, at, context)
         yield from validate_init_restart_policy(container.restartPolicy, container.restartPolicyRules, at)
         if container.name in names:
-            yield duplicate(f"{at}.name", container.name)
+            yield field.duplicate(f"{at}.name", container.name)
         elif container.name:
             names.add(container.name)
         # Init containers run one after the other, so each has the host's ports to itself; upstream counts each as [0].
@@ -171,11 +160,9 @@ def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> F
         if container.restartPolicy == "Always":
             yield from _validate_hooks_and_probes(container, at, context)
             continue
-        yield from [
-            forbidden(f"{at}.{name}", _ONLY_FOR_SIDECARS)
-            for name in _HOOKS_AND_PROBES
-            if getattr(container, name) is not None
-        ]
+        for name in _HOOKS_AND_PROBES:
+            if getattr(container, name) is not None:
+                yield field.forbidden(f"{at}.{name}", _ONLY_FOR_SIDECARS)
         if not context.options.allow_existing_restart_container_for_non_sidecar_init_container:
             yield from validate_resize_of_init(container.resizePolicy, f"{at}.resizePolicy")
 
@@ -195,25 +182,25 @@ def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext)
         yield from _validate_any_container(container, at, context)
         yield from validate_images_for_pod((container,), path, index)
         if container.name in names:
-            yield duplicate(f"{at}.name", container.name)
+            yield field.duplicate(f"{at}.name", container.name)
         names.add(container.name)
         target = container.targetContainerName
         if target and target not in targets:
-            yield not_found(f"{at}.targetContainerName", target)
+            yield field.not_found(f"{at}.targetContainerName", target)
         for name in _FORBIDDEN_TO_EPHEMERAL:
             if _is_set(getattr(container, name)):
-                yield forbidden(f"{at}.{name}", _NOT_FOR_EPHEMERAL)
+                yield field.forbidden(f"{at}.{name}", _NOT_FOR_EPHEMERAL)
         for mount_index, mount in enumerate(container.volumeMounts):
             if mount.subPath:
-                yield forbidden(f"{at}.volumeMounts[{mount_index}].subPath", _NOT_FOR_EPHEMERAL)
+                yield field.forbidden(f"{at}.volumeMounts[{mount_index}].subPath", _NOT_FOR_EPHEMERAL)
             if mount.subPathExpr:
-                yield forbidden(f"{at}.volumeMounts[{mount_index}].subPathExpr", _NOT_FOR_EPHEMERAL)
+                yield field.forbidden(f"{at}.volumeMounts[{mount_index}].subPathExpr", _NOT_FOR_EPHEMERAL)
 
 
 def validate_images_for_pod(containers: Sequence[AnyContainer], path: str, first_index: int = 0) -> list[FieldError]:
     """A template may pad an image's name, because some tools put a placeholder there; a pod may not."""
     return [
-        invalid(f"{path}[{index}].image", container.image, "must not have leading or trailing whitespace")
+        field.invalid(f"{path}[{index}].image", container.image, "must not have leading or trailing whitespace")
         for index, container in enumerate(containers, first_index)
         if container.image != trim_space(container.image)
     ]
@@ -221,13 +208,13 @@ def validate_images_for_pod(containers: Sequence[AnyContainer], path: str, first
 
 def _validate_any_container(container: AnyContainer, path: str, context: PodContext) -> FieldErrors:
     if not container.name:
-        yield required(f"{path}.name")
+        yield field.required(f"{path}.name")
     elif label_errors(container.name):
         yield from validate_dns_label(container.name, f"{path}.name")
     if not container.image:
-        yield required(f"{path}.image")
+        yield field.required(f"{path}.image")
     policy = container.terminationMessagePolicy
-    yield from required_one_of(policy, _MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
+    yield from field.required_one_of(policy, _MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
     if container.ports:
         yield from validate_container_ports(container.ports, f"{path}.ports")
     if container.env:
@@ -253,9 +240,7 @@ def _validate_any_container(container: AnyContainer, path: str, context: PodCont
 def _validate_hooks_and_probes(container: Container, path: str, context: PodContext) -> FieldErrors:
     if container.lifecycle is not None:
         yield from validate_lifecycle(container.lifecycle, f"{path}.lifecycle", context.grace_period, context.os)
-    if container.livenessProbe is not None:
-        yield from validate_liveness_or_startup_probe(container.livenessProbe, f"{path}.livenessProbe")
-    if container.readinessProbe is not None:
-        yield from validate_readiness_probe(container.readinessProbe, f"{path}.readinessProbe")
-    if container.startupProbe is not None:
-        yield from validate_liveness_or_startup_probe(container.startupProbe, f"{path}.startupProbe")
+    for name in _PROBES:
+        probe = getattr(container, name)
+        if probe is not None:
+            yield from validate_probe(probe, f"{path}.{name}", of_readiness=name == "readinessProbe")

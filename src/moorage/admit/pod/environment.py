@@ -196,9 +196,8 @@ def validate_environment_sources(sources: tuple[views.EnvFromSource, ...], path:
     for index, source in enumerate(sources):
         at = f"{path}[{index}]"
         if source.prefix:
-            yield from [
-                invalid(f"{at}.prefix", source.prefix, message) for message in _variable_name_errors(source.prefix)
-            ]
+            for message in _variable_name_errors(source.prefix):
+                yield invalid(f"{at}.prefix", source.prefix, message)
         if source.configMapRef is not None:
             yield from _validate_whole_source(source.configMapRef, f"{at}.configMapRef")
         if source.secretRef is not None:
@@ -219,8 +218,6 @@ def _validate_whole_source(source: views.ConfigMapEnvSource | views.SecretEnvSou
 
 def validate_files_of_variables(spec: PodSpec, path: str) -> FieldErrors:
     """A variable that is read from a file needs an emptyDir volume of the pod to read it from."""
-    if not _any_reads_a_file(spec):
-        return
     is_empty_dir = {volume.name: volume.emptyDir is not None for volume in spec.volumes}
     for container, at in containers_with_paths(spec, path):
         for index, variable in enumerate(container.env):
@@ -234,7 +231,7 @@ def validate_files_of_variables(spec: PodSpec, path: str) -> FieldErrors:
                 yield invalid(name_path, name, _NOT_AN_EMPTY_DIR)
 
 
-def _any_reads_a_file(spec: PodSpec) -> bool:
+def any_reads_a_file(spec: PodSpec) -> bool:
     for container in all_containers(spec):
         for variable in container.env:
             if variable.valueFrom is not None and variable.valueFrom.fileKeyRef is not None:

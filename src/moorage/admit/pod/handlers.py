@@ -9,16 +9,8 @@ from functools import partial
 from typing import Any
 
 from moorage.admit.metadata import NOT_NEGATIVE, remember
-from moorage.model.field_error import (
-    FieldError,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    invalid,
-    one_of,
-    required,
-    required_one_of,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import FieldError, FieldErrors
 from moorage.model.names import http_header_name_errors, port_name_errors, port_number_errors
 from moorage.model.types import container as views
 from moorage.model.types.pod import PodOS
@@ -36,29 +28,29 @@ def validate_container_ports(ports: tuple[views.ContainerPort, ...], path: str) 
         at = f"{path}[{index}]"
         if port.name:
             if messages := _port_name_errors(port.name):
-                yield from [invalid(f"{at}.name", port.name, message) for message in messages]
+                yield from [field.invalid(f"{at}.name", port.name, message) for message in messages]
             elif port.name in names:
-                yield duplicate(f"{at}.name", port.name)
+                yield field.duplicate(f"{at}.name", port.name)
             else:
                 names.add(port.name)
         if port.containerPort == 0:
-            yield required(f"{at}.containerPort")
+            yield field.required(f"{at}.containerPort")
         elif not 1 <= port.containerPort <= 65535:
             yield from validate_port_number(port.containerPort, f"{at}.containerPort")
         if port.hostPort != 0:
             yield from validate_port_number(port.hostPort, f"{at}.hostPort")
-        yield from required_one_of(port.protocol, _PROTOCOLS, f"{at}.protocol")
+        yield from field.required_one_of(port.protocol, _PROTOCOLS, f"{at}.protocol")
 
 
 def validate_port_number(number: int, path: str) -> list[FieldError]:
     if 1 <= number <= 65535:
         return []
-    return [invalid(path, number, message) for message in port_number_errors(number)]
+    return [field.invalid(path, number, message) for message in port_number_errors(number)]
 
 
 def validate_port_number_or_name(port: int | str, path: str) -> list[FieldError]:
     if isinstance(port, str):
-        return [invalid(path, port, message) for message in _port_name_errors(port)]
+        return [field.invalid(path, port, message) for message in _port_name_errors(port)]
     return validate_port_number(port, path)
 
 
@@ -71,7 +63,7 @@ def validate_host_port_conflicts(containers: Sequence[views.Container], path: st
                 continue
             wanted = f"{port.protocol}/{port.hostIP}/{port.hostPort}"
             if wanted in taken:
-                yield duplicate(f"{path}[{index}].ports[{port_index}].hostPort", wanted)
+                yield field.duplicate(f"{path}[{index}].ports[{port_index}].hostPort", wanted)
             taken.add(wanted)
 
 
@@ -80,7 +72,7 @@ def validate_host_network_ports(
 ) -> list[FieldError]:
     """With the host's network a port is the host's port; a template may leave that to defaulting."""
     return [
-        invalid(f"{path}[{index}].ports[{port_index}].hostPort", port.hostPort, _MUST_MATCH)
+        field.invalid(f"{path}[{index}].ports[{port_index}].hostPort", port.hostPort, _MUST_MATCH)
         for index, container in enumerate(containers)
         for port_index, port in enumerate(container.ports)
         if (resource_is_pod or port.hostPort != 0) and port.hostPort != port.containerPort
@@ -106,28 +98,19 @@ _SIGNALS_FOR_LINUX = tuple(
 )
 
 
-def validate_liveness_or_startup_probe(probe: views.Probe, path: str) -> FieldErrors:
-    yield from _validate_probe(probe, path)
-    if probe.successThreshold != 1:
-        yield invalid(f"{path}.successThreshold", probe.successThreshold, "must be 1")
-
-
-def validate_readiness_probe(probe: views.Probe, path: str) -> FieldErrors:
-    yield from _validate_probe(probe, path)
-    if probe.terminationGracePeriodSeconds is not None:
-        seconds_path = f"{path}.terminationGracePeriodSeconds"
-        yield invalid(seconds_path, probe.terminationGracePeriodSeconds, "must not be set for readinessProbes")
-
-
-def _validate_probe(probe: views.Probe, path: str) -> FieldErrors:
+def validate_probe(probe: views.Probe, path: str, *, of_readiness: bool) -> FieldErrors:
     yield from _validate_one_action(probe, path, _PROBE_ACTIONS)
     counts = [getattr(probe, name) for name in _COUNTS]
     if min(counts) < 0:
         named = zip(_COUNTS, counts, strict=True)
-        yield from [invalid(f"{path}.{name}", count, NOT_NEGATIVE) for name, count in named if count < 0]
+        yield from [field.invalid(f"{path}.{name}", count, NOT_NEGATIVE) for name, count in named if count < 0]
     seconds = probe.terminationGracePeriodSeconds
     if seconds is not None and seconds <= 0:
-        yield invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0")
+        yield field.invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must be greater than 0")
+    if of_readiness and seconds is not None:
+        yield field.invalid(f"{path}.terminationGracePeriodSeconds", seconds, "must not be set for readinessProbes")
+    elif not of_readiness and probe.successThreshold != 1:
+        yield field.invalid(f"{path}.successThreshold", probe.successThreshold, "must be 1")
 
 
 def validate_lifecycle(
@@ -153,26 +136,25 @@ def _validate_one_action(
 ) -> FieldErrors:
     given = [name for name in actions if getattr(handler, name) is not None]
     if not given:
-        yield required(path, "must specify a handler type")
+        yield field.required(path, "must specify a handler type")
     for name in given[:1]:
         yield from actions[name](getattr(handler, name), f"{path}.{name}")
     for name in given[1:]:
-        yield forbidden(f"{path}.{name}", _SEVERAL)
+        yield field.forbidden(f"{path}.{name}", _SEVERAL)
 
 
 def _validate_exec(action: views.ExecAction, path: str) -> list[FieldError]:
-    return [] if action.command else [required(f"{path}.command")]
+    return [] if action.command else [field.required(f"{path}.command")]
 
 
 def _validate_http_get(action: views.HTTPGetAction, path: str) -> FieldErrors:
     if not action.path:
-        yield required(f"{path}.path")
+        yield field.required(f"{path}.path")
     yield from validate_port_number_or_name(action.port, f"{path}.port")
-    yield from one_of(action.scheme, _SCHEMES, f"{path}.scheme")
+    yield from field.one_of(action.scheme, _SCHEMES, f"{path}.scheme")
     for header in action.httpHeaders:
-        yield from [
-            invalid(f"{path}.httpHeaders", header.name, message) for message in http_header_name_errors(header.name)
-        ]
+        for message in http_header_name_errors(header.name):
+            yield field.invalid(f"{path}.httpHeaders", header.name, message)
 
 
 def _validate_port(action: views.TCPSocketAction | views.GRPCAction, path: str) -> list[FieldError]:
@@ -191,11 +173,11 @@ def _validate_sleep(action: views.SleepAction, path: str, grace_period: int | No
     if grace_period is None or 0 <= action.seconds <= grace_period:
         return []
     detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_period})"
-    return [invalid(path, action.seconds, detail)]
+    return [field.invalid(path, action.seconds, detail)]
 
 
 def _validate_stop_signal(signal: str, path: str, os: PodOS | None) -> list[FieldError]:
     if os is None:
-        return [forbidden(path, "may not be set for containers with empty `spec.os.name`")]
+        return [field.forbidden(path, "may not be set for containers with empty `spec.os.name`")]
     supported = {"windows": _SIGNALS_FOR_WINDOWS, "linux": _SIGNALS_FOR_LINUX}.get(os.name)
-    return [] if supported is None else one_of(signal, supported, path)
+    return [] if supported is None else field.one_of(signal, supported, path)

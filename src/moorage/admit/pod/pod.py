@@ -107,10 +107,10 @@ def validate_pod_template(template: PodTemplateSpec, path: str, options: Validat
         yield from validate_annotations(annotations, f"{path}.annotations")
         yield from validate_pod_annotations(annotations, template.spec, f"{path}.annotations", options)
     yield from validate_pod_spec(template.spec, None, f"{path}.spec", options)
-    yield from validate_profiles_agree(annotations, template.spec, f"{path}.spec")
+    if annotations:
+        yield from validate_profiles_agree(annotations, template.spec, f"{path}.spec")
     if template.spec.ephemeralContainers:
-        detail = "ephemeral containers not allowed in pod template"
-        yield forbidden(f"{path}.spec.ephemeralContainers", detail)
+        yield forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
 
 
 _TOKEN_WITHOUT_ACCOUNT = "must not be specified when serviceAccountName is not set"
@@ -122,7 +122,8 @@ def validate_pod(pod: Pod, options: ValidationOptions) -> FieldErrors:
         yield forbidden("spec.ephemeralContainers", "cannot be set on create")
     if pod.spec.nodeName and pod.spec.schedulingGates:
         yield forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-    yield from validate_profiles_agree(pod.metadata.annotations, pod.spec, "spec")
+    if pod.metadata.annotations:
+        yield from validate_profiles_agree(pod.metadata.annotations, pod.spec, "spec")
 
 
 def validate_pod_metadata_and_spec(pod: Pod, options: ValidationOptions) -> FieldErrors:

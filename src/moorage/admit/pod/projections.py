@@ -14,17 +14,8 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.environment import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector
 from moorage.admit.pod.shared import validate_local_path, validate_no_backsteps
 from moorage.admit.scheduling.label_selectors import validate_label_selector
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    forbidden,
-    invalid,
-    not_supported,
-    one_of,
-    required,
-    too_long,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
 from moorage.model.types import volume_sources as sources
@@ -44,27 +35,27 @@ _NOT_A_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 
 def validate_empty_dir(source: sources.EmptyDirVolumeSource, path: str, _: ValidationOptions) -> list[FieldError]:
     if source.sizeLimit is not None and source.sizeLimit.sign() < 0:
-        return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+        return [field.forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
     return []
 
 
 def validate_host_path(source: sources.HostPathVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     if not source.path:
-        yield required(f"{path}.path")
+        yield field.required(f"{path}.path")
         return
     yield from validate_no_backsteps(source.path, f"{path}.path")
-    yield from one_of(source.type, _HOST_PATH_TYPES, f"{path}.type")
+    yield from field.one_of(source.type, _HOST_PATH_TYPES, f"{path}.type")
 
 
 def validate_secret(source: sources.SecretVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     if not source.secretName:
-        yield required(f"{path}.secretName")
+        yield field.required(f"{path}.secretName")
     yield from _validate_files(source, path)
 
 
 def validate_config_map(source: sources.ConfigMapVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     if not source.name:
-        yield required(f"{path}.name")
+        yield field.required(f"{path}.name")
     yield from _validate_files(source, path)
 
 
@@ -82,30 +73,30 @@ def validate_downward_api(source: sources.DownwardAPIVolumeSource, path: str, _:
 
 
 def validate_downward_file(file: sources.DownwardAPIVolumeFile, path: str) -> list[FieldError]:
-    errors = [] if file.path else [required(f"{path}.path")]
+    errors = [] if file.path else [field.required(f"{path}.path")]
     errors += validate_local_path(file.path, f"{path}.path")
     if file.fieldRef is not None:
         errors += validate_field_selector(file.fieldRef, f"{path}.fieldRef", FIELDS_FOR_FILES)
         if file.resourceFieldRef is not None:
             detail = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            errors.append(invalid(path, "resource", detail))
+            errors.append(field.invalid(path, "resource", detail))
     elif file.resourceFieldRef is not None:
         errors += validate_resource_selector(file.resourceFieldRef, f"{path}.resourceFieldRef", in_volume=True)
     else:
-        errors.append(required(path, "one of fieldRef and resourceFieldRef is required"))
+        errors.append(field.required(path, "one of fieldRef and resourceFieldRef is required"))
     return errors + validate_mode(file.mode, f"{path}.mode")
 
 
 def validate_key_to_path(item: sources.KeyToPath, path: str) -> list[FieldError]:
-    errors = [] if item.key else [required(f"{path}.key")]
+    errors = [] if item.key else [field.required(f"{path}.key")]
     if not item.path:
-        errors.append(required(f"{path}.path"))
+        errors.append(field.required(f"{path}.path"))
     errors += validate_local_path(item.path, f"{path}.path")
     return errors + validate_mode(item.mode, f"{path}.mode")
 
 
 def validate_mode(mode: int | None, path: str) -> list[FieldError]:
-    return [] if mode is None or 0 <= mode <= 0o777 else [invalid(path, mode, _NOT_A_MODE)]
+    return [] if mode is None or 0 <= mode <= 0o777 else [field.invalid(path, mode, _NOT_A_MODE)]
 
 
 _DOMAIN_LIMIT = 253
@@ -120,30 +111,32 @@ def is_kubernetes_signer(name: str) -> bool:
 def validate_signer_name(name: str, path: str) -> FieldErrors:
     """A domain of at least two labels, one slash, and a path of DNS names."""
     if not name:
-        yield required(path)
+        yield field.required(path)
         return
     segments = name.split("/")
     if len(segments) != 2:
         detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        yield invalid(path, name, detail)
+        yield field.invalid(path, name, detail)
         return
     domain, resource = segments
     if byte_length(domain) > _DOMAIN_LIMIT:
-        yield too_long(path, _DOMAIN_LIMIT)
+        yield field.too_long(path, _DOMAIN_LIMIT)
     labels = domain.split(".")
     yield from _first_complaints(labels, domain, path, dns=dns1123_label_errors)
     if len(labels) < 2:
-        yield invalid(path, domain, "should be a domain with at least two segments separated by dots")
+        yield field.invalid(path, domain, "should be a domain with at least two segments separated by dots")
     yield from _first_complaints(resource.split("."), resource, path, dns=dns1123_subdomain_errors)
     if byte_length(name) > _NAME_LIMIT:
-        yield too_long(path, _NAME_LIMIT)
+        yield field.too_long(path, _NAME_LIMIT)
 
 
 def _first_complaints(labels: list[str], whole: str, path: str, *, dns: NameRule) -> list[FieldError]:
     """Only the first bad label is reported; the others would read the same."""
     for label in labels:
         if messages := dns(label):
-            return [invalid(path, whole, f"validating label {go_quote(label)}: {message}") for message in messages]
+            return [
+                field.invalid(path, whole, f"validating label {go_quote(label)}: {message}") for message in messages
+            ]
     return []
 
 
@@ -165,15 +158,15 @@ def validate_user_annotations(annotations: Mapping[str, str], path: str) -> Fiel
     for key in sorted(annotations):
         yield from _validate_prefixed_key(key.lower(), path)
     if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_SIZE_LIMIT:
-        yield too_long(path, ANNOTATIONS_SIZE_LIMIT)
+        yield field.too_long(path, ANNOTATIONS_SIZE_LIMIT)
 
 
 def _validate_prefixed_key(key: str, path: str) -> list[FieldError]:
     if not key:
-        return [required(path)]
+        return [field.required(path)]
     if messages := label_key_errors(key):
-        return [invalid(path, key, message) for message in messages]
-    return [] if "/" in key else [invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")')]
+        return [field.invalid(path, key, message) for message in messages]
+    return [] if "/" in key else [field.invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")')]
 
 
 _SHORTEST_TOKEN, _MAX_TOKEN_LENGTH = 10 * 60, 1 << 32
@@ -212,12 +205,12 @@ def _validate_projection(
     if source.podCertificate is not None:
         yield from _validate_certificate(source.podCertificate, f"{path}.podCertificate", volume_path, taken)
     if sum(given is not None for given in astuple(source)) > 1:
-        yield forbidden(path, "may not specify more than 1 volume type per source")
+        yield field.forbidden(path, "may not specify more than 1 volume type per source")
 
 
 def _take(file: str, shown: str, volume_path: str, taken: set[str]) -> list[FieldError]:
     if file in taken:
-        return [invalid(volume_path, shown, _COLLISION)]
+        return [field.invalid(volume_path, shown, _COLLISION)]
     taken.add(file)
     return []
 
@@ -226,7 +219,7 @@ def _validate_items(
     source: sources.SecretProjection | sources.ConfigMapProjection, path: str, volume_path: str, taken: set[str]
 ) -> FieldErrors:
     if not source.name:
-        yield required(f"{path}.name")
+        yield field.required(f"{path}.name")
     for index, item in enumerate(source.items):
         yield from validate_key_to_path(item, f"{path}.items[{index}]")
         if item.path:
@@ -237,41 +230,41 @@ def _validate_token(
     token: sources.ServiceAccountTokenProjection, path: str, volume_path: str, options: ValidationOptions
 ) -> FieldErrors:
     """Upstream reports the token's path at the volume's path."""
-    seconds = token.expirationSeconds or 0
-    if seconds < _SHORTEST_TOKEN:
-        detail = "may not specify a duration less than 10 minutes"
-        yield invalid(f"{path}.expirationSeconds", seconds, detail)
-    if seconds > _MAX_TOKEN_LENGTH:
-        detail = "may not specify a duration larger than 2^32 seconds"
-        yield invalid(f"{path}.expirationSeconds", seconds, detail)
+    yield from validate_token_seconds(token.expirationSeconds or 0, f"{path}.expirationSeconds")
     if not token.path:
-        yield required(f"{volume_path}.path")
+        yield field.required(f"{volume_path}.path")
     elif not options.allow_non_local_projected_token_path:
         yield from validate_local_path(token.path, f"{volume_path}.path")
+
+
+def validate_token_seconds(seconds: int, path: str) -> FieldErrors:
+    if seconds < _SHORTEST_TOKEN:
+        yield field.invalid(path, seconds, "may not specify a duration less than 10 minutes")
+    if seconds > _MAX_TOKEN_LENGTH:
+        yield field.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds")
 
 
 def _validate_trust_bundle(bundle: sources.ClusterTrustBundleProjection, path: str) -> FieldErrors:
     name, signer = bundle.name, bundle.signerName
     if name is not None and signer is not None:
-        detail = "only one of name and signerName may be used"
-        yield invalid(path, AsJSON(internal_form(bundle)), detail)
+        yield field.invalid(path, AsJSON(internal_form(bundle)), "only one of name and signerName may be used")
     elif name is not None:
         if not name:
-            yield required(f"{path}.name", "must be a valid object name")
+            yield field.required(f"{path}.name", "must be a valid object name")
         for message in trust_bundle_name_errors(name):
-            yield invalid(f"{path}.name", name, f"not a valid clustertrustbundlename: {message}")
+            yield field.invalid(f"{path}.name", name, f"not a valid clustertrustbundlename: {message}")
         if bundle.labelSelector is not None:
             detail = "labelSelector must be unset if name is specified"
-            yield invalid(f"{path}.labelSelector", AsJSON(internal_form(bundle.labelSelector)), detail)
+            yield field.invalid(f"{path}.labelSelector", AsJSON(internal_form(bundle.labelSelector)), detail)
     elif signer is not None:
         if not signer:
-            yield required(f"{path}.signerName", "must be a valid signer name")
+            yield field.required(f"{path}.signerName", "must be a valid signer name")
         yield from validate_signer_name(signer, f"{path}.signerName")
         yield from validate_label_selector(bundle.labelSelector, f"{path}.labelSelector")
     else:
-        yield required(path, "either name or signerName must be specified")
+        yield field.required(path, "either name or signerName must be specified")
     if not bundle.path:
-        yield required(f"{path}.path")
+        yield field.required(f"{path}.path")
     yield from validate_local_path(bundle.path, f"{path}.path")
 
 
@@ -282,22 +275,22 @@ def _validate_certificate(
     if certificate.userAnnotations:
         yield from validate_user_annotations(certificate.userAnnotations, f"{path}.userAnnotations")
     if certificate.keyType not in _KEY_TYPES:
-        yield not_supported(f"{path}.keyType", certificate.keyType, _KEY_TYPES)
+        yield field.not_supported(f"{path}.keyType", certificate.keyType, _KEY_TYPES)
     seconds = certificate.maxExpirationSeconds
     if seconds is not None:
         kubernetes = is_kubernetes_signer(certificate.signerName)
         longest = _MAX_KUBERNETES_CERTIFICATE_LENGTH if kubernetes else _MAX_CERTIFICATE_LENGTH
         at, words = f"{path}.maxExpirationSeconds", "if provided, maxExpirationSeconds must be"
         if seconds < _SHORTEST_CERTIFICATE:
-            yield invalid(at, seconds, f"{words} >= {_SHORTEST_CERTIFICATE}")
+            yield field.invalid(at, seconds, f"{words} >= {_SHORTEST_CERTIFICATE}")
         if seconds > longest:
-            yield invalid(at, seconds, f"{words} <= {longest}")
+            yield field.invalid(at, seconds, f"{words} <= {longest}")
     files = 0
-    for field in ("credentialBundlePath", "keyPath", "certificateChainPath"):
-        file = getattr(certificate, field)
+    for name in ("credentialBundlePath", "keyPath", "certificateChainPath"):
+        file = getattr(certificate, name)
         if file:
             files += 1
-            yield from validate_local_path(file, f"{path}.{field}")
+            yield from validate_local_path(file, f"{path}.{name}")
             yield from _take(file, file, volume_path, taken)
     if not files:
-        yield required(path, _NO_FILE)
+        yield field.required(path, _NO_FILE)

@@ -13,17 +13,8 @@ import msgspec
 
 from moorage.admit.metadata import NOT_NEGATIVE, validate_dns_label
 from moorage.admit.options import ValidationOptions
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    invalid,
-    not_found,
-    not_supported,
-    required,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.names import label_key_errors
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
 from moorage.model.types.container import ResourceClaim, ResourceRequirements
@@ -150,27 +141,21 @@ def validate_resource_requirements(
     pod_level: bool = False,
 ) -> FieldErrors:
     """Go visits maps in random order; here it is the order of the names."""
-    limits, requests = requirements.limits, requirements.requests
+    limits = requirements.limits
     huge_pages = cpu_or_memory = False
-    for name, quantity in _sorted(limits):
-        rules = resource_rules(name)
-        if pod_level or not rules.is_plain or quantity.sign() < 0:
-            yield from _validate_amount(name, quantity, rules, f"{path}.limits[{name}]", pod_level)
-        if rules.is_huge_pages:
-            huge_pages = True
-            yield from _validate_pages(name, quantity, rules, f"{path}.limits[{name}]", options)
-        cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
-    for name, quantity in _sorted(requests):
-        rules = resource_rules(name)
-        if pod_level or not rules.is_plain or quantity.sign() < 0:
-            yield from _validate_amount(name, quantity, rules, f"{path}.requests[{name}]", pod_level)
-        yield from _validate_against_limit(name, quantity, limits.get(name), rules, path)
-        if rules.is_huge_pages:
-            huge_pages = True
-            yield from _validate_pages(name, quantity, rules, f"{path}.requests[{name}]", options)
-        cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
+    for side, amounts in (("limits", limits), ("requests", requirements.requests)):
+        for name, quantity in _sorted(amounts):
+            rules = resource_rules(name)
+            if pod_level or not rules.is_plain or quantity.sign() < 0:
+                yield from _validate_amount(name, quantity, rules, f"{path}.{side}[{name}]", pod_level)
+            if side == "requests":
+                yield from _validate_against_limit(name, quantity, limits.get(name), rules, path)
+            if rules.is_huge_pages:
+                huge_pages = True
+                yield from _validate_pages(name, quantity, rules, f"{path}.{side}[{name}]", options)
+            cpu_or_memory = cpu_or_memory or rules.is_cpu_or_memory
     if huge_pages and not cpu_or_memory:
-        yield forbidden(path, _HUGE_PAGES_ALONE)
+        yield field.forbidden(path, _HUGE_PAGES_ALONE)
     if requirements.claims:
         yield from _validate_claims(requirements.claims, f"{path}.claims", claim_names)
 
@@ -181,18 +166,18 @@ def _sorted(amounts: Mapping[str, Quantity]) -> Iterable[tuple[str, Quantity]]:
 
 def _validate_amount(name: str, quantity: Quantity, rules: ResourceRules, path: str, pod_level: bool) -> FieldErrors:
     messages = rules.name_errors if pod_level else rules.container_errors
-    yield from [invalid(path, AsJSON(name), message) for message in messages]
+    yield from [field.invalid(path, AsJSON(name), message) for message in messages]
     if pod_level and not messages and not rules.allowed_at_pod_level:
-        yield not_supported(path, AsJSON(name), POD_LEVEL_RESOURCES)
+        yield field.not_supported(path, AsJSON(name), POD_LEVEL_RESOURCES)
     yield from validate_quantity(quantity, path, is_whole=rules.is_whole)
 
 
 def validate_quantity(quantity: Quantity, path: str, *, is_whole: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     if quantity.sign() < 0:
-        errors.append(invalid(path, str(quantity), NOT_NEGATIVE))
+        errors.append(field.invalid(path, str(quantity), NOT_NEGATIVE))
     if is_whole and quantity.milli_value() % 1000 != 0:
-        errors.append(invalid(path, AsJSON(str(quantity)), "must be an integer"))
+        errors.append(field.invalid(path, AsJSON(str(quantity)), "must be an integer"))
     return errors
 
 
@@ -200,11 +185,13 @@ def _validate_against_limit(
     name: str, request: Quantity, limit: Quantity | None, rules: ResourceRules, path: str
 ) -> list[FieldError]:
     if limit is None:
-        return [] if rules.may_be_overcommitted else [required(f"{path}.limits", _LIMIT_NEEDED)]
+        return [] if rules.may_be_overcommitted else [field.required(f"{path}.limits", _LIMIT_NEEDED)]
     if not rules.may_be_overcommitted and request != limit:
-        return [invalid(f"{path}.requests", str(request), f"must be equal to {name} limit of {limit}")]
-    if request > limit:
-        return [invalid(f"{path}.requests", str(request), f"must be less than or equal to {name} limit of {limit}")]
+        return [field.invalid(f"{path}.requests", str(request), f"must be equal to {name} limit of {limit}")]
+    if limit < request:  # one comparison; the other operators take two
+        return [
+            field.invalid(f"{path}.requests", str(request), f"must be less than or equal to {name} limit of {limit}")
+        ]
     return []
 
 
@@ -213,7 +200,7 @@ def _validate_pages(
 ) -> list[FieldError]:
     if options.allow_indivisible_huge_pages_values or is_whole_pages(quantity, rules):
         return []
-    return [invalid(path, str(quantity), f"{quantity} is not positive integer multiple of {name}")]
+    return [field.invalid(path, str(quantity), f"{quantity} is not positive integer multiple of {name}")]
 
 
 def is_whole_pages(quantity: Quantity, rules: ResourceRules) -> bool:
@@ -228,25 +215,25 @@ def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: 
     for index, claim in enumerate(claims):
         at, name = f"{path}[{index}]", claim.name
         if not name:
-            yield required(at)
+            yield field.required(at)
             continue
         if name in used:
-            yield duplicate(at, name)
+            yield field.duplicate(at, name)
         else:
             key = name
             if claim.request:
                 yield from validate_dns_label(claim.request, f"{at}.request")
                 key = f"{name}/{claim.request}"
             if key in used:
-                yield duplicate(at, key)
+                yield field.duplicate(at, key)
             elif not claim.request:
-                yield from [duplicate(at, name)] * requests_used[name]
+                yield from [field.duplicate(at, name)] * requests_used[name]
             if key not in used and "/" in key:
                 requests_used[key.partition("/")[0]] += 1
             used.add(key)
         if name not in claim_names:
             unknown = unknown or _unknown_claim(claim_names)
-            yield not_found(at, name, unknown)
+            yield field.not_found(at, name, unknown)
 
 
 def _unknown_claim(claim_names: frozenset[str]) -> str:
@@ -263,10 +250,10 @@ def validate_pod_resources(
         return
     at = f"{path}.resources"
     if spec.os is not None and spec.os.name == "windows":
-        yield forbidden(at, "may not be set for a windows pod")
+        yield field.forbidden(at, "may not be set for a windows pod")
         return
     if resources.claims:
-        yield forbidden(f"{at}.claims", "claims may not be set for Resources at pod-level")
+        yield field.forbidden(f"{at}.claims", "claims may not be set for Resources at pod-level")
     yield from validate_resource_requirements(resources, at, claim_names, options, pod_level=True)
     yield from _validate_consistency(spec, resources, at)
 
@@ -278,20 +265,20 @@ def _validate_consistency(spec: PodSpec, resources: ResourceRequirements, path: 
             request = resources.requests.get(name)
             if request is not None and total > request:
                 detail = f"must be greater than or equal to aggregate container requests of {total}"
-                yield invalid(f"{path}.requests[{name}]", str(request), detail)
+                yield field.invalid(f"{path}.requests[{name}]", str(request), detail)
     if not resources.limits:
         return
     for name, total in sorted(container_total(spec, "limits").items(), key=_by_name):
         limit = resources.limits.get(name) if resource_rules(name).is_huge_pages else None
         if limit is not None and total > limit:
             detail = f"must be greater than or equal to aggregate container limits of {total}"
-            yield invalid(f"{path}.limits[{name}]", str(limit), detail)
+            yield field.invalid(f"{path}.limits[{name}]", str(limit), detail)
     for index, container in enumerate(spec.containers):
         for name, amount in sorted(container.resources.limits.items(), key=_by_name):
             limit = resources.limits.get(name)
             if limit is not None and amount > limit:
                 at = f"{path}.containers[{index}][{name}].limits"
-                yield invalid(at, str(amount), f"must be less than or equal to pod limits of {limit}")
+                yield field.invalid(at, str(amount), f"must be less than or equal to pod limits of {limit}")
 
 
 def _by_name(item: tuple[str, Quantity]) -> str:

@@ -12,18 +12,8 @@ from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import all_containers, containers_with_paths, trim_space, validate_descending_path
 from moorage.admit.pod.windows import validate_windows_options
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    invalid,
-    one_of,
-    required,
-    required_one_of,
-    too_long,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, in_range_errors
 from moorage.model.types.container import AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl
@@ -42,16 +32,18 @@ _UNCONFINED = "unconfined"
 
 
 def validate_seccomp_profile(profile: SeccompProfile, path: str) -> FieldErrors:
-    yield from required_one_of(profile.type, _TYPES, f"{path}.type", "type is required when seccompProfile is set")
+    yield from field.required_one_of(
+        profile.type, _TYPES, f"{path}.type", "type is required when seccompProfile is set"
+    )
     localhost_path = f"{path}.localhostProfile"
     if profile.type == "Localhost":
         if profile.localhostProfile is None:
-            yield required(localhost_path, "must be set when seccomp type is Localhost")
+            yield field.required(localhost_path, "must be set when seccomp type is Localhost")
         else:
             yield from validate_descending_path(profile.localhostProfile, localhost_path)
     elif profile.localhostProfile is not None:
         detail = "can only be set when seccomp type is Localhost"
-        yield invalid(localhost_path, AsJSON(internal_form(profile)), detail)
+        yield field.invalid(localhost_path, AsJSON(internal_form(profile)), detail)
 
 
 def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> FieldErrors:
@@ -60,9 +52,11 @@ def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> FieldError
     if profile.type == "Localhost":
         return _validate_apparmor_localhost(localhost, localhost_path)
     if profile.type not in _TYPES:
-        return required_one_of(profile.type, _TYPES, f"{path}.type", "type is required when appArmorProfile is set")
+        return field.required_one_of(
+            profile.type, _TYPES, f"{path}.type", "type is required when appArmorProfile is set"
+        )
     if localhost is not None:
-        return [invalid(localhost_path, AsJSON(localhost), "can only be set when AppArmor type is Localhost")]
+        return [field.invalid(localhost_path, AsJSON(localhost), "can only be set when AppArmor type is Localhost")]
     return []
 
 
@@ -73,15 +67,15 @@ def is_apparmor_localhost(name: str) -> bool:
 
 def _validate_apparmor_localhost(name: str | None, path: str) -> FieldErrors:
     if name is None:
-        yield required(path, "must be set when AppArmor type is Localhost")
+        yield field.required(path, "must be set when AppArmor type is Localhost")
         return
     trimmed = trim_space(name)
     if trimmed != name:
-        yield invalid(path, name, "must not be padded with whitespace")
+        yield field.invalid(path, name, "must not be padded with whitespace")
     elif not trimmed:
-        yield required(path, "must be set when AppArmor type is Localhost")
+        yield field.required(path, "must be set when AppArmor type is Localhost")
     if byte_length(name) > _LOCALHOST_LIMIT:
-        yield too_long(path, _LOCALHOST_LIMIT)
+        yield field.too_long(path, _LOCALHOST_LIMIT)
 
 
 def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, path: str) -> FieldErrors:
@@ -96,11 +90,10 @@ def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, 
     for key in sorted(key for key in annotations if key.startswith(APPARMOR_CONTAINER_PREFIX)):
         container_name = key.removeprefix(APPARMOR_CONTAINER_PREFIX)
         if container_name not in container_names:
-            yield invalid(f"{path}[{key}]", container_name, "container not found")
+            yield field.invalid(f"{path}[{key}]", container_name, "container not found")
         profile = annotations[key]
         if profile not in ("", _APPARMOR_DEFAULT, _UNCONFINED) and not profile.startswith(LOCALHOST_PREFIX):
-            detail = f"invalid AppArmor profile name: {go_quote(profile)}"
-            yield invalid(f"{path}[{key}]", profile, detail)
+            yield field.invalid(f"{path}[{key}]", profile, f"invalid AppArmor profile name: {go_quote(profile)}")
 
 
 def _speak_of_profiles(annotations: Mapping[str, str]) -> bool:
@@ -112,7 +105,7 @@ def _validate_seccomp_annotation(profile: str, path: str) -> list[FieldError]:
         return []
     if profile.startswith(LOCALHOST_PREFIX):
         return validate_descending_path(profile.removeprefix(LOCALHOST_PREFIX), path)
-    return [invalid(path, profile, "must be a valid seccomp profile")]
+    return [field.invalid(path, profile, "must be a valid seccomp profile")]
 
 
 def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path: str) -> FieldErrors:
@@ -156,9 +149,9 @@ def _compare(
         "Localhost": annotation.startswith(LOCALHOST_PREFIX),
     }.get(profile.type, True)
     if not same_type:
-        return [forbidden(f"{path}.type", f"{word} type in annotation and field must match")]
+        return [field.forbidden(f"{path}.type", f"{word} type in annotation and field must match")]
     if profile.type == "Localhost" and annotation.removeprefix(LOCALHOST_PREFIX) != profile.localhostProfile:
-        return [forbidden(f"{path}.localhostProfile", f"{word} profile in annotation and field must match")]
+        return [field.forbidden(f"{path}.localhostProfile", f"{word} profile in annotation and field must match")]
     return []
 
 
@@ -183,14 +176,14 @@ def validate_security_context(
     context: SecurityContext, path: str, options: ValidationOptions, *, host_users: bool
 ) -> FieldErrors:
     if context.privileged and not options.allow_privileged:
-        yield forbidden(f"{path}.privileged", "disallowed by cluster policy")
+        yield field.forbidden(f"{path}.privileged", "disallowed by cluster policy")
     yield from _validate_id(context.runAsUser, f"{path}.runAsUser")
     yield from _validate_id(context.runAsGroup, f"{path}.runAsGroup")
     if context.procMount is not None:
-        yield from one_of(context.procMount, _PROC_MOUNTS, f"{path}.procMount")
+        yield from field.one_of(context.procMount, _PROC_MOUNTS, f"{path}.procMount")
         if host_users and context.procMount == "Unmasked":
             detail = "`hostUsers` must be false to use `Unmasked`"
-            yield invalid(f"{path}.procMount", AsJSON(context.procMount), detail)
+            yield field.invalid(f"{path}.procMount", AsJSON(context.procMount), detail)
     if context.seccompProfile is not None:
         yield from validate_seccomp_profile(context.seccompProfile, f"{path}.seccompProfile")
     if context.allowPrivilegeEscalation is False:
@@ -204,17 +197,17 @@ def validate_security_context(
 def _validate_no_escalation(context: SecurityContext, path: str) -> FieldErrors:
     if context.privileged:
         detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        yield invalid(path, AsJSON(internal_form(context)), detail)
+        yield field.invalid(path, AsJSON(internal_form(context)), detail)
     for capability in context.capabilities.add if context.capabilities is not None else ():
         if capability == "CAP_SYS_ADMIN":
             detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            yield invalid(path, AsJSON(internal_form(context)), detail)
+            yield field.invalid(path, AsJSON(internal_form(context)), detail)
 
 
 def _validate_id(number: int | None, path: str) -> list[FieldError]:
     if number is None or 0 <= number <= _HIGHEST_ID:
         return []
-    return [invalid(path, number, message) for message in in_range_errors(number, 0, _HIGHEST_ID)]
+    return [field.invalid(path, number, message) for message in in_range_errors(number, 0, _HIGHEST_ID)]
 
 
 def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
@@ -229,19 +222,19 @@ def validate_pod_security_context(spec: PodSpec, path: str, options: ValidationO
         yield from _validate_id(group, f"{at}.supplementalGroups[{index}]")
     if spec.hostPID and spec.shareProcessNamespace:
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
-        yield invalid(f"{at}.shareProcessNamespace", True, detail)
+        yield field.invalid(f"{at}.shareProcessNamespace", True, detail)
     if context.sysctls:
         yield from _validate_sysctls(context.sysctls, f"{at}.sysctls", spec, options)
-    yield from one_of(context.fsGroupChangePolicy, _FS_GROUP_CHANGES, f"{at}.fsGroupChangePolicy")
+    yield from field.one_of(context.fsGroupChangePolicy, _FS_GROUP_CHANGES, f"{at}.fsGroupChangePolicy")
     if context.seccompProfile is not None:
         yield from validate_seccomp_profile(context.seccompProfile, f"{at}.seccompProfile")
     if context.windowsOptions is not None:
         yield from validate_windows_options(context.windowsOptions, f"{at}.windowsOptions")
     if context.appArmorProfile is not None:
         yield from validate_apparmor_profile(context.appArmorProfile, f"{at}.appArmorProfile")
-    yield from one_of(context.supplementalGroupsPolicy, _GROUPS_POLICIES, f"{at}.supplementalGroupsPolicy")
+    yield from field.one_of(context.supplementalGroupsPolicy, _GROUPS_POLICIES, f"{at}.supplementalGroupsPolicy")
     changes = ("Recursive",) if options.allow_only_recursive_selinux_change_policy else _SELINUX_CHANGES
-    yield from one_of(context.seLinuxChangePolicy, changes, f"{at}.seLinuxChangePolicy")
+    yield from field.one_of(context.seLinuxChangePolicy, changes, f"{at}.seLinuxChangePolicy")
 
 
 def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, options: ValidationOptions) -> FieldErrors:
@@ -249,12 +242,11 @@ def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, opt
     for index, sysctl in enumerate(sysctls):
         at, name = f"{path}[{index}].name", sysctl.name
         if not name:
-            yield required(at)
+            yield field.required(at)
         elif byte_length(name) > _SYSCTL_LIMIT or not _is_sysctl(name):
-            detail = f"must have at most {_SYSCTL_LIMIT} characters and match regex {_SYSCTL}"
-            yield invalid(at, name, detail)
+            yield field.invalid(at, name, f"must have at most {_SYSCTL_LIMIT} characters and match regex {_SYSCTL}")
         elif name in seen:
-            yield duplicate(at, name)
+            yield field.duplicate(at, name)
         if not options.allow_namespaced_sysctls_for_host_net_and_host_ipc:
             yield from validate_host_sysctl(name, at, spec)
         seen.add(name)
@@ -264,9 +256,9 @@ def validate_host_sysctl(name: str, path: str, spec: PodSpec) -> list[FieldError
     """A sysctl of a namespace that the pod shares with its host would be set on the host."""
     namespace = _sysctl_namespace(name)
     if spec.hostNetwork and namespace == "Net":
-        return [invalid(path, name, "may not be specified when 'hostNetwork' is true")]
+        return [field.invalid(path, name, "may not be specified when 'hostNetwork' is true")]
     if spec.hostIPC and namespace == "IPC":
-        return [invalid(path, name, "may not be specified when 'hostIPC' is true")]
+        return [field.invalid(path, name, "may not be specified when 'hostIPC' is true")]
     return []
 
 
@@ -283,14 +275,12 @@ def _sysctl_namespace(name: str) -> str:
 def validate_host_users(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
     """A user namespace of its own goes with no other namespace of the host, nor with raw devices."""
     if spec.hostNetwork and not options.allow_user_namespaces_host_network_support:
-        yield forbidden(f"{path}.hostNetwork", _WITHOUT_HOST_USERS)
+        yield field.forbidden(f"{path}.hostNetwork", _WITHOUT_HOST_USERS)
     if spec.hostPID:
-        yield forbidden(f"{path}.HostPID", _WITHOUT_HOST_USERS)
+        yield field.forbidden(f"{path}.HostPID", _WITHOUT_HOST_USERS)
     if spec.hostIPC:
-        yield forbidden(f"{path}.HostIPC", _WITHOUT_HOST_USERS)
+        yield field.forbidden(f"{path}.HostIPC", _WITHOUT_HOST_USERS)
     if not options.allow_user_namespaces_with_volume_devices:
-        yield from [
-            forbidden(f"{at}.volumeDevices", _WITHOUT_HOST_USERS)
-            for container, at in containers_with_paths(spec, path)
-            if container.volumeDevices
-        ]
+        for container, at in containers_with_paths(spec, path):
+            if container.volumeDevices:
+                yield field.forbidden(f"{at}.volumeDevices", _WITHOUT_HOST_USERS)

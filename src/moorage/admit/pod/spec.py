@@ -12,7 +12,7 @@ from moorage.admit.pod.containers import (
     validate_ephemeral_containers,
     validate_init_containers,
 )
-from moorage.admit.pod.environment import validate_files_of_variables
+from moorage.admit.pod.environment import any_reads_a_file, validate_files_of_variables
 from moorage.admit.pod.handlers import validate_host_network_ports
 from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.admit.pod.resources import validate_pod_resources, validate_resource_requirements
@@ -22,17 +22,8 @@ from moorage.admit.pod.windows import validate_host_process, validate_os
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
 from moorage.admit.scheduling.pod_terms import validate_affinity, validate_topology_spread_constraints
 from moorage.admit.scheduling.tolerations import validate_tolerations
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    invalid,
-    required,
-    required_one_of,
-    too_long,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import byte_length, dns1123_subdomain_with_underscore_errors, in_range_errors
 from moorage.model.types import pod as views
@@ -49,38 +40,38 @@ _HOSTNAME_LIMIT = 64
 def validate_dns_config(config: views.PodDNSConfig | None, path: str, policy: str) -> FieldErrors:
     if policy == "None":
         if config is None:
-            yield required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            yield field.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
             return
         if not config.nameservers:
             detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            yield required(f"{path}.nameservers", detail)
+            yield field.required(f"{path}.nameservers", detail)
             return
     if config is None:
         return
     if len(config.nameservers) > _NAMESERVERS_LIMIT:
         detail = f"must not have more than {_NAMESERVERS_LIMIT} nameservers"
-        yield invalid(f"{path}.nameservers", list(config.nameservers), detail)
+        yield field.invalid(f"{path}.nameservers", list(config.nameservers), detail)
     for index, nameserver in enumerate(config.nameservers):
         yield from validate_ip_address(nameserver, f"{path}.nameservers[{index}]")
     if config.searches:
         yield from _validate_searches(config.searches, f"{path}.searches")
     for index, option in enumerate(config.options):
         if not option.name:
-            yield required(f"{path}.options[{index}]", "must not be empty")
+            yield field.required(f"{path}.options[{index}]", "must not be empty")
 
 
 def _validate_searches(searches: tuple[str, ...], path: str) -> FieldErrors:
     if len(searches) > _SEARCHES_LIMIT:
-        yield invalid(path, list(searches), f"must not have more than {_SEARCHES_LIMIT} search paths")
+        yield field.invalid(path, list(searches), f"must not have more than {_SEARCHES_LIMIT} search paths")
     if byte_length(" ".join(searches)) > _SEARCH_CHARACTERS_LIMIT:
         limit = _SEARCH_CHARACTERS_LIMIT
         detail = f"must not have more than {limit} characters (including spaces) in the search list"
-        yield invalid(path, list(searches), detail)
+        yield field.invalid(path, list(searches), detail)
     for index, search in enumerate(searches):
         if search != ".":
             domain = search.removesuffix(".")
             messages = dns1123_subdomain_with_underscore_errors(domain)
-            yield from [invalid(f"{path}[{index}]", domain, message) for message in messages]
+            yield from [field.invalid(f"{path}[{index}]", domain, message) for message in messages]
 
 
 def validate_host_aliases(aliases: tuple[views.HostAlias, ...], path: str) -> FieldErrors:
@@ -92,11 +83,11 @@ def validate_host_aliases(aliases: tuple[views.HostAlias, ...], path: str) -> Fi
 
 def _validate_hostname_override(spec: views.PodSpec, hostname: str, path: str) -> FieldErrors:
     if spec.setHostnameAsFQDN:
-        yield forbidden(path, "may not be specified when setHostnameAsFQDN is true")
+        yield field.forbidden(path, "may not be specified when setHostnameAsFQDN is true")
     if spec.hostNetwork:
-        yield forbidden(path, "may not be specified when hostNetwork is true")
+        yield field.forbidden(path, "may not be specified when hostNetwork is true")
     if byte_length(hostname) > _HOSTNAME_LIMIT:
-        yield too_long(path, _HOSTNAME_LIMIT)
+        yield field.too_long(path, _HOSTNAME_LIMIT)
     yield from validate_dns_subdomain(hostname, path)
 
 
@@ -113,15 +104,15 @@ def validate_pod_resource_claims(
 ) -> FieldErrors:
     if metadata is not None and MIRROR_POD_ANNOTATION in metadata.annotations:
         # Upstream's path is an empty one, which prints as "[]".
-        yield from [forbidden("[]", "static pods do not support resource claims") for _ in claims]
+        yield from [field.forbidden("[]", "static pods do not support resource claims") for _ in claims]
         return
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         at = f"{path}[{index}]"
         if not claim.name:
-            yield required(f"{at}.name")
+            yield field.required(f"{at}.name")
         elif claim.name in seen:
-            yield duplicate(f"{at}.name", claim.name)
+            yield field.duplicate(f"{at}.name", claim.name)
         else:
             yield from validate_dns_label(claim.name, f"{at}.name")
             seen.add(claim.name)
@@ -137,7 +128,7 @@ def _validate_source(claim: views.PodResourceClaim, path: str) -> FieldErrors:
             if name is None
             else "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
         )
-        yield invalid(path, AsJSON(shown), detail)
+        yield field.invalid(path, AsJSON(shown), detail)
     if name is not None:
         yield from validate_dns_subdomain(name, f"{path}.resourceClaimName")
     if template is not None:
@@ -154,19 +145,20 @@ def validate_pod_spec(
 ) -> FieldErrors:
     """Check one thing after the other; what is absent costs one comparison."""
     if spec.terminationGracePeriodSeconds is None:
-        yield required(f"{path}.terminationGracePeriodSeconds")
+        yield field.required(f"{path}.terminationGracePeriodSeconds")
     yield from _validate_what_runs(spec, metadata, path, options)
     if spec.hostNetwork:
         pod = options.resource_is_pod
         yield from validate_host_network_ports(spec.containers, f"{path}.containers", resource_is_pod=pod)
-    yield from required_one_of(spec.restartPolicy, _RESTART_POLICIES, f"{path}.restartPolicy")
-    yield from required_one_of(spec.dnsPolicy, _DNS_POLICIES, f"{path}.dnsPolicy")
+    yield from field.required_one_of(spec.restartPolicy, _RESTART_POLICIES, f"{path}.restartPolicy")
+    yield from field.required_one_of(spec.dnsPolicy, _DNS_POLICIES, f"{path}.dnsPolicy")
     if spec.nodeSelector:
         yield from validate_labels(spec.nodeSelector, f"{path}.nodeSelector")
     yield from validate_pod_security_context(spec, path, options)
     if spec.affinity is not None:
         yield from validate_affinity(spec.affinity, f"{path}.affinity", options)
-    yield from validate_dns_config(spec.dnsConfig, f"{path}.dnsConfig", spec.dnsPolicy)
+    if spec.dnsConfig is not None or spec.dnsPolicy == "None":
+        yield from validate_dns_config(spec.dnsConfig, f"{path}.dnsConfig", spec.dnsPolicy)
     if spec.readinessGates:
         yield from _validate_readiness_gates(spec.readinessGates, f"{path}.readinessGates")
     if spec.schedulingGates:
@@ -184,7 +176,8 @@ def validate_pod_spec(
         yield from validate_os(spec, spec.os.name, path)
     if spec.schedulingGroup is not None:
         yield from _validate_scheduling_group(spec.schedulingGroup, f"{path}.schedulingGroup")
-    yield from validate_files_of_variables(spec, path)
+    if any_reads_a_file(spec):
+        yield from validate_files_of_variables(spec, path)
 
 
 def _validate_what_runs(
@@ -221,7 +214,7 @@ def _validate_names_and_numbers(spec: views.PodSpec, path: str, options: Validat
     deadline = spec.activeDeadlineSeconds
     if deadline is not None:
         for message in in_range_errors(deadline, 1, _MAX_DEADLINE_LENGTH):
-            yield invalid(f"{path}.activeDeadlineSeconds", deadline, message)
+            yield field.invalid(f"{path}.activeDeadlineSeconds", deadline, message)
     if spec.hostname:
         yield from validate_dns_label(spec.hostname, f"{path}.hostname")
     if spec.subdomain:
@@ -235,7 +228,7 @@ def _validate_names_and_numbers(spec: views.PodSpec, path: str, options: Validat
     if spec.runtimeClassName is not None:
         yield from validate_dns_subdomain(spec.runtimeClassName, f"{path}.runtimeClassName")
     if spec.preemptionPolicy is not None:
-        yield from required_one_of(spec.preemptionPolicy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
+        yield from field.required_one_of(spec.preemptionPolicy, PREEMPTION_POLICIES, f"{path}.preemptionPolicy")
     if spec.overhead:
         # Upstream borrows the rules for limits, and their path with them.
         overhead = ResourceRequirements(limits=spec.overhead)
@@ -252,11 +245,11 @@ def _validate_scheduling_gates(gates: tuple[views.PodSchedulingGate, ...], path:
     for index, gate in enumerate(gates):
         yield from validate_label_name(gate.name, f"{path}[{index}]")
         if gate.name in seen:
-            yield duplicate(f"{path}[{index}]", gate.name)
+            yield field.duplicate(f"{path}[{index}]", gate.name)
         seen.add(gate.name)
 
 
 def _validate_scheduling_group(group: views.PodSchedulingGroup, path: str) -> list[FieldError]:
     if group.podGroupName is None:
-        return [invalid(f"{path}.podGroupName", AsJSON(None), "must specify one of: `podGroupName`")]
+        return [field.invalid(f"{path}.podGroupName", AsJSON(None), "must specify one of: `podGroupName`")]
     return validate_dns_subdomain(group.podGroupName, f"{path}.podGroupName")

@@ -128,8 +128,7 @@ def validate_flocker(source: sources.FlockerVolumeSource, path: str, _: Validati
     if not source.datasetName and not source.datasetUUID:
         yield required(path, "one of datasetName and datasetUUID is required")
     if source.datasetName and source.datasetUUID:
-        detail = "datasetName and datasetUUID can not be specified simultaneously"
-        yield invalid(path, "resource", detail)
+        yield invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously")
     if "/" in source.datasetName:
         yield invalid(f"{path}.datasetName", source.datasetName, "must not contain '/'")
 
@@ -142,8 +141,7 @@ def validate_quobyte(source: sources.QuobyteVolumeSource, path: str, _: Validati
     if not source.registry:
         yield required(f"{path}.registry", _NOT_A_REGISTRY)
     elif byte_length(source.tenant) > _TENANT_LIMIT:
-        detail = "must be a UUID and may not exceed a length of 64 characters"
-        yield required(f"{path}.tenant", detail)
+        yield required(f"{path}.tenant", "must be a UUID and may not exceed a length of 64 characters")
     else:
         for pair in source.registry.split(","):
             if not _is_host_and_port(pair):
@@ -164,8 +162,7 @@ def _is_host_and_port(text: str) -> bool:
 
 def validate_fibre_channel(source: sources.FCVolumeSource, path: str, _: ValidationOptions) -> FieldErrors:
     if not source.targetWWNs and not source.wwids:
-        detail = "must specify either targetWWNs or wwids, but not both"
-        yield required(f"{path}.targetWWNs", detail)
+        yield required(f"{path}.targetWWNs", "must specify either targetWWNs or wwids, but not both")
     if source.targetWWNs and source.wwids:
         detail = "targetWWNs and wwids can not be specified simultaneously"
         yield invalid(f"{path}.targetWWNs", list(source.targetWWNs), detail)

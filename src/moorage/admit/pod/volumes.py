@@ -16,18 +16,8 @@ from moorage.admit.pod import volume_backends as backends
 from moorage.admit.pod.projections import validate_projected
 from moorage.admit.pod.shared import AnyContainer, has_backsteps, validate_descending_path, validate_pull_policy
 from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
-from moorage.model.field_error import (
-    AsJSON,
-    FieldError,
-    FieldErrors,
-    duplicate,
-    forbidden,
-    invalid,
-    not_found,
-    not_supported,
-    one_of,
-    required,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.types.container import VolumeMount
@@ -49,7 +39,7 @@ def validate_ephemeral(source: EphemeralVolumeSource, path: str, _: ValidationOp
     template = source.volumeClaimTemplate
     at = f"{path}.volumeClaimTemplate"
     if template is None:
-        yield required(at)
+        yield field.required(at)
     else:
         yield from validate_template_metadata(template.metadata, f"{at}.metadata")
         yield from validate_claim_spec(template.spec, f"{at}.spec", STRICT)
@@ -58,40 +48,40 @@ def validate_ephemeral(source: EphemeralVolumeSource, path: str, _: ValidationOp
 def validate_template_metadata(metadata: ObjectMeta, path: str) -> FieldErrors:
     yield from validate_annotations(metadata.annotations, f"{path}.annotations")
     yield from validate_labels(metadata.labels, f"{path}.labels")
-    for field in ObjectMeta.__struct_fields__:
-        if field not in ("labels", "annotations") and getattr(metadata, field) not in (None, "", 0, ()):
+    for name in ObjectMeta.__struct_fields__:
+        if name not in ("labels", "annotations") and getattr(metadata, name) not in (None, "", 0, ()):
             # Upstream lists the fields by reflection, and lowers only the first letter of their names.
-            yield forbidden(f"{path}.{'uID' if field == 'uid' else field}", "cannot be set")
+            yield field.forbidden(f"{path}.{'uID' if name == 'uid' else name}", "cannot be set")
 
 
 def validate_claim_spec(
     spec: PersistentVolumeClaimSpec, path: str, options: ValidationOptions, *, allow_invalid_api_group: bool = False
 ) -> FieldErrors:
     if not spec.accessModes:
-        yield required(f"{path}.accessModes", "at least 1 access mode is required")
+        yield field.required(f"{path}.accessModes", "at least 1 access mode is required")
     yield from validate_label_selector(spec.selector, f"{path}.selector", options)
     yield from validate_access_modes(spec.accessModes, f"{path}.accessModes")
     yield from _validate_storage(spec, f"{path}.resources[storage]")
     if spec.storageClassName:
         yield from validate_dns_subdomain(spec.storageClassName, f"{path}.storageClassName")
-    yield from one_of(spec.volumeMode, VOLUME_MODES, f"{path}.volumeMode")
+    yield from field.one_of(spec.volumeMode, VOLUME_MODES, f"{path}.volumeMode")
     yield from _validate_data_sources(spec, path, allow_invalid_api_group)
     if spec.volumeAttributesClassName:
         yield from validate_dns_subdomain(spec.volumeAttributesClassName, f"{path}.volumeAttributesClassName")
 
 
 def validate_access_modes(modes: tuple[str, ...], path: str) -> FieldErrors:
-    yield from [not_supported(path, AsJSON(mode), _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
+    yield from [field.not_supported(path, AsJSON(mode), _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
     known = {mode for mode in modes if mode in _ACCESS_MODES}
     if "ReadWriteOncePod" in known and len(known) > 1:
-        yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
+        yield field.forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
 def _validate_storage(spec: PersistentVolumeClaimSpec, path: str) -> list[FieldError]:
     storage = spec.resources.requests.get("storage")
     if storage is None:
-        return [required(path)]
-    return [] if storage.sign() > 0 else [invalid(path, str(storage), "must be greater than zero")]
+        return [field.required(path)]
+    return [] if storage.sign() > 0 else [field.invalid(path, str(storage), "must be greater than zero")]
 
 
 def _validate_data_sources(spec: PersistentVolumeClaimSpec, path: str, allow_invalid_api_group: bool) -> FieldErrors:
@@ -108,21 +98,20 @@ def _validate_data_sources(spec: PersistentVolumeClaimSpec, path: str, allow_inv
     # The value upstream shows for these two is a path object, which has no visible fields.
     shown = AsJSON(GoStruct())
     if reference.namespace:
-        detail = "may not be specified when dataSourceRef.namespace is specified"
-        yield invalid(path, shown, detail)
+        yield field.invalid(path, shown, "may not be specified when dataSourceRef.namespace is specified")
     elif (source.apiGroup, source.kind, source.name) != (reference.apiGroup, reference.kind, reference.name):
-        yield invalid(path, shown, "must match dataSourceRef")
+        yield field.invalid(path, shown, "must match dataSourceRef")
 
 
 def _validate_data_source(
     source: TypedLocalObjectReference | TypedObjectReference, path: str, allow_invalid_api_group: bool
 ) -> FieldErrors:
     if not source.name:
-        yield required(f"{path}.name")
+        yield field.required(f"{path}.name")
     if not source.kind:
-        yield required(f"{path}.kind")
+        yield field.required(f"{path}.kind")
     if not source.apiGroup and source.kind != "PersistentVolumeClaim":
-        yield invalid(path, source.kind, _ONLY_CLAIMS)
+        yield field.invalid(path, source.kind, _ONLY_CLAIMS)
     if source.apiGroup and not allow_invalid_api_group:
         yield from validate_dns_subdomain(source.apiGroup, f"{path}.apiGroup")
 
@@ -133,7 +122,7 @@ _CREATED_CLAIM = "must not reference a PVC that gets created for an ephemeral vo
 
 def _validate_image(source: ImageVolumeSource, path: str, options: ValidationOptions) -> FieldErrors:
     if options.resource_is_pod and not source.reference:
-        yield required(f"{path}.reference")
+        yield field.required(f"{path}.reference")
     yield from validate_pull_policy(source.pullPolicy, f"{path}.pullPolicy")
 
 
@@ -173,7 +162,7 @@ _SOURCES: tuple[SourceRow, ...] = (
     ("image", "image", "image", _validate_image),
 )
 # The same rows in the order of the view's fields; the view's last field, the name, has none.
-_ROWS_BY_FIELD = tuple({row[0]: row for row in _SOURCES}[field] for field in VolumeSource.__struct_fields__)
+_ROWS_BY_FIELD = tuple({row[0]: row for row in _SOURCES}[name] for name in VolumeSource.__struct_fields__)
 
 
 def validate_volumes(
@@ -186,34 +175,34 @@ def validate_volumes(
     for index, volume in enumerate(volumes):
         at = f"{path}[{index}]"
         own = list(_validate_source(volume, at, pod_name, options))
-        own += validate_dns_label(volume.name, f"{at}.name") if volume.name else [required(f"{at}.name")]
+        own += validate_dns_label(volume.name, f"{at}.name") if volume.name else [field.required(f"{at}.name")]
         if volume.name in valid:
-            own.append(duplicate(f"{at}.name", volume.name))
+            own.append(field.duplicate(f"{at}.name", volume.name))
         if own:
             errors += own
         else:
             valid[volume.name] = volume
         claim = volume.persistentVolumeClaim
         if claim is not None and pod_name and claim.claimName in created_claims:
-            errors.append(invalid(f"{at}.persistentVolumeClaim.claimName", claim.claimName, _CREATED_CLAIM))
+            errors.append(field.invalid(f"{at}.persistentVolumeClaim.claimName", claim.claimName, _CREATED_CLAIM))
     return valid, errors
 
 
 def _validate_source(volume: Volume, path: str, pod_name: str, options: ValidationOptions) -> FieldErrors:
     found = ""
-    for field, forbidden_name, own_name, rule in _sources_of(volume):
-        source = getattr(volume, field)
+    for name, forbidden_name, own_name, rule in _sources_of(volume):
+        source = getattr(volume, name)
         if found:
-            yield forbidden(f"{path}.{forbidden_name}", _SEVERAL)
+            yield field.forbidden(f"{path}.{forbidden_name}", _SEVERAL)
         else:
-            found = field
+            found = name
             yield from rule(source, f"{path}.{own_name}", options)
-        if field == "iscsi":
+        if name == "iscsi":
             yield from _validate_iscsi_name(volume, f"{path}.name")
-        elif field == "ephemeral" and found == "ephemeral" and pod_name and volume.name:
+        elif name == "ephemeral" and found == "ephemeral" and pod_name and volume.name:
             yield from _validate_created_claim(f"{pod_name}-{volume.name}", volume.name, f"{path}.name")
     if not found:
-        yield required(path, "must specify a volume type")
+        yield field.required(path, "must specify a volume type")
 
 
 def _sources_of(volume: Volume) -> list[SourceRow]:
@@ -227,12 +216,12 @@ def _validate_iscsi_name(volume: Volume, path: str) -> list[FieldError]:
     if source is None or source.initiatorName is None:
         return []
     too_long = backends.is_iscsi_name_too_long(volume.name, source.targetPortal)
-    return [invalid(path, volume.name, backends.ISCSI_NAME_TOO_LONG)] if too_long else []
+    return [field.invalid(path, volume.name, backends.ISCSI_NAME_TOO_LONG)] if too_long else []
 
 
 def _validate_created_claim(claim_name: str, volume_name: str, path: str) -> list[FieldError]:
     return [
-        invalid(path, volume_name, f"PVC name {go_quote(claim_name)}: {message}")
+        field.invalid(path, volume_name, f"PVC name {go_quote(claim_name)}: {message}")
         for message in dns1123_subdomain_errors(claim_name)
     ]
 
@@ -250,26 +239,26 @@ def validate_volume_mounts(container: AnyContainer, path: str, volumes: Mapping[
     for index, mount in enumerate(container.volumeMounts):
         at = f"{path}[{index}]"
         if not mount.name:
-            yield required(f"{at}.name")
+            yield field.required(f"{at}.name")
         if mount.name not in volumes:
-            yield not_found(f"{at}.name", mount.name)
+            yield field.not_found(f"{at}.name", mount.name)
         if not mount.mountPath:
-            yield required(f"{at}.mountPath")
+            yield field.required(f"{at}.mountPath")
         if mount.mountPath in mount_points:
-            yield invalid(f"{at}.mountPath", mount.mountPath, _UNIQUE)
+            yield field.invalid(f"{at}.mountPath", mount.mountPath, _UNIQUE)
         mount_points.add(mount.mountPath)
         if device_paths:
             if mount.name in device_paths:
-                yield invalid(f"{at}.name", mount.name, "must not already exist in volumeDevices")
+                yield field.invalid(f"{at}.name", mount.name, "must not already exist in volumeDevices")
             if mount.mountPath in taken_by_devices:
                 detail = "must not already exist as a path in volumeDevices"
-                yield invalid(f"{at}.mountPath", mount.mountPath, detail)
+                yield field.invalid(f"{at}.mountPath", mount.mountPath, detail)
         if mount.subPath:
             yield from validate_descending_path(mount.subPath, f"{path}.subPath")
         if mount.subPathExpr:
             if mount.subPath:
                 detail = "subPathExpr and subPath are mutually exclusive"
-                yield invalid(f"{at}.subPathExpr", mount.subPathExpr, detail)
+                yield field.invalid(f"{at}.subPathExpr", mount.subPathExpr, detail)
             yield from validate_descending_path(mount.subPathExpr, f"{path}.subPathExpr")
         if mount.mountPropagation is not None:
             yield from _validate_propagation(mount.mountPropagation, f"{path}.mountPropagation", container)
@@ -279,23 +268,23 @@ def validate_volume_mounts(container: AnyContainer, path: str, volumes: Mapping[
 
 def _validate_propagation(mode: str, path: str, container: AnyContainer) -> list[FieldError]:
     if mode not in _PROPAGATIONS:
-        return [not_supported(path, AsJSON(mode), _PROPAGATIONS)]
+        return [field.not_supported(path, AsJSON(mode), _PROPAGATIONS)]
     privileged = container.securityContext is not None and container.securityContext.privileged
     if mode == "Bidirectional" and not privileged:
-        return [forbidden(path, "Bidirectional mount propagation is available only to privileged containers")]
+        return [field.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")]
     return []
 
 
 def _validate_recursive(mount: VolumeMount, mode: str, path: str) -> FieldErrors:
     if mode not in _RECURSIVE_MODES:
-        yield not_supported(path, AsJSON(mode), _RECURSIVE_MODES)
+        yield field.not_supported(path, AsJSON(mode), _RECURSIVE_MODES)
         return
     if mode == "Disabled":
         return
     if not mount.readOnly:
-        yield forbidden(path, "may only be specified when readOnly is true")
+        yield field.forbidden(path, "may only be specified when readOnly is true")
     if mount.mountPropagation not in (None, "None"):
-        yield forbidden(path, "may only be specified when mountPropagation is None or not specified")
+        yield field.forbidden(path, "may only be specified when mountPropagation is None or not specified")
 
 
 def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping[str, Volume]) -> FieldErrors:
@@ -306,26 +295,25 @@ def validate_volume_devices(container: AnyContainer, path: str, volumes: Mapping
     for index, device in enumerate(container.volumeDevices):
         at, name, device_path = f"{path}[{index}]", device.name, device.devicePath
         if not name:
-            yield required(f"{at}.name")
+            yield field.required(f"{at}.name")
         if name in names:
-            yield invalid(f"{at}.name", name, _UNIQUE)
+            yield field.invalid(f"{at}.name", name, _UNIQUE)
         volume = volumes.get(name)
         if volume is None:
-            yield not_found(f"{at}.name", name)
+            yield field.not_found(f"{at}.name", name)
         elif volume.persistentVolumeClaim is None and volume.ephemeral is None:
-            yield invalid(f"{at}.name", name, _NOT_A_CLAIM)
+            yield field.invalid(f"{at}.name", name, _NOT_A_CLAIM)
         if not device_path:
-            yield required(f"{at}.devicePath")
+            yield field.required(f"{at}.devicePath")
         if device_path in paths:
-            yield invalid(f"{at}.devicePath", device_path, _UNIQUE)
+            yield field.invalid(f"{at}.devicePath", device_path, _UNIQUE)
         if has_backsteps(device_path):
-            yield invalid(f"{at}.devicePath", device_path, "can not contain backsteps ('..')")
+            yield field.invalid(f"{at}.devicePath", device_path, "can not contain backsteps ('..')")
         else:
             paths.add(device_path)
         if name in mount_paths:
-            yield invalid(f"{at}.name", name, "must not already exist in volumeMounts")
+            yield field.invalid(f"{at}.name", name, "must not already exist in volumeMounts")
         if device_path in taken_by_mounts:
-            detail = "must not already exist as a path in volumeMounts"
-            yield invalid(f"{at}.devicePath", device_path, detail)
+            yield field.invalid(f"{at}.devicePath", device_path, "must not already exist as a path in volumeMounts")
         if name:
             names.add(name)

@@ -91,11 +91,9 @@ def _validate_windows(spec: PodSpec, path: str) -> FieldErrors:
             yield forbidden(f"{path}.{reported}", _NOT_ON_WINDOWS)
     for container, at in containers_with_paths(spec, path):
         if container.securityContext is not None:
-            yield from [
-                forbidden(f"{at}.securityContext.{name}", _NOT_ON_WINDOWS)
-                for name in _CONTAINER_FIELDS
-                if getattr(container.securityContext, name) is not None
-            ]
+            for name in _CONTAINER_FIELDS:
+                if getattr(container.securityContext, name) is not None:
+                    yield forbidden(f"{at}.securityContext.{name}", _NOT_ON_WINDOWS)
 
 
 def validate_windows_options(options: WindowsSecurityContextOptions, path: str) -> FieldErrors:

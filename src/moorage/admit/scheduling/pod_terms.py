@@ -7,11 +7,11 @@ ValidateMatchLabelKeysAndMismatchLabelKeys, ValidateMatchLabelKeysInTopologySpre
 
 from collections.abc import Sequence
 
+from moorage.admit.metadata import validate_dns_label
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.scheduling.node_affinity import WEIGHT_RANGE, validate_node_affinity
 from moorage.model.field_error import FieldError, FieldErrors, duplicate, forbidden, invalid, one_of, required
-from moorage.model.names import dns1123_label_errors
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint
 
@@ -93,7 +93,7 @@ def validate_term_selectors(term: PodAffinityTerm, path: str, options: Validatio
 def _validate_term(term: PodAffinityTerm, path: str, options: ValidationOptions) -> FieldErrors:
     yield from validate_term_selectors(term, path, options)
     for namespace in term.namespaces:
-        yield from [invalid(f"{path}.namespace", namespace, message) for message in dns1123_label_errors(namespace)]
+        yield from validate_dns_label(namespace, f"{path}.namespace")
     yield from validate_label_keys(term.matchLabelKeys, term.mismatchLabelKeys, term.labelSelector, path)
     if not term.topologyKey:
         yield required(f"{path}.topologyKey", TOPOLOGY_KEY_EMPTY)
@@ -136,8 +136,7 @@ def _validate_min_domains(constraint: TopologySpreadConstraint, path: str) -> Fi
     if count <= 0:
         yield invalid(path, count, MUST_BE_POSITIVE)
     if action != "DoNotSchedule":
-        words = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        yield invalid(path, count, words)
+        yield invalid(path, count, f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}")
 
 
 def _validate_match_label_keys(

@@ -11,19 +11,8 @@ from functools import lru_cache
 from moorage.admit.options import ValidationOptions
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.match.operators import TOLERATION, less_first, names_in, siblings, use_of
-from moorage.model.field_error import (
-    AsJSON,
-    ErrorKind,
-    FieldError,
-    FieldErrors,
-    forbidden,
-    internal_error,
-    invalid,
-    not_supported,
-    one_of,
-    required,
-    too_long,
-)
+from moorage.model import field_error as field
+from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors
 from moorage.model.gates import TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
 from moorage.model.go.quoting import GoStruct, go_json
 from moorage.model.go.times import in_utc
@@ -38,14 +27,16 @@ _KEPT = 512
 
 def validate_expression(expression: str, path: str) -> list[FieldError]:
     if byte_length(expression) > MAX_EXPRESSION_BYTES:
-        return [too_long(path, MAX_EXPRESSION_BYTES)]
+        return [field.too_long(path, MAX_EXPRESSION_BYTES)]
     found = _judge(expression)
     if found is None:
         return []
     kind, message = found
     if kind is ErrorKind.FORBIDDEN:
-        return [forbidden(path, message)]
-    return [internal_error(path, message) if kind is ErrorKind.INTERNAL else invalid(path, expression, message)]
+        return [field.forbidden(path, message)]
+    return [
+        field.internal_error(path, message) if kind is ErrorKind.INTERNAL else field.invalid(path, expression, message)
+    ]
 
 
 @lru_cache(maxsize=_KEPT)
@@ -94,9 +85,9 @@ def validate_comparing_toleration(
     if toleration.key:
         yield from validate_label_name(toleration.key, f"{path}.key")
     elif toleration.operator != "Exists":
-        yield invalid(f"{path}.operator", AsJSON(toleration.operator), EMPTY_KEY_NEEDS_EXISTS)
+        yield field.invalid(f"{path}.operator", AsJSON(toleration.operator), EMPTY_KEY_NEEDS_EXISTS)
     if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
-        yield invalid(f"{path}.effect", AsJSON(toleration.effect), SECONDS_NEED_NO_EXECUTE)
+        yield field.invalid(f"{path}.effect", AsJSON(toleration.effect), SECONDS_NEED_NO_EXECUTE)
     yield from _validate_operator_and_value(toleration, path, options)
 
 
@@ -107,28 +98,28 @@ def _validate_operator_and_value(
     match toleration.operator:
         case "" | "Equal":
             if messages := label_value_errors(value):
-                return [invalid(f"{path}.operator", value, ";".join(messages))]
+                return [field.invalid(f"{path}.operator", value, ";".join(messages))]
             return []
         case "Exists":
-            return [invalid(f"{path}.operator", value, EXISTS_TAKES_NO_VALUE)] if value else []
+            return [field.invalid(f"{path}.operator", value, EXISTS_TAKES_NO_VALUE)] if value else []
         case name:
             use = use_of(name, TOLERATION)
             if use is not None and use.comparison is not None and options.allows_operators_of(use.gate):
-                return [invalid(f"{path}.value", value, message) for message in use.comparison.kind.errors(value)]
+                return [field.invalid(f"{path}.value", value, message) for message in use.comparison.kind.errors(value)]
             supported = [*_ALWAYS_SUPPORTED]
             if use is not None and use.gate is TAINT_TOLERATION_COMPARISON_OPERATORS:
                 supported += less_first(siblings(name, TOLERATION))  # upstream lists them although they are refused
-            return [not_supported(f"{path}.operator", AsJSON(name), supported)]
+            return [field.not_supported(f"{path}.operator", AsJSON(name), supported)]
 
 
 def validate_toleration_with_expression(
     toleration: Toleration | DeviceToleration, path: str, options: ValidationOptions
 ) -> FieldErrors:
     if not options.allow_taint_toleration_cel:
-        yield forbidden(f"{path}.expression", EXPRESSION_GATE_IS_OFF)
+        yield field.forbidden(f"{path}.expression", EXPRESSION_GATE_IS_OFF)
         return
     if toleration.key or toleration.operator or toleration.value or toleration.effect:
-        yield invalid(f"{path}.expression", toleration.expression, EXPRESSION_STANDS_ALONE)
+        yield field.invalid(f"{path}.expression", toleration.expression, EXPRESSION_STANDS_ALONE)
     yield from validate_expression(toleration.expression, f"{path}.expression")
 
 
@@ -137,7 +128,7 @@ MUST_BE_UNIQUE = "taints must be unique by key and effect pair"
 
 
 def validate_taint_effect(effect: str, path: str) -> list[FieldError]:
-    return one_of(effect, TAINT_EFFECTS, path)
+    return field.one_of(effect, TAINT_EFFECTS, path)
 
 
 def validate_taints(taints: Iterable[Taint], path: str) -> list[FieldError]:
@@ -147,8 +138,10 @@ def validate_taints(taints: Iterable[Taint], path: str) -> list[FieldError]:
         at = f"{path}[{index}]"
         errors += validate_label_name(taint.key, f"{at}.key")
         if messages := label_value_errors(taint.value):
-            errors.append(invalid(f"{at}.value", taint.value, ";".join(messages)))
-        errors += validate_taint_effect(taint.effect, f"{at}.effect") if taint.effect else [required(f"{at}.effect")]
+            errors.append(field.invalid(f"{at}.value", taint.value, ";".join(messages)))
+        errors += (
+            validate_taint_effect(taint.effect, f"{at}.effect") if taint.effect else [field.required(f"{at}.effect")]
+        )
         if (taint.key, taint.effect) in seen:
             added = None if taint.timeAdded is None else in_utc(taint.timeAdded)
             shown = GoStruct(Key=taint.key, Value=taint.value, Effect=taint.effect, TimeAdded=added)

@@ -15,6 +15,7 @@ from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, conflict
 from moorage.model.field_error import AsJSON, FieldErrors, invalid, not_supported
 from moorage.model.go.integers import INT64_MAX
+from moorage.model.go.times import time_text
 from moorage.model.kinds import DELETE_OPTIONS, Kind
 from moorage.model.types.request import DeleteOptions, Preconditions
 
@@ -130,7 +131,7 @@ def _grace(pod: Raw, wanted: int | None, now: datetime) -> Raw | None:
         seconds = 0
     seconds = 1 if seconds < 0 else seconds
     changes: Raw = {
-        "deletionTimestamp": as_text(_later(now, seconds)),
+        "deletionTimestamp": time_text(_later(now, seconds).timestamp()),
         "deletionGracePeriodSeconds": seconds,
     }
     if metadata.get("generation"):
@@ -150,7 +151,7 @@ def _hastened(metadata: Raw, wanted: int | None, now: datetime) -> Raw | None:
     end = _later(began, wanted)
     if end < now:
         end, wanted = now, 1 if wanted else 0
-    return {"deletionTimestamp": as_text(end), "deletionGracePeriodSeconds": wanted}
+    return {"deletionTimestamp": time_text(end.timestamp()), "deletionGracePeriodSeconds": wanted}
 
 
 def _marked(metadata: Raw, now: datetime) -> Raw:
@@ -158,7 +159,7 @@ def _marked(metadata: Raw, now: datetime) -> Raw:
     changes: Raw = {"deletionGracePeriodSeconds": 0}
     before = metadata.get("deletionTimestamp")
     if not before or from_text(before) > now:
-        changes["deletionTimestamp"] = as_text(now)
+        changes["deletionTimestamp"] = time_text(now.timestamp())
     if not before and metadata.get("generation"):
         changes["generation"] = min(metadata["generation"] + 1, INT64_MAX)
     return changes
@@ -188,7 +189,7 @@ def _wanted_finalizer(kind: Kind, current: list[str], options: DeleteOptions) ->
 def _begin_to_terminate(
     kind: Kind, stored: Raw, options: DeleteOptions, now: datetime, collects_garbage: bool
 ) -> Deletion:
-    metadata = {**stored["metadata"], "deletionTimestamp": as_text(now)}
+    metadata = {**stored["metadata"], "deletionTimestamp": time_text(now.timestamp())}
     finalizers = _finalizers(kind, metadata.get("finalizers") or [], options, collects_garbage)
     if finalizers:
         metadata["finalizers"] = finalizers
@@ -199,10 +200,6 @@ def _begin_to_terminate(
 def _later(time: datetime, seconds: int) -> datetime:
     """Return the time so many seconds later, at most the last that can be written."""
     return time + timedelta(seconds=min(seconds, int((_LAST_TIME - time).total_seconds())))
-
-
-def as_text(time: datetime) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def from_text(text: str) -> datetime:

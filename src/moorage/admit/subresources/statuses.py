@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from moorage.admit.kinds.fields import validate_immutable, validate_not_negative
-from moorage.admit.metadata import subdomain_errors, validate_object_meta_update
+from moorage.admit.metadata import validate_dns_subdomain, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.admit.pod.pod import validate_pod_annotation_updates
@@ -110,8 +110,7 @@ def validate_namespace_status(new: Namespace, old: Namespace) -> FieldErrors:
     going = new.metadata.deletionTimestamp is not None
     wanted, when = ("Terminating", "is not empty") if going else ("Active", "is empty")
     if new.status.phase != wanted:
-        detail = f"may only be '{wanted}' if `deletionTimestamp` {when}"
-        yield invalid("status.Phase", AsJSON(new.status.phase), detail)
+        yield invalid("status.Phase", AsJSON(new.status.phase), f"may only be '{wanted}' if `deletionTimestamp` {when}")
 
 
 def validate_claim_status(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> FieldErrors:
@@ -219,7 +218,7 @@ def _validate_nomination(new: Pod, old: Pod) -> list[FieldError]:
     if not node or node == old.status.nominatedNodeName:
         return []
     path = "status.nominatedNodeName"
-    errors = [invalid(path, node, message) for message in subdomain_errors(node)]
+    errors = validate_dns_subdomain(node, path)
     return [*errors, forbidden(path, ALREADY_BOUND)] if old.spec.nodeName else errors
 
 

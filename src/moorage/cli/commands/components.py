@@ -22,8 +22,7 @@ from moorage.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from moorage.cluster.component_process import ComponentProcess, Process
-    from moorage.cluster.components import KubeletProcess
+    from moorage.cluster.components import ComponentProcess, KubeletProcess, Process
     from moorage.model.gates import GateSet
 
     MakeProcess = Callable[[], Process]
@@ -155,7 +154,7 @@ def _run(
     from moorage.cli.shared import say
     from moorage.client.election.elector import LeadershipLost
     from moorage.client.kubeconfig.access import KubeconfigError
-    from moorage.cluster.component_process import CannotListen
+    from moorage.cluster.components import CannotListen
     from moorage.cluster.event_loop import run_until_signal
 
     known: tuple[type[Exception], ...] = (KubeconfigError, CannotListen, LeadershipLost, *refusals)

@@ -87,7 +87,7 @@ def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, no_kubectl: bool
 
 def _kubectl(no_kubectl: bool) -> tuple[str, str]:
     """Return the program, or an empty string, and a remark about it."""
-    from moorage.demo.kubectl_program import NoKubectl, find_kubectl
+    from moorage.demo.cluster import NoKubectl, find_kubectl
 
     stands_in = "moorage sends the requests of its commands itself"
     if no_kubectl:
@@ -100,7 +100,7 @@ def _kubectl(no_kubectl: bool) -> tuple[str, str]:
 
 
 def _runs(program: str, cluster: StoryCluster, found: OnShelf) -> Runs:
-    from moorage.demo.kubectl_program import Kubectl
+    from moorage.demo.cluster import Kubectl
 
     if program:
         return Kubectl(program, cluster.kubeconfig, cluster.directory, found.folder)

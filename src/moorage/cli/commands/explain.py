@@ -8,8 +8,6 @@ line is wrong. Everything else is imported when it is needed.
 from __future__ import annotations
 
 import gc
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -23,10 +21,19 @@ from moorage.cli.options import (
     live_kubeconfig_option,
     seed_option,
 )
-from moorage.cli.shared import coloured, live_input, parsed_gates, piped_input, read_configuration, say
+from moorage.cli.shared import (
+    coloured,
+    complain_of_unreadable,
+    make_planner,
+    piped_input,
+    prepare_output,
+    say,
+    terminal_width,
+    write_lines,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from moorage.plan.explain.explanation import Explanation
     from moorage.plan.planner import Planner
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
 _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 
 
-@click.command("explain", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("explain")
 @click.argument("pod", metavar="pod/NAME")
 @click.option(
     "-f",
@@ -103,28 +110,17 @@ def command(
     Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
     """
     from moorage.plan.explain.target import TargetError
-    from moorage.plan.input.live_cluster import load_live
-    from moorage.plan.planner import Planner, Settings
 
     gc.disable()  # an explanation makes many objects and no garbage to speak of
-    live = None
-    if kubeconfig is not None:
-        live = live_input(kubeconfig, context)
-    elif context:
-        raise click.UsageError("--context needs a --kubeconfig.")
-    elif not paths:
+    if kubeconfig is None and not context and not paths:
         paths = piped_input("explain")
-    switched = parsed_gates(gates)
-    where = namespace or (live.namespace if live is not None else "default")
-    planner = Planner(Settings(switched, seed, read_configuration(config, switched), where))
-    if live is not None:
-        load_live(planner, live)
+    planner = make_planner(kubeconfig, context, namespace, gates, config, seed)
     try:
         told, unreadable = _explain(planner, pod, paths, namespace, node, alone=alone)
     except TargetError as error:
         say(str(error))
         return _UNREADABLE
-    _write(told, form, everything=everything, colour=colour)
+    write_lines(_lines(told, form, everything=everything, colour=colour), "explanation")
     if unreadable:
         return _UNREADABLE
     return _PENDING if strict and told.is_pending else _EXPLAINED
@@ -136,43 +132,25 @@ def _explain(
     from moorage.lint.sources import sources_of
     from moorage.plan.explain.explanation import explain_pod
     from moorage.plan.explain.target import find_target
-    from moorage.plan.input.notes import UNREADABLE
 
     inventory = planner.inventory
     planner.load(sources_of(paths), announces_updates=not inventory.sources)
     if not inventory.sources:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
-    for note in inventory.notes:
-        if note.message.startswith(UNREADABLE):
-            say(str(note))
+    complain_of_unreadable(inventory.notes)
     simulation = planner.build()
     target = find_target(simulation, inventory, pod, namespace, alone=alone)
     return explain_pod(simulation, inventory, target, node), inventory.unreadable
 
 
-def _write(told: Explanation, form: str, *, everything: bool, colour: str) -> None:
-    try:
-        for line in _lines(told, form, everything=everything, colour=colour):
-            sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise click.ClickException(f"cannot write the explanation: {error}") from None
-
-
 def _lines(told: Explanation, form: str, *, everything: bool, colour: str) -> Iterator[str]:
-    reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
+    prepare_output(is_text=form == "text")
     if form == "text":
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
         from moorage.plan.explain.text import ExplanationText
 
-        width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
-        return ExplanationText(colour=coloured(colour), width=width, everything=everything).lines(told)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
-    from moorage.plan.explain.plain import plain
+        text = ExplanationText(colour=coloured(colour), width=terminal_width(), everything=everything)
+        return text.lines(told)
+    from moorage.plan.explain.explanation import plain
     from moorage.plan.report.plain import as_json
 
     return iter([as_json(plain(told))])

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from moorage.cli.options import colour_option, gates_option
-from moorage.cli.shared import coloured, parsed_gates, piped_input, say
+from moorage.cli.shared import Progress, coloured, parsed_gates, piped_input, prepare_output, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from moorage.cli.progress import Progress
     from moorage.lint.report.form import Form, LintSummary, Problem
     from moorage.model.gates import GateSet
 
@@ -132,22 +131,17 @@ def _progress(paths: tuple[str, ...]) -> Progress | None:
     """Return a progress bar if standard error is a terminal; counting the files costs a walk of the directories."""
     if sys.stderr is None or not sys.stderr.isatty() or "-" in paths:
         return None
-    from moorage.cli.progress import Progress
     from moorage.lint.sources import sources_of
 
     return Progress(sum(1 for _ in sources_of(paths)))
 
 
 def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    prepare_output(is_text=name == "text")
     if name == "text":
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
         from moorage.lint.report.text import TextForm
 
         return TextForm(write, colour=coloured(colour))
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
     if name == "github":
         from moorage.lint.report.text import GitHubForm
 

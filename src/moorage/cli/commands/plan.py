@@ -8,13 +8,13 @@ command line is wrong. Everything else is imported when it is needed.
 from __future__ import annotations
 
 import gc
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from moorage.cli.options import (
+    Command,
     all_option,
     colour_option,
     config_option,
@@ -23,48 +23,44 @@ from moorage.cli.options import (
     live_kubeconfig_option,
     seed_option,
 )
-from moorage.cli.shared import coloured, live_input, parsed_gates, piped_input, read_configuration, say
+from moorage.cli.shared import (
+    Progress,
+    coloured,
+    complain_of_unreadable,
+    make_planner,
+    piped_input,
+    prepare_output,
+    say,
+    terminal_width,
+    write_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from moorage.cli.progress import Progress
-    from moorage.plan.difference import Difference
     from moorage.plan.outcome import Outcome
     from moorage.plan.planner import Planner
     from moorage.plan.rollout import Rollout
-    from moorage.plan.what_if import Changes
+    from moorage.plan.what_if import Changes, Difference
 
 FORMS = ("text", "json", "yaml", "markdown")
 _MADE, _INCOMPLETE, _UNREADABLE = 0, 1, 2
 _WORTH_A_BAR = 2_000
 
 
-@click.command("plan", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Command], Command]:
+    return click.option(f"--{name}", parameter, multiple=True, metavar=metavar, help=f"What if {what}? Repeatable.")
+
+
+@click.command("plan")
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
-@click.option(
-    "--change", "files", multiple=True, metavar="FILE", help="What if these manifests were applied on top? Repeatable."
-)
-@click.option(
-    "--taint",
-    "taints",
-    multiple=True,
-    metavar="NODE=KEY=VALUE:EFFECT",
-    help="What if a node got this taint? Repeatable.",
-)
-@click.option(
-    "--untaint", "untaints", multiple=True, metavar="NODE=KEY[:EFFECT]", help="What if it lost this taint? Repeatable."
-)
-@click.option("--drain", "drains", multiple=True, metavar="NODE", help="What if a node were drained? Repeatable.")
-@click.option("--remove", "removes", multiple=True, metavar="NODE", help="What if a node were gone? Repeatable.")
-@click.option("--cordon", "cordons", multiple=True, metavar="NODE", help="What if a node were cordoned? Repeatable.")
-@click.option(
-    "--scale",
-    "scales",
-    multiple=True,
-    metavar="KIND/[NAMESPACE/]NAME=REPLICAS",
-    help="What if a deployment, statefulset or replicaset were scaled? Repeatable.",
-)
+@_what_if("change", "files", "FILE", "these manifests were applied on top")
+@_what_if("taint", "taints", "NODE=KEY=VALUE:EFFECT", "a node got this taint")
+@_what_if("untaint", "untaints", "NODE=KEY[:EFFECT]", "it lost this taint")
+@_what_if("drain", "drains", "NODE", "a node were drained")
+@_what_if("remove", "removes", "NODE", "a node were gone")
+@_what_if("cordon", "cordons", "NODE", "a node were cordoned")
+@_what_if("scale", "scales", "KIND/[NAMESPACE/]NAME=REPLICAS", "a deployment, statefulset or replicaset were scaled")
 @click.option("--add-nodes", type=int, metavar="N", help="What if there were N more nodes, --like NODE?")
 @click.option("--like", default="", metavar="NODE", help="Which node the added ones are like.")
 @click.option(
@@ -140,63 +136,45 @@ def command(
     \b
     Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
     """
-    from moorage.plan.node_changes import ChangeError, parse_time
-    from moorage.plan.planner import Planner, Settings
+    from moorage.plan.node_changes import (
+        ChangeError,
+        parse_added_nodes,
+        parse_scale,
+        parse_taint,
+        parse_time,
+        parse_untaint,
+    )
+    from moorage.plan.what_if import Changes
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
-    live = None
     if kubeconfig is not None:
-        live = live_input(kubeconfig, context)
         paths, files = (), (*paths, *files)
-    elif context:
-        raise click.UsageError("--context needs a --kubeconfig.")
-    elif not paths:
+    elif not paths and not context:
         paths = piped_input("plan")
     if (*paths, *files).count("-") > 1:
         raise click.UsageError("Standard input can be read only once: for the cluster or for --change.")
-    switched = parsed_gates(gates)
-    namespace = namespace or (live.namespace if live is not None else "default")
-    planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
-    if live is not None:
-        from moorage.plan.input.live_cluster import load_live
-
-        load_live(planner, live)
+    planner = make_planner(kubeconfig, context, namespace, gates, config, seed)
     try:
         until = parse_time(at)
-        changes = _changes(files, taints, untaints, drains, removes, scales, cordons, (add_nodes, like))
+        changes = Changes(
+            files,
+            tuple(map(parse_taint, taints)),
+            tuple(map(parse_untaint, untaints)),
+            drains,
+            removes,
+            tuple(map(parse_scale, scales)),
+            cordons,
+            parse_added_nodes(add_nodes, like),
+        )
         outcome, difference, played = _plan(planner, paths, changes, rollout, until, headroom=headroom)
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
-    _write(form, outcome, difference, played, everything=everything, colour=colour)
+    lines = _lines(form, outcome, difference, played, everything=everything, colour=colour)
+    write_lines(lines, "plan")
     if outcome.unreadable:
         return _UNREADABLE
     complete = outcome.is_complete and (played is None or played.completes)
     return _INCOMPLETE if strict and not complete else _MADE
-
-
-def _changes(
-    files: tuple[str, ...],
-    taints: tuple[str, ...],
-    untaints: tuple[str, ...],
-    drains: tuple[str, ...],
-    removes: tuple[str, ...],
-    scales: tuple[str, ...],
-    cordons: tuple[str, ...],
-    added: tuple[int | None, str],
-) -> Changes:
-    from moorage.plan.node_changes import parse_added_nodes, parse_scale, parse_taint, parse_untaint
-    from moorage.plan.what_if import Changes
-
-    return Changes(
-        files,
-        tuple(map(parse_taint, taints)),
-        tuple(map(parse_untaint, untaints)),
-        drains,
-        removes,
-        tuple(map(parse_scale, scales)),
-        cordons,
-        parse_added_nodes(*added),
-    )
 
 
 def _plan(
@@ -215,14 +193,14 @@ def _plan(
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     simulation = planner.build(lives=until is not None)
     progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))
-    tick = progress.tick if progress is not None else _nothing
+    tick = progress.tick if progress is not None else lambda: None
     sources = sources_of(changes.files)
     outcome, difference, played = planner.answer(
         simulation, changes, sources, rollout or "", until, headroom=headroom, tick=tick
     )
     if progress is not None:
         progress.clear()
-    _complain(outcome)
+    complain_of_unreadable(outcome.notes)
     return outcome, difference, played
 
 
@@ -232,45 +210,11 @@ def _replicas(planner: Planner) -> int:
     )
 
 
-def _nothing() -> None:
-    """Report no progress."""
-
-
-def _complain(outcome: Outcome) -> None:
-    """What could not be read is told on standard error, too, where it is seen although the plan goes into a file."""
-    from moorage.plan.input.notes import UNREADABLE
-
-    for note in outcome.notes:
-        if note.message.startswith(UNREADABLE):
-            say(str(note))
-
-
 def _progress(pods: int) -> Progress | None:
     if pods < _WORTH_A_BAR or sys.stderr is None or not sys.stderr.isatty():
         return None
-    from moorage.cli.progress import Progress
 
     return Progress(pods, noun="pods")
-
-
-def _write(
-    form: str,
-    outcome: Outcome,
-    difference: Difference | None,
-    rollout: Rollout | None,
-    *,
-    everything: bool,
-    colour: str,
-) -> None:
-    lines = _lines(form, outcome, difference, rollout, everything=everything, colour=colour)
-    try:
-        for line in lines:
-            sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise click.ClickException(f"cannot write the plan: {error}") from None
 
 
 def _lines(
@@ -282,21 +226,16 @@ def _lines(
     everything: bool,
     colour: str,
 ) -> Iterator[str]:
-    reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
-    if form in ("text", "markdown"):
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-        if form == "markdown":
-            from moorage.plan.report.markdown import MarkdownReport
+    prepare_output(is_text=form in ("text", "markdown"))
+    if form == "markdown":
+        from moorage.plan.report.markdown import MarkdownReport
 
-            return MarkdownReport(everything=everything).lines(outcome, difference, rollout)
+        return MarkdownReport(everything=everything).lines(outcome, difference, rollout)
+    if form == "text":
         from moorage.plan.report.text import TextReport
 
-        width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
-        report = TextReport(colour=coloured(colour), width=width, everything=everything)
+        report = TextReport(colour=coloured(colour), width=terminal_width(), everything=everything)
         return report.lines(outcome, difference, rollout)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
     from moorage.plan.report.plain import as_json, as_yaml, plain
 
     document = plain(outcome, difference, rollout)

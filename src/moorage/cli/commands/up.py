@@ -1,4 +1,7 @@
-"""`moorage up`: a cluster in one process, until SIGINT or SIGTERM."""
+"""`moorage up` and `apiserver`: a cluster in one process, or its API server and store alone, until SIGINT or SIGTERM.
+
+Exit code 1 if it cannot start, 2 if the command line is wrong.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,14 @@ from moorage.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from moorage.cluster.api_server import ApiServerProcess
     from moorage.cluster.control_plane import ControlPlane
 
 _CANNOT_START = 1
+_TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
 
 
 def data_options(function: Command) -> Command:
-    """Add the options about the data directory and the kubeconfig."""
     for option in (
         click.option(
             "--write-kubeconfig",
@@ -166,3 +170,78 @@ def _something_to_see(plane: ControlPlane) -> str:
     if plane.settings.manifests:
         return "  kubectl get events -A\n"
     return "  kubectl create deployment web --image=nginx --replicas=3\n"
+
+
+@click.command("apiserver")
+@data_options
+@bind_address_option
+@port_option
+@click.option(
+    "--enable-garbage-collector",
+    "collects_garbage",
+    type=bool,
+    default=True,
+    show_default=True,
+    help="Whether deletions may wait for the garbage collector of a controller manager.",
+)
+@click.option(
+    "--enable-admission-plugins",
+    "plugins",
+    multiple=True,
+    type=click.Choice([_TAINTS_NODES, _PROTECTS_STORAGE]),
+    help="Also run this one; repeatable. Nodes then begin as not ready, until the node lifecycle controller has seen "
+    "them; volumes and claims are kept while in use, until the protection controllers let them go.",
+)
+@gates_option
+@log_options
+def apiserver(
+    data_dir: Path | None,
+    ephemeral: bool,
+    kubeconfig: Path | None,
+    bind_address: str,
+    port: int,
+    collects_garbage: bool,
+    plugins: tuple[str, ...],
+    gates: tuple[str, ...],
+) -> None:
+    """Serve the Kubernetes API; schedulers and kubelets are processes of their own.
+
+    \b
+    Try:
+      moorage apiserver --write-kubeconfig cluster.yaml
+      moorage scheduler --kubeconfig cluster.yaml
+      moorage kubelet --kubeconfig cluster.yaml --nodes 5
+    """
+    kept_in = stored_in(data_dir, ephemeral=ephemeral)
+    from moorage.cli.shared import parsed_gates, say
+    from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings, CannotStart
+    from moorage.cluster.event_loop import run_until_signal
+
+    settings = ApiServerSettings(
+        parsed_gates(gates),
+        kept_in,
+        bind_address,
+        port,
+        collects_garbage,
+        taints_new_nodes=_TAINTS_NODES in plugins,
+        protects_storage=_PROTECTS_STORAGE in plugins,
+    )
+    try:
+        run_until_signal(lambda: ApiServerProcess(settings, kubeconfig), _announce_server)
+    except CannotStart as error:
+        say(str(error))
+        raise click.exceptions.Exit(_CANNOT_START) from None
+
+
+def _announce_server(process: ApiServerProcess) -> None:
+    kept = process.settings.data_dir
+    path = shlex.quote(str(process.kubeconfig.path.absolute()))  # for shells that may be anywhere
+    click.echo(
+        f"\nThe API server is ready at {process.url}"
+        f"{f'; objects are kept in {kept.absolute()}' if kept else '; nothing is kept'}.\n\n"
+        f"  moorage scheduler --kubeconfig {path}\n"
+        f"  moorage controller-manager --kubeconfig {path}\n"
+        f"  moorage kubelet --kubeconfig {path} --nodes 3\n"
+        f"  kubectl --kubeconfig {path} get nodes\n\n"
+        "Ctrl-C stops it."
+    )

@@ -164,11 +164,6 @@ class LeaderElector:
         self._reported = ""
         self._renewed = float("-inf")  # when the last successful write began
 
-    @property
-    def leader(self) -> str:
-        """The identity last seen to lead."""
-        return self._candidate.leader
-
     async def run(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for the Lease, then run `lead` until it returns, the Lease is lost, or this is cancelled.
 
@@ -287,7 +282,6 @@ class LeaderElector:
 
 
 async def _stop(task: "asyncio.Task[None]") -> None:
-    """Cancel a task and wait for its end."""
     if not task.done():
         task.cancel()
         await asyncio.wait((task,))

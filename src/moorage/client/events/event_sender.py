@@ -6,11 +6,11 @@ given up. Kubernetes: the broadcasters of client-go's tools/events and tools/rec
 
 import asyncio
 import random as randomness
-from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
 from moorage.client.protocol import Client, Raw, Unreachable
+from moorage.client.token_bucket import TokenBucket
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
@@ -33,24 +33,6 @@ class EventAction(NamedTuple):
     patch: Raw | None = None
 
 
-class Pace:
-    """A rate limit with a burst."""
-
-    def __init__(self, per_second: float, burst: int) -> None:
-        self._per_second, self._burst = per_second, float(burst)
-        self._left, self._at = float(burst), 0.0
-
-    async def turn(self) -> None:
-        """Wait for a token, first come first served."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
-        self._at = now
-        self._left -= 1.0
-        if self._left < 0:
-            await asyncio.sleep(-self._left / self._per_second)
-
-
 class EventSender:
     """The queue and its `run` task. `dropped` and `failed` count lost events."""
 
@@ -65,12 +47,9 @@ class EventSender:
         self.failed = 0  # refused, or tried too often
         self.sent = 0
         self._client, self._most_queued, self._random = client, most_queued, random
-        self._pace = Pace(PER_SECOND, BURST)
-        self._lanes: list[deque[EventAction]] = [deque() for _ in range(_LANES)]
-        self._wakers: list[asyncio.Event] = [asyncio.Event() for _ in range(_LANES)]
+        self._pace = TokenBucket(PER_SECOND, BURST)
+        self._lanes: list[asyncio.Queue[EventAction]] = [asyncio.Queue() for _ in range(_LANES)]
         self._waiting = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
 
     def put(self, action: EventAction) -> bool:
         """Queue an action without waiting; return False if there is no room."""
@@ -80,33 +59,28 @@ class EventSender:
                 _LOG.warning("Too many queued events, dropped some", dropped=self.dropped)
             return False
         lane = hash(action.document["metadata"]["name"]) % _LANES
-        self._lanes[lane].append(action)
-        self._wakers[lane].set()
+        self._lanes[lane].put_nowait(action)
         self._waiting += 1
-        self._idle.clear()
         return True
 
     async def run(self) -> None:
-        """Send until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for lane, waker in zip(self._lanes, self._wakers, strict=True):
-                group.create_task(self._run_lane(lane, waker))
+            for lane in self._lanes:
+                group.create_task(self._run_lane(lane))
 
     async def drain(self, seconds: float) -> None:
         """Wait until all is sent, at most so many seconds."""
         try:
             async with asyncio.timeout(seconds):
-                await self._idle.wait()
+                await asyncio.gather(*(lane.join() for lane in self._lanes))
         except TimeoutError:
             _LOG.warning("Events were not sent", count=self._waiting)
 
-    async def _run_lane(self, lane: deque[EventAction], waker: asyncio.Event) -> None:
+    async def _run_lane(self, lane: asyncio.Queue[EventAction]) -> None:
         while True:
-            if not lane:
-                waker.clear()
-                await waker.wait()
-            await self._pace.turn()
-            action = lane.popleft()
+            action = await lane.get()
+            if wait := self._pace.reserve(asyncio.get_running_loop().time()):
+                await asyncio.sleep(wait)
             try:
                 await self._send(action)
             except Exception:
@@ -115,8 +89,7 @@ class EventSender:
                 _LOG.exception("Unable to write event (will not retry!)")
             finally:
                 self._waiting -= 1
-                if not self._waiting:
-                    self._idle.set()
+                lane.task_done()
 
     async def _send(self, action: EventAction) -> None:
         for tries in range(1, MAX_TRIES + 1):

@@ -19,6 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from moorage.client.events.event_sender import EventAction, EventSender
 from moorage.client.protocol import Raw
+from moorage.client.token_bucket import TokenBucket
 from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kinds import KINDS
 
@@ -84,11 +85,6 @@ class _Observed(NamedTuple):
     name: str
 
 
-class _Bucket(NamedTuple):
-    tokens: float
-    at: int
-
-
 class EventCorrelator:
     """The state of one source of events: `component` and `host`."""
 
@@ -96,7 +92,7 @@ class EventCorrelator:
         self._component, self._host = component, host
         self._similar: _Recent[_Similar] = _Recent()
         self._observed: _Recent[_Observed] = _Recent()
-        self._buckets: _Recent[_Bucket] = _Recent()
+        self._buckets: _Recent[TokenBucket] = _Recent()
 
     def report(
         self,
@@ -166,12 +162,10 @@ class EventCorrelator:
         return patch
 
     def _may_send(self, now: int, key: tuple[Any, ...]) -> bool:
-        bucket = self._buckets.recall(key) or _Bucket(BURST, now)
-        gained = max(0, now - bucket.at) / (SECONDS_PER_EVENT * NANOSECONDS)
-        tokens = min(float(BURST), bucket.tokens + gained)
-        allowed = tokens >= 1
-        self._buckets.remember(key, _Bucket(tokens - 1 if allowed else tokens, now))
-        return allowed
+        seconds = now / NANOSECONDS
+        bucket = self._buckets.recall(key) or TokenBucket(1 / SECONDS_PER_EVENT, BURST, since=seconds)
+        self._buckets.remember(key, bucket)
+        return bucket.take(seconds)
 
 
 # -- events.k8s.io/v1 -------------------------------------------------------------------------------------------------
@@ -269,7 +263,6 @@ def _identity(reference: Raw) -> tuple[Any, ...]:
 
 
 def cut_note(note: str) -> str:
-    """Cut a note to the bytes that the API allows."""
     if len(note) * 4 <= MAX_NOTE_LENGTH:
         return note
     encoded = note.encode("utf-8", "replace")
@@ -312,7 +305,6 @@ class SeriesRecorder:
             self._sender.put(wanted)
 
     async def run(self) -> None:
-        """Finish series until cancelled."""
         rounds = 0
         while True:
             await asyncio.sleep(FINISH_SECONDS)

@@ -132,7 +132,6 @@ class Connection(asyncio.Protocol):
         return self._loop.time() - self._settled > seconds
 
     def give_up_after(self, seconds: float, why: str) -> None:
-        """Limit the total duration of a stream."""
         self._timer = self._loop.call_later(seconds, self._give_up, why)
 
     def close(self) -> None:
@@ -274,7 +273,6 @@ class ConnectionPool:
         return connection
 
     def take_idle(self) -> Connection | None:
-        """Return an idle connection without waiting, if there is one."""
         while self._idle:
             connection = self._idle.pop()
             if connection.usable and not connection.is_idle_for(IDLE_SECONDS):
@@ -306,7 +304,6 @@ class ConnectionPool:
             raise
 
     def give_back(self, connection: Connection) -> None:
-        """Return a connection after its request."""
         self._busy.discard(connection)
         if self._retired:
             connection.close()

@@ -77,7 +77,6 @@ class Page(NamedTuple):
 
 
 def collection_path(kind: Kind, namespace: str) -> str:
-    """Return the path of all objects of a kind, or those in a namespace."""
     root = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
     if namespace and kind.namespaced:
         return f"{root}/namespaces/{_segment(namespace)}/{kind.plural}"
@@ -119,21 +118,14 @@ def _segment(name: str) -> str:
 
 
 def render_binding(namespace: str, name: str, uid: str, node: str) -> Raw:
-    metadata = {"name": name, "namespace": namespace}
-    if uid:
-        metadata["uid"] = uid
+    metadata = {"name": name, "namespace": namespace, **({"uid": uid} if uid else {})}
     return {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": {"kind": "Node", "name": node}}
 
 
 def render_eviction(namespace: str, name: str, uid: str) -> Raw:
-    eviction: Raw = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": name, "namespace": namespace},
-    }
-    if uid:
-        eviction["deleteOptions"] = {"preconditions": {"uid": uid}}
-    return eviction
+    options = {"deleteOptions": {"preconditions": {"uid": uid}}} if uid else {}
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, **options}
 
 
 def render_delete_options(
@@ -190,19 +182,17 @@ def read_page(kind: Kind, body: bytes) -> Page:
 def read_events(kind: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
     """Decode whole lines of a watch, up to the first error event."""
     try:
-        found = _EVENT.decode_lines(lines)
         events: list[WatchEvent] = []
-        for event in found:
+        for event in _EVENT.decode_lines(lines):
             event_type = _TYPES.get(event.type)
             if event_type is None:
                 return events, _error_event(event)
             head = _HEAD.decode(event.object)
             if event_type is EventType.BOOKMARK:
-                events.append(
-                    WatchEvent(event_type, Object(kind, "", _revision(head.metadata.resourceVersion), raw={}))
-                )
+                found = Object(kind, "", _revision(head.metadata.resourceVersion), raw={})
             else:
-                events.append(WatchEvent(event_type, _object(kind, head, bytes(event.object))))
+                found = _object(kind, head, bytes(event.object))
+            events.append(WatchEvent(event_type, found))
     except _NOT_JSON as error:
         raise _unreadable("watch events", error) from None
     return events, None

@@ -204,14 +204,13 @@ class Credentials:
 
     def _cluster_info(self) -> dict[str, Any]:
         access = self._access
-        info: dict[str, Any] = {"server": access.server}
-        if access.server_name:
-            info["tls-server-name"] = access.server_name
-        if access.insecure:
-            info["insecure-skip-tls-verify"] = True
-        if access.certificate_authority:
-            info["certificate-authority-data"] = b64encode(access.certificate_authority).decode()
-        return info
+        info = {
+            "server": access.server,
+            "tls-server-name": access.server_name,
+            "insecure-skip-tls-verify": access.insecure,
+            "certificate-authority-data": b64encode(access.certificate_authority).decode(),
+        }
+        return {field: value for field, value in info.items() if value}
 
     def _plugin_error(self, plugin: ExecPlugin, why: str) -> KubeconfigError:
         hint = f"\n{plugin.install_hint}" if plugin.install_hint else ""

@@ -58,7 +58,7 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
     def _put(self, key: ClaimKey, promise: _Promise) -> None:
         self._promises[key] = promise
         self._of.setdefault(promise.pod, set()).add(key)
-        self._count(_holder(key), promise.allocation)
+        self._count(holder_of(key), promise.allocation)
 
     def of(self, pod: str) -> dict[ClaimKey, RawAllocation]:
         """Return what is promised to a pod, as it is written into the claims."""
@@ -115,10 +115,13 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
         keys.discard(key)
         if not keys:
             del self._of[found.pod]
-        self._count(_holder(key), None)
+        self._count(holder_of(key), None)
 
     def __getitem__(self, key: ClaimKey) -> AllocationResult:
         return self._promises[key].allocation
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._promises
 
     def __iter__(self) -> Iterator[ClaimKey]:
         return iter(self._promises)
@@ -133,6 +136,6 @@ def special_key(pod: str) -> ClaimKey:
     return namespace, f"{SPECIAL_NAME}/{name}"
 
 
-def _holder(key: ClaimKey) -> str:
+def holder_of(key: ClaimKey) -> str:
     """Return the name under which a promise is counted, which is no claim's UID."""
     return f"{key[0]}/{key[1]}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.devices.device_promises import DevicePromises
+from moorage.columns.devices.device_promises import DevicePromises, holder_of
 from moorage.columns.devices.pools import Pool, PublishedPools
 from moorage.columns.devices.use import DeviceUse
 from moorage.columns.devices.wide_pools import WidePools
@@ -54,6 +54,7 @@ class Devices:
         self.timed_out: set[str] = set()  # UIDs of claims whose devices were not ready in time
         # Move when classes change, and when wide pools or their use do; `code_generation`, when all codes are new.
         self.class_generation = self.wide_generation = self.code_generation = 0
+        self._wide_slices = 0
         self._wide = WidePools(self.pools.wide, nodes, gates)
         self._codes = nodes.slots.array(np.int64)
         self._interned: Interner[tuple[object, ...]] = Interner(())
@@ -75,6 +76,11 @@ class Devices:
         node = self.node(slot)
         gathered = (pool.gather(node, features) for pool in self.pools.local_to(node.name))
         return self._wide.with_local((pool for pool in gathered if pool is not None), slot, node, features)
+
+    @property
+    def freedom(self) -> tuple[int, ...]:
+        """Return a value that stays the same while on nodes of a code devices are only taken, never freed or added."""
+        return self.class_generation, self.code_generation, self._wide_slices, self.use.freed
 
     def node(self, slot: int) -> AllocationNode:
         metadata = self._nodes.node(slot).metadata
@@ -134,6 +140,8 @@ class Devices:
                 self._forget(old)
             if thing.metadata.annotations.get(ANNOTATION) == "true":
                 self.extended_claims.update((owner, thing) for owner in _controllers(thing))
+            if allocation is not None and key in self.promises:
+                self.use.hand_over(holder_of(key), uid)  # and nothing has changed, if it was written as promised
             self.promises.shown(key, uid, allocation is not None, revision)
             if allocation is None:
                 self.timed_out.discard(uid)
@@ -172,6 +180,7 @@ class Devices:
         for node in nodes:
             if not node:
                 self.wide_generation += 1
+                self._wide_slices += 1
                 self._wide.changed()
                 self._stale.update(self._nodes.slot_of.values())
             elif (slot := self._nodes.slot_of.get(node)) is not None:

@@ -35,6 +35,7 @@ class DeviceUse:
         self._whole: dict[DeviceId, int] = {}
         self._consumed: dict[DeviceId, dict[str, Quantity]] = {}
         self._in_pool: dict[PoolId, set[str]] = {}
+        self.freed = 0  # moves when a device, or a share of one, is free again
 
     def hold(self, claim: str, allocation: AllocationResult | None) -> set[PoolId]:
         """Count what a claim holds from now on, given its UID."""
@@ -42,6 +43,7 @@ class DeviceUse:
         old = self._held.get(claim, _NOTHING)
         if new == old:
             return set()
+        self.freed += old is not _NOTHING
         self._count(old, -1)
         self._count(new, 1)
         if new is _NOTHING:
@@ -49,6 +51,11 @@ class DeviceUse:
         else:
             self._held[claim] = new
         return {device[:2] for device in (*_devices(old), *_devices(new))}
+
+    def hand_over(self, holder: str, claim: str) -> None:
+        """Count what a holder has as the claim's, given its UID, if the claim holds nothing yet."""
+        if claim not in self._held and holder in self._held:
+            self._held[claim] = self._held.pop(holder)
 
     def is_taken(self, device: DeviceId) -> bool:
         """Return whether a claim has the device as a whole."""

@@ -33,7 +33,6 @@ class Attachments:
         return self._limits[driver].values
 
     def counts(self, driver: str) -> NDArray[np.int64]:
-        """Return the volumes of a driver that each slot has."""
         return self._counts[driver].values
 
     def moved(self, plugin: str) -> NDArray[np.int64]:
@@ -71,7 +70,8 @@ class Attachments:
                 del slots[slot]
                 if not slots:
                     del self._used[volume_id]
-        self._recount(volume_id, slot, before)
+        if slot not in self._held.get(volume_id, ()):
+            self.counts(volume_id[0])[slot] += self.is_counted(volume_id, slot) - before
 
     def hold(self, volume_id: VolumeId, slot: int, by: int) -> None:
         """Count a VolumeAttachment, which may outlast the pods that use the volume."""
@@ -105,7 +105,3 @@ class Attachments:
     def is_counted(self, volume_id: VolumeId, slot: int) -> bool:
         ways = self._used.get(volume_id, {}).get(slot, ())
         return any(not volume.plugin or self.moved(volume.plugin)[slot] for volume in ways)
-
-    def _recount(self, volume_id: VolumeId, slot: int, before: bool) -> None:
-        if slot not in self._held.get(volume_id, ()):
-            self.counts(volume_id[0])[slot] += self.is_counted(volume_id, slot) - before

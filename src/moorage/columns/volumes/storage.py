@@ -96,7 +96,6 @@ class Storage:
     # -- events -------------------------------------------------------------------------------------------------
 
     def set(self, thing: StorageObject) -> None:
-        """Add or replace an object."""
         self._take_in(thing, exists=True)
 
     def remove(self, thing: StorageObject) -> None:
@@ -309,7 +308,6 @@ class Storage:
         return any(matcher.reserved(self.volumes[name]) for name in self._by_reference[key])
 
     def in_class(self, name: str) -> Mapping[str, None]:
-        """Return the names of the volumes of a class."""
         return self._by_class.get(name, {})
 
     # -- promises -----------------------------------------------------------------------------------------------

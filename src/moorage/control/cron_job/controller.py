@@ -13,7 +13,13 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Report, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import controller_reference, job_end, namespace_is_terminating, status_update
+from moorage.control.framework.workloads import (
+    controller_reference,
+    job_end,
+    namespace_is_terminating,
+    nonempty,
+    status_update,
+)
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.cron_schedule import Schedule, ScheduleError, load_zone, parse_schedule
@@ -247,47 +253,47 @@ class CronJobController(Controller):
             load_zone(spec.timeZone or "")
         except ScheduleError as error:
             message = f"invalid timeZone: {go_quote(spec.timeZone or '')}: {error}"
-            return self._once(cron_job, warn(cron_job, "UnknownTimeZone", message)), None
+            return self._warn_once(cron_job, "UnknownTimeZone", message), None
         if spec.suspend:
             return (), None
-        said: list[Action] = []
+        actions: list[Action] = []
         if "TZ" in spec.schedule:
             message = (
                 f"CRON_TZ or TZ used in schedule {go_quote(spec.schedule)} is not officially supported, see "
                 "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
             )
-            said += self._once(cron_job, warn(cron_job, "UnsupportedSchedule", message))
+            actions += self._warn_once(cron_job, "UnsupportedSchedule", message)
         try:
             schedule = parse_schedule(spec.schedule, spec.timeZone or "")
         except ScheduleError as error:
             message = f"unparseable schedule: {go_quote(spec.schedule)} : {error}"
-            return (*said, *self._once(cron_job, warn(cron_job, "UnparseableSchedule", message))), None
+            return (*actions, *self._warn_once(cron_job, "UnparseableSchedule", message)), None
         since = history.last_scheduled() or seconds_of(cron_job.view.metadata.creationTimestamp) or now
         again_after = seconds_until_next(schedule, since, now)
         had_other_schedule, memory.has_new_schedule = memory.has_new_schedule, False
         if had_other_schedule:
             # Times before the schedule was changed are not made up for.
-            return said, again_after
+            return actions, again_after
         try:
             at, found = self._due(cron_job, schedule, since, now)
         except ScheduleError as error:
             message = f"invalid schedule: {spec.schedule} : {error}"
-            return (*said, *self._once(cron_job, warn(cron_job, "InvalidSchedule", message))), None
-        said += found
+            return (*actions, *self._warn_once(cron_job, "InvalidSchedule", message)), None
+        actions += found
         if at is None or world.get(JOB, f"{cron_job.namespace}/{job_name(cron_job, at)}") is not None:
-            return said, again_after
+            return actions, again_after
         active = {reference["uid"] for reference in history.active}
         running = [job for job in world.owned(JOB, cron_job.uid) if job.uid in active]
         if spec.concurrencyPolicy == "Forbid" and running:
             message = "Not starting job because prior execution is running and concurrency policy is Forbid"
             report = note(cron_job, "JobAlreadyActive", message)
-            return (*said, *self._once(cron_job, report, str(at))), again_after
+            return (*actions, *self._once(cron_job, report, str(at))), again_after
         if spec.concurrencyPolicy == "Replace":
-            said += [self._delete(cron_job, job) for job in running]
+            actions += [self._delete(cron_job, job) for job in running]
         memory.created_for = at
         report = note(cron_job, "SuccessfulCreate", "Created job {name}")
-        said.append(Create(JOB, _new_job(cron_job, at), cron_job.namespace, report))
-        return said, again_after
+        actions.append(Create(JOB, _new_job(cron_job, at), cron_job.namespace, report))
+        return actions, again_after
 
     def _due(
         self, cron_job: Object, schedule: Schedule, since: float, now: float
@@ -301,18 +307,18 @@ class CronJobController(Controller):
             if due.at + seconds < now:
                 missed = format_datetime(datetime.fromtimestamp(due.at, load_zone("")))
                 message = f"Missed scheduled time to start a job: {missed}"
-                return None, self._once(cron_job, warn(cron_job, "MissSchedule", message))
+                return None, self._warn_once(cron_job, "MissSchedule", message)
             due = last_due(schedule, max(since, now - seconds), now)._replace(at=due.at)
         if not due.is_one_of_many:
             return due.at, ()
         message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-        return due.at, self._once(cron_job, warn(cron_job, "TooManyMissedTimes", message), str(due.at))
+        return due.at, self._warn_once(cron_job, "TooManyMissedTimes", message, str(due.at))
 
     def _news(self, cron_job: Object, history: JobHistory) -> Iterable[Action]:
         said: list[Action] = []
         for job in history.unexpected:
             message = f"Saw a job that the controller did not create or forgot: {job.name}"
-            said += self._once(cron_job, warn(cron_job, "UnexpectedJob", message), subject=job.uid)
+            said += self._warn_once(cron_job, "UnexpectedJob", message, subject=job.uid)
         for job in history.completed:
             message = f"Saw completed job: {job.name}, condition: {job_end(job.view.status)}"
             said.append(note(cron_job, "SawCompletedJob", message))
@@ -322,6 +328,11 @@ class CronJobController(Controller):
         for reason, subject in [mark for mark in told if mark[1] and mark[1] not in known]:
             del told[reason, subject]
         return said
+
+    def _warn_once(
+        self, cron_job: Object, reason: str, message: str, when: str = "", subject: str = ""
+    ) -> Sequence[Action]:
+        return self._once(cron_job, warn(cron_job, reason, message), when, subject)
 
     def _once(self, cron_job: Object, report: Report, when: str = "", subject: str = "") -> Sequence[Action]:
         """Return the report, unless it was the last one for its reason."""
@@ -357,7 +368,6 @@ def _new_job(cron_job: Object, at: float) -> Raw:
         "name": job_name(cron_job, at),
         "annotations": {**(described.get("annotations") or {}), SCHEDULED_AT: local.replace("+00:00", "Z")},
         "ownerReferences": [controller_reference(cron_job)],
+        **nonempty(labels=described.get("labels")),
     }
-    if described.get("labels"):
-        metadata["labels"] = described["labels"]
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template.get("spec") or {}}

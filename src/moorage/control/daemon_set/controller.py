@@ -19,36 +19,14 @@ from moorage.control.daemon_set.tracker import (
     Tracker,
     Wishes,
     limits_of,
-    next_step,
     surges,
 )
+from moorage.control.framework import revisions, workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.revisions import (
-    CONTROLLER_REVISION,
-    REVISION_HASH,
-    RevisionHistory,
-    collision_update,
-    hash_of,
-    history_of,
-    surplus_history,
-)
+from moorage.control.framework.revisions import CONTROLLER_REVISION, REVISION_HASH
 from moorage.control.framework.toleration_reader import TolerationReader
-from moorage.control.framework.workloads import (
-    POD,
-    ROLLING_UPDATE,
-    claim,
-    concerned_owners,
-    delete_pod,
-    digits,
-    namespace_is_terminating,
-    new_pod_report,
-    nonempty,
-    owner_key,
-    pod_from_template,
-    refusal_report,
-    status_update,
-)
+from moorage.control.framework.workloads import POD, ROLLING_UPDATE
 from moorage.control.framework.world import World, controller_of
 from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity
 from moorage.model.api_error import ApiError
@@ -90,13 +68,13 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 def template_generation(daemon_set: Object) -> str:
     """Return how often the template has changed, by the API server's annotation; empty if absent."""
-    number = digits(daemon_set.view.metadata.annotations.get(_TEMPLATE_GENERATION, ""), 18)
+    number = workloads.digits(daemon_set.view.metadata.annotations.get(_TEMPLATE_GENERATION, ""), 18)
     return "" if number is None else str(number)
 
 
 def daemon_pods(daemon_set: Object, hash_: str, nodes: Iterable[str]) -> list[Raw]:
     view: DaemonSet = daemon_set.view
-    base = pod_from_template(daemon_set, daemon_set.raw["spec"].get("template") or {})
+    base = workloads.pod_from_template(daemon_set, daemon_set.raw["spec"].get("template") or {})
     labels = {**(base["metadata"].get("labels") or {}), REVISION_HASH: hash_}
     generation = template_generation(daemon_set)
     if generation:
@@ -122,7 +100,7 @@ def daemon_set_status(daemon_set: Object, counts: Counts) -> Raw:
         "numberMisscheduled": counts.misscheduled,
         "desiredNumberScheduled": counts.desired,
         "numberReady": counts.ready,
-        **nonempty(
+        **workloads.nonempty(
             observedGeneration=daemon_set.view.metadata.generation,
             updatedNumberScheduled=counts.updated,
             numberAvailable=counts.available,
@@ -172,8 +150,8 @@ class DaemonSetController(Controller):
         changed = new or old
         if changed is None:
             return ()
-        before = owner_key(DAEMON_SET, old, world) if old is not None else None
-        after = owner_key(DAEMON_SET, new, world) if new is not None else None
+        before = workloads.owner_key(DAEMON_SET, old, world) if old is not None else None
+        after = workloads.owner_key(DAEMON_SET, new, world) if new is not None else None
         keys: dict[str, None] = {}
         for key in (before, after):
             if key is None:
@@ -182,7 +160,7 @@ class DaemonSetController(Controller):
             if known is None or known.tracker.pod_changed(changed.key, new if key == after else None):
                 keys[key] = None
         if after is None:
-            for key in concerned_owners(DAEMON_SET, None if before else old, new, world):
+            for key in workloads.concerned_owners(DAEMON_SET, None if before else old, new, world):
                 if key in self._known:
                     self._known[key].tracker.orphans.add(changed.key)
                 keys[key] = None
@@ -207,31 +185,31 @@ class DaemonSetController(Controller):
         daemon_set = world.get(DAEMON_SET, key)
         if daemon_set is None or daemon_set.view.metadata.deletionTimestamp is not None:
             return NOTHING
-        history = history_of(daemon_set, world, collisions=daemon_set.view.status.collisionCount)
+        history = revisions.history_of(daemon_set, world, collisions=daemon_set.view.status.collisionCount)
         if history.current is None:
             return Plan(tuple(history.actions), again_after=0.0)
-        tracker = self._tracker(daemon_set, hash_of(history.current), world)
+        tracker = self._tracker(daemon_set, revisions.hash_of(history.current), world)
         first = [*history.actions, *_adoptions(daemon_set, tracker, world), *_merged(daemon_set, history, tracker)]
         if first:
             return Plan(tuple(first), again_after=0.0)
         tracker.refresh(now)
-        actions: list[Action] = [*status_update(daemon_set, daemon_set_status(daemon_set, tracker.counts))]
-        steps, wait = self._steps(daemon_set, tracker, hash_of(history.current), now)
+        actions: list[Action] = [*workloads.status_update(daemon_set, daemon_set_status(daemon_set, tracker.counts))]
+        steps, wait = self._steps(daemon_set, tracker, revisions.hash_of(history.current), now)
         actions += steps
         if len(history.old) > (daemon_set.view.spec.revisionHistoryLimit or 0):
             limit = daemon_set.view.spec.revisionHistoryLimit
-            actions += surplus_history(history.old, limit, tracker.hashes())
+            actions += revisions.surplus_history(history.old, limit, tracker.hashes())
         moments = [] if tracker.next_change is None else [tracker.next_change - now]
         return Plan(tuple(actions), min([*moments, *wait], default=None))
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         daemon_set = world.get(DAEMON_SET, key)
-        if daemon_set is None or namespace_is_terminating(error):
+        if daemon_set is None or workloads.namespace_is_terminating(error):
             return ()
         if isinstance(action, Create) and action.kind is CONTROLLER_REVISION:
-            return collision_update(daemon_set, action, error, world)
+            return revisions.collision_update(daemon_set, action, error, world)
         if isinstance(action, Create | Delete) and action.kind is POD:
-            return (refusal_report(daemon_set, action, error),)
+            return (workloads.refusal_report(daemon_set, action, error),)
         return ()
 
     def _tracker(self, daemon_set: Object, hash_: str, world: World) -> Tracker:
@@ -267,11 +245,11 @@ class DaemonSetController(Controller):
         delete, reports, waits = self._surplus(daemon_set, tracker, now)
         create_on = list(islice(tracker.nodes_without_pod, BURST))
         if not delete and not create_on and strategy.type == ROLLING_UPDATE:
-            step = next_step(tracker, limits_of(strategy, tracker.counts.desired))
-            delete, create_on = step.delete[:BURST], step.create_on[:BURST]
-        actions: list[Action] = [*reports, *(delete_pod(daemon_set, pod.name, pod.uid) for pod in delete)]
+            delete, create_on = tracker.next_step(limits_of(strategy, tracker.counts.desired))
+            delete, create_on = delete[:BURST], create_on[:BURST]
+        actions: list[Action] = [*reports, *(workloads.delete_pod(daemon_set, pod.name, pod.uid) for pod in delete)]
         if create_on:
-            report = new_pod_report(daemon_set)
+            report = workloads.new_pod_report(daemon_set)
             pods = daemon_pods(daemon_set, hash_, create_on)
             actions += [Create(POD, pod, daemon_set.namespace, report) for pod in pods]
         return actions, waits
@@ -317,17 +295,17 @@ def _adoptions(daemon_set: Object, tracker: Tracker, world: World) -> list[Actio
     candidates = [world.get(POD, key) for key in tracker.orphans]
     patches: list[Action] = []
     if tracker.strays or any(pod is not None and controller_of(pod.view.metadata) is None for pod in candidates):
-        patches += claim(daemon_set, daemon_set.view.spec.selector, POD, world).patches
+        patches += workloads.claim(daemon_set, daemon_set.view.spec.selector, POD, world).patches
     if not patches:
         tracker.orphans.clear()
     return patches
 
 
-def _merged(daemon_set: Object, history: RevisionHistory, tracker: Tracker) -> list[Action]:
+def _merged(daemon_set: Object, history: revisions.RevisionHistory, tracker: Tracker) -> list[Action]:
     """Keep one of several equal revisions and relabel the others' pods."""
     if not history.duplicates or history.current is None:
         return []
-    kept = hash_of(history.current)
+    kept = revisions.hash_of(history.current)
     actions: list[Action] = [
         Patch(POD, daemon_set.namespace, pod.name, {"metadata": {"labels": {REVISION_HASH: kept}}})
         for pod in tracker.pods()

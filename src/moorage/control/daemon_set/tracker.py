@@ -221,6 +221,28 @@ def _counts(pods: Sequence[DaemonPod], fit: DaemonFit, wishes: Wishes, now: floa
     )
 
 
+class UpdateLimits(NamedTuple):
+    """How many pods may be unavailable, and how many nodes may have two pods."""
+
+    unavailable: int
+    surge: int
+
+
+def surges(strategy: DaemonSetUpdateStrategy) -> bool:
+    """Return whether a node may have two pods."""
+    update = strategy.rollingUpdate
+    return strategy.type == ROLLING_UPDATE and update is not None and scaled(update.maxSurge, 1, up=True) > 0
+
+
+def limits_of(strategy: DaemonSetUpdateStrategy, desired: int) -> UpdateLimits:
+    update = strategy.rollingUpdate
+    unavailable = scaled(update.maxUnavailable, desired, up=True) if update is not None else 0
+    surge = scaled(update.maxSurge, desired, up=True) if update is not None else 0
+    if desired > 0 and unavailable == 0 and surge == 0:
+        unavailable = 1
+    return UpdateLimits(unavailable, surge)
+
+
 class Tracker:
     """The pods, nodes and verdicts. `strays` are owned pods that the selector does not match."""
 
@@ -347,67 +369,36 @@ class Tracker:
     def pods(self) -> Iterable[DaemonPod]:
         return self._pods.values()
 
+    def next_step(self, limits: UpdateLimits) -> tuple[list[DaemonPod], list[str]]:
+        """Return the pods to delete and the nodes to create pods on, for a rolling update."""
+        return self._surging(limits.surge) if limits.surge else (self._replacing(limits.unavailable), [])
 
-class UpdateStep(NamedTuple):
-    """Pods to delete and nodes to create pods on."""
+    def _replacing(self, max_unavailable: int) -> list[DaemonPod]:
+        """Delete old pods that are unavailable, and others as far as maxUnavailable allows."""
+        missing = self.count_at(
+            Stage.EXCESS, Stage.MISSING, Stage.BOTH, Stage.BOTH_WAIT, Stage.NEW_WAITS, Stage.OLD_WAITS
+        )
+        delete = [verdict.old for verdict in self.at(Stage.OLD_WAITS).values()]
+        delete += [verdict.old for verdict in islice(self.at(Stage.OLD).values(), max(0, max_unavailable - missing))]
+        return [pod for pod in delete if pod is not None]
 
-    delete: list[DaemonPod]
-    create_on: list[str]
-
-
-class UpdateLimits(NamedTuple):
-    """How many pods may be unavailable, and how many nodes may have two pods."""
-
-    unavailable: int
-    surge: int
-
-
-def surges(strategy: DaemonSetUpdateStrategy) -> bool:
-    """Return whether a node may have two pods."""
-    update = strategy.rollingUpdate
-    return strategy.type == ROLLING_UPDATE and update is not None and scaled(update.maxSurge, 1, up=True) > 0
-
-
-def limits_of(strategy: DaemonSetUpdateStrategy, desired: int) -> UpdateLimits:
-    update = strategy.rollingUpdate
-    unavailable = scaled(update.maxUnavailable, desired, up=True) if update is not None else 0
-    surge = scaled(update.maxSurge, desired, up=True) if update is not None else 0
-    if desired > 0 and unavailable == 0 and surge == 0:
-        unavailable = 1
-    return UpdateLimits(unavailable, surge)
-
-
-def next_step(tracker: Tracker, limits: UpdateLimits) -> UpdateStep:
-    return _surging(tracker, limits.surge) if limits.surge else _replacing(tracker, limits.unavailable)
-
-
-def _replacing(tracker: Tracker, max_unavailable: int) -> UpdateStep:
-    """Delete old pods that are unavailable, and others as far as maxUnavailable allows."""
-    missing = tracker.count_at(
-        Stage.EXCESS, Stage.MISSING, Stage.BOTH, Stage.BOTH_WAIT, Stage.NEW_WAITS, Stage.OLD_WAITS
-    )
-    delete = [verdict.old for verdict in tracker.at(Stage.OLD_WAITS).values()]
-    delete += [verdict.old for verdict in islice(tracker.at(Stage.OLD).values(), max(0, max_unavailable - missing))]
-    return UpdateStep([pod for pod in delete if pod is not None], [])
-
-
-def _surging(tracker: Tracker, max_surge: int) -> UpdateStep:
-    """Create new pods first and delete an old one when its successor, or enough others, are available."""
-    delete = [verdict.old for verdict in tracker.at(Stage.BOTH).values()]
-    create_on: list[str] = []
-    for node, verdict in tracker.at(Stage.OLD_WAITS).items():
-        if verdict.should_run:
-            create_on.append(node)
-        else:
-            delete.append(verdict.old)
-    spare = tracker.available_nodes - tracker.counts.desired
-    free = max_surge - tracker.count_at(Stage.EXCESS, Stage.BOTH_WAIT)
-    for node, verdict in tracker.at(Stage.OLD).items():
-        if not verdict.should_run:
-            if spare > 0:
+    def _surging(self, max_surge: int) -> tuple[list[DaemonPod], list[str]]:
+        """Create new pods first and delete an old one when its successor, or enough others, are available."""
+        delete = [verdict.old for verdict in self.at(Stage.BOTH).values()]
+        create_on: list[str] = []
+        for node, verdict in self.at(Stage.OLD_WAITS).items():
+            if verdict.should_run:
+                create_on.append(node)
+            else:
                 delete.append(verdict.old)
-                spare -= 1
-        elif free > 0:
-            create_on.append(node)
-            free -= 1
-    return UpdateStep([pod for pod in delete if pod is not None], create_on)
+        spare = self.available_nodes - self.counts.desired
+        free = max_surge - self.count_at(Stage.EXCESS, Stage.BOTH_WAIT)
+        for node, verdict in self.at(Stage.OLD).items():
+            if not verdict.should_run:
+                if spare > 0:
+                    delete.append(verdict.old)
+                    spare -= 1
+            elif free > 0:
+                create_on.append(node)
+                free -= 1
+        return [pod for pod in delete if pod is not None], create_on

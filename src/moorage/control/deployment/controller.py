@@ -7,33 +7,14 @@ new size of a ReplicaSet are written in one update.
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
+from moorage.control.deployment import rollout
 from moorage.control.deployment import status as said
-from moorage.control.deployment.rollout import (
-    HASH_LABEL,
-    REVISION,
-    Family,
-    by_age,
-    copied_annotations,
-    is_made_of,
-    new_annotations,
-    next_revision,
-    revision_of,
-    size_annotations,
-)
+from moorage.control.deployment.rollout import HASH_LABEL, REVISION
 from moorage.control.deployment.status import counted_status, deadline_in, has_deadline, is_complete, rollout_status
+from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import (
-    POD,
-    ROLLING_UPDATE,
-    claim,
-    controller_reference,
-    desired_replicas,
-    namespace_is_terminating,
-    owner_key,
-    status_update,
-    template_hash,
-)
+from moorage.control.framework.workloads import POD, ROLLING_UPDATE
 from moorage.control.framework.world import World, controller_of
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
@@ -63,34 +44,34 @@ class DeploymentController(Controller):
         selector = deployment.view.spec.selector if deployment is not None else None
         if deployment is None or selector is None or not (selector.matchLabels or selector.matchExpressions):
             return NOTHING
-        claimed = claim(deployment, selector, REPLICA_SET, world)
+        claimed = workloads.claim(deployment, selector, REPLICA_SET, world)
         if claimed.patches:
             return Plan(tuple(claimed.patches))
-        return _Round(Family(deployment, claimed.objects), world, now).plan()
+        return _Round(rollout.Family(deployment, claimed.objects), world, now).plan()
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         deployment = world.get(DEPLOYMENT, key)
-        if deployment is None or not isinstance(action, Create) or namespace_is_terminating(error):
+        if deployment is None or not isinstance(action, Create) or workloads.namespace_is_terminating(error):
             return ()
         status = dict(deployment.raw.get("status") or {})
         if error.reason == "AlreadyExists":
             if not _is_collision(deployment, action, world):
                 return ()
             status["collisionCount"] = (deployment.view.status.collisionCount or 0) + 1
-            return status_update(deployment, status)
+            return workloads.status_update(deployment, status)
         message = f'Failed to create new replica set "{action.document["metadata"]["name"]}": {error.message}'
         report = warn(deployment, said.REPLICA_SET_CREATE_ERROR, message)
         if not has_deadline(deployment.view):
             return (report,)
         failure = said.condition(said.PROGRESSING, "False", said.REPLICA_SET_CREATE_ERROR, message, self._now)
         status["conditions"] = said.with_condition(list(status.get("conditions") or ()), failure)
-        return (report, *status_update(deployment, status))
+        return (report, *workloads.status_update(deployment, status))
 
 
 class _Round:
     """One reconciliation of one Deployment, and what it has decided so far."""
 
-    def __init__(self, family: Family, world: World, now: float) -> None:
+    def __init__(self, family: rollout.Family, world: World, now: float) -> None:
         self.family, self.world, self.now = family, world, now
         self.deployment = family.deployment
         self.view: Deployment = family.deployment.view
@@ -138,13 +119,13 @@ class _Round:
         deployment, family = self.deployment, self.family
         spec = deployment.raw["spec"]
         template = spec["template"]
-        short = template_hash(template, self.view.status.collisionCount)
+        short = workloads.template_hash(template, self.view.status.collisionCount)
         name = f"{deployment.name[: _MAX_NAME_LENGTH - 1 - len(short)]}-{short}"
         metadata = template.get("metadata") or {}
         labels = {**(metadata.get("labels") or {}), HASH_LABEL: short}
         selector = spec["selector"]
-        self.revision = str(next_revision(family.old))
-        annotations = new_annotations({}, copied_annotations(deployment), int(self.revision))
+        self.revision = str(rollout.next_revision(family.old))
+        annotations = rollout.new_annotations({}, rollout.copied_annotations(deployment), int(self.revision))
         document = {
             "apiVersion": REPLICA_SET.api_version,
             "kind": REPLICA_SET.name,
@@ -152,8 +133,8 @@ class _Round:
                 "name": name,
                 "namespace": deployment.namespace,
                 "labels": labels,
-                "annotations": {**annotations, **size_annotations(family.bounds)},
-                "ownerReferences": [controller_reference(deployment)],
+                "annotations": {**annotations, **rollout.size_annotations(family.bounds)},
+                "ownerReferences": [workloads.controller_reference(deployment)],
             },
             "spec": {
                 "replicas": size,
@@ -173,7 +154,9 @@ class _Round:
         if new is None:
             return
         present = new.view.metadata.annotations
-        annotations = new_annotations(present, copied_annotations(self.deployment), next_revision(self.family.old))
+        annotations = rollout.new_annotations(
+            present, rollout.copied_annotations(self.deployment), rollout.next_revision(self.family.old)
+        )
         if annotations != present:
             self.annotations[new.uid] = annotations
         self.revision = annotations.get(REVISION, "")
@@ -184,7 +167,7 @@ class _Round:
         """Annotate ReplicaSets with the Deployment's size for which theirs was computed."""
         for found in replica_sets:
             present = self.annotations.get(found.uid, found.view.metadata.annotations)
-            annotations = {**present, **size_annotations(self.family.bounds)}
+            annotations = {**present, **rollout.size_annotations(self.family.bounds)}
             if annotations != present:
                 self.annotations[found.uid] = annotations
 
@@ -198,7 +181,7 @@ class _Round:
         if limit is None or limit == _ALL_HISTORY:
             return
         old = [found for found in self.family.old if found.view.metadata.deletionTimestamp is None]
-        old.sort(key=lambda found: (revision_of(found) or 0, *by_age(found)))
+        old.sort(key=lambda found: (rollout.revision_of(found) or 0, *rollout.by_age(found)))
         for found in old[: max(0, len(old) - limit)]:
             status, metadata = found.view.status, found.view.metadata
             if status.replicas or self.family.size(found) or metadata.generation > status.observedGeneration:
@@ -229,16 +212,16 @@ class _Round:
     def _finish(self, status: Raw, again_after: float | None = None) -> Plan:
         """Return the plan: shrinking ReplicaSets first, to make room; the status last."""
         family = self.family
-        changed = [found for found in family.all if family.size(found) != desired_replicas(found)]
+        changed = [found for found in family.all if family.size(found) != workloads.desired_replicas(found)]
         self._resized(changed)
-        for found in sorted(family.all, key=lambda found: family.size(found) - desired_replicas(found)):
+        for found in sorted(family.all, key=lambda found: family.size(found) - workloads.desired_replicas(found)):
             self._write(found)
         revision = {REVISION: self.revision} if self.revision else {}
-        self.actions += status_update(self.deployment, status, revision)
+        self.actions += workloads.status_update(self.deployment, status, revision)
         return Plan(tuple(self.actions), again_after)
 
     def _write(self, found: Object) -> None:
-        before, after = desired_replicas(found), self.family.size(found)
+        before, after = workloads.desired_replicas(found), self.family.size(found)
         annotations = self.annotations.get(found.uid)
         patience = self.view.spec.minReadySeconds
         is_patient = found is not self.family.new or found.view.spec.minReadySeconds == patience
@@ -263,14 +246,14 @@ def _is_collision(deployment: Object, action: Create, world: World) -> bool:
         return False
     owner = controller_of(found.view.metadata)
     is_ours = owner is not None and owner.uid == deployment.uid
-    return not (is_ours and is_made_of(found, deployment))
+    return not (is_ours and rollout.is_made_of(found, deployment))
 
 
 def _who_waits(pod: Object, world: World) -> Iterable[str]:
     """Return the Recreate Deployment that waits for its old pods to be gone."""
-    key = owner_key(REPLICA_SET, pod, world)
+    key = workloads.owner_key(REPLICA_SET, pod, world)
     replica_set = world.get(REPLICA_SET, key) if key is not None else None
-    key = owner_key(DEPLOYMENT, replica_set, world) if replica_set is not None else None
+    key = workloads.owner_key(DEPLOYMENT, replica_set, world) if replica_set is not None else None
     deployment = world.get(DEPLOYMENT, key) if key is not None else None
     if deployment is None or deployment.view.spec.strategy.type == ROLLING_UPDATE:
         return ()

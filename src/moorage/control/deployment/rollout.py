@@ -12,16 +12,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
+from moorage.control.framework import workloads
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.workloads import (
-    POD,
-    ROLLING_UPDATE,
-    desired_replicas,
-    int32,
-    is_finished,
-    scaled,
-    template_hash,
-)
+from moorage.control.framework.workloads import POD, ROLLING_UPDATE
 from moorage.control.framework.world import World
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.workload import Deployment
@@ -56,7 +49,7 @@ def next_revision(old: list[Object]) -> int:
 
 def number_in(found: Object, annotation: str) -> int | None:
     """Return a count from an annotation; None if absent or malformed."""
-    return int32(found.view.metadata.annotations.get(annotation, ""))
+    return workloads.int32(found.view.metadata.annotations.get(annotation, ""))
 
 
 def copied_annotations(deployment: Object) -> dict[str, str]:
@@ -115,8 +108,8 @@ def bounds_of(deployment: Deployment) -> Bounds:
     if deployment.spec.strategy.type != ROLLING_UPDATE:
         return Bounds(replicas, 0, 0)
     update = deployment.spec.strategy.rollingUpdate
-    surge = scaled(update.maxSurge, replicas, up=True) if update is not None else 0
-    unavailable = scaled(update.maxUnavailable, replicas, up=False) if update is not None else 0
+    surge = workloads.scaled(update.maxSurge, replicas, up=True) if update is not None else 0
+    unavailable = workloads.scaled(update.maxUnavailable, replicas, up=False) if update is not None else 0
     if surge == 0 and unavailable == 0:
         # Both may be rounded to 0, and the rollout would never progress.
         unavailable = 1
@@ -144,13 +137,13 @@ def is_made_of(replica_set: Object, deployment: Object) -> bool:
         return True
     collisions = deployment.view.status.collisionCount
     named: str = replica_set.view.metadata.labels.get(HASH_LABEL, "")
-    if named != template_hash(deployment.raw["spec"]["template"], collisions):
+    if named != workloads.template_hash(deployment.raw["spec"]["template"], collisions):
         return False
     # Named after this template: its own hash is the same if they collide, and another if fields were dropped.
     stored: Raw = replica_set.raw["spec"]["template"]
     metadata: Raw = stored.get("metadata") or {}
     labels = _without_hash(metadata.get("labels") or {})
-    return named != template_hash({**stored, "metadata": {**metadata, "labels": labels}}, collisions)
+    return named != workloads.template_hash({**stored, "metadata": {**metadata, "labels": labels}}, collisions)
 
 
 def _without_hash(labels: dict[str, str]) -> dict[str, str]:
@@ -164,7 +157,7 @@ def is_settled(replica_set: Object) -> bool:
     status = replica_set.view.status
     return bool(
         status.observedGeneration >= replica_set.view.metadata.generation
-        and status.replicas <= desired_replicas(replica_set)
+        and status.replicas <= workloads.desired_replicas(replica_set)
     )
 
 
@@ -180,7 +173,7 @@ class Family:
         self.all = sorted(replica_sets, key=by_age)
         self.new = self._newest()
         self.old = [found for found in self.all if found is not self.new]
-        self.sizes = {found.uid: desired_replicas(found) for found in self.all}
+        self.sizes = {found.uid: workloads.desired_replicas(found) for found in self.all}
 
     @property
     def replicas(self) -> int:
@@ -272,7 +265,7 @@ class Family:
         """Return whether old pods still run, terminating ones included, for Recreate."""
         if any(found.view.status.replicas > 0 for found in self.old):
             return True
-        return any(not is_finished(pod.view) for found in self.old for pod in world.owned(POD, found.uid))
+        return any(not workloads.is_finished(pod.view) for found in self.old for pod in world.owned(POD, found.uid))
 
     # -- another number of replicas -----------------------------------------------------------------------------------
 

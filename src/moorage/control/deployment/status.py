@@ -75,7 +75,6 @@ def counted_status(family: Family, conditions: list[Raw], now: float) -> Raw:
 
 
 def rollout_status(family: Family, conditions: list[Raw], now: float) -> Raw:
-    """Return the status with Progressing and ReplicaFailure conditions."""
     status = counted_status(family, conditions, now)
     said: list[Raw] = status["conditions"]
     if has_deadline(family.deployment.view):

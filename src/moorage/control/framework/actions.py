@@ -10,6 +10,10 @@ from moorage.model.kinds import Kind
 __all__ = ["NORMAL", "WARNING", "Raw"]
 
 
+def _key(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name
+
+
 class Report(NamedTuple):
     """Record an event about an object."""
 
@@ -76,7 +80,7 @@ class Delete(NamedTuple):
 
     @property
     def key(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return _key(self.namespace, self.name)
 
     @property
     def demands(self) -> DeletionDemands:
@@ -128,6 +132,10 @@ class Question(NamedTuple):
     kind: Kind
     namespace: str = ""
     name: str = ""
+
+    @property
+    def key(self) -> str:
+        return _key(self.namespace, self.name)
 
 
 #: The objects found for each question; empty if there is none.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Raw, Update
-from moorage.control.framework.workloads import claim, controller_reference, status_update, template_hash
+from moorage.control.framework.workloads import claim, controller_reference, nonempty, status_update, template_hash
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
@@ -97,15 +97,13 @@ def _means(revision: Object, template: PodTemplateSpec) -> bool:
 def _new_revision(owner: Object, data: Raw, number: int, hash_label: str, collisions: int | None) -> Create:
     template = owner.raw["spec"].get("template") or {}
     short = template_hash(template, collisions)
-    metadata: Raw = {
+    metadata = {
         "name": f"{owner.name[:_MAX_PREFIX_LENGTH]}-{short}",
         "namespace": owner.namespace,
         "labels": {**((template.get("metadata") or {}).get("labels") or {}), hash_label: short},
         "ownerReferences": [controller_reference(owner)],
+        **nonempty(annotations=owner.raw["metadata"].get("annotations")),
     }
-    annotations = owner.raw["metadata"].get("annotations")
-    if annotations:
-        metadata["annotations"] = annotations
     document = {
         "apiVersion": CONTROLLER_REVISION.api_version,
         "kind": CONTROLLER_REVISION.name,

@@ -64,7 +64,10 @@ class Runner:
     ) -> None:
         self.controller, self.queue = controller, WorkQueue(random)
         self._client, self._world, self._recorder = client, world, recorder
-        self._metrics, self._clock = metrics, clock
+        self._clock = clock
+        metrics.queues[controller.name] = self.queue
+        self._waited, self._worked = metrics.waited.labels(controller.name), metrics.worked.labels(controller.name)
+        self._refusals = metrics.refused.labels(controller.name)
         self._expectations = Expectations(world, seen)
         self._uncertain = UncertainWrites(client)
         self._unreached: set[str] = set()  # keys whose last request did not reach the server
@@ -74,7 +77,6 @@ class Runner:
         self._rings_at = float("inf")  # kept here: uvloop's handle of what is due at once does not know its time
 
     def changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        """Queue the keys that a change concerns."""
         now: float | None = None
         for key in self.controller.concerns(kind, old, new, self._world):
             now = loop_time() if now is None else now
@@ -83,7 +85,6 @@ class Runner:
             self._wake()
 
     async def run(self) -> None:
-        """Work until cancelled."""
         self._loop = asyncio.get_running_loop()
         self._wake()
         try:
@@ -125,14 +126,14 @@ class Runner:
         """Reconcile one key after another until none is ready."""
         while (key := self.queue.pop(loop_time())) is not None:
             began = loop_time()
-            self._metrics.waited(self.controller.name, self.queue.waited(key, began))
+            self._waited.observe(self.queue.waited(key, began))
             try:
                 await self._reconcile(key)
             except Exception:
                 _LOG.exception("Reconciling failed", controller=self.controller.name, key=key)
                 self._retry(key)
             finally:
-                self._metrics.worked(self.controller.name, loop_time() - began)
+                self._worked.observe(loop_time() - began)
                 self.queue.done(key)
 
     async def _reconcile(self, key: str) -> None:
@@ -275,7 +276,7 @@ class Runner:
         """Ask the controller what to do about a refusal. Deleting what is gone already counts as done."""
         if isinstance(action, Delete) and error.code == 404:
             return True
-        self._metrics.refused(self.controller.name)
+        self._refusals.inc()
         if refusals is not None:
             is_first = not refusals
             for answer in self.controller.refused(key, action, error, self._world):
@@ -306,14 +307,11 @@ class ControllerManager:
         self.runners: list[Runner] = []
         for controller in controllers:
             named = recorder.named(controller.component or controller.name)
-            runner = Runner(controller, client, self.world, named, self._seen, counted, random, clock)
-            self.runners.append(runner)
-            counted.add(controller.name, runner.queue)
+            self.runners.append(Runner(controller, client, self.world, named, self._seen, counted, random, clock))
         kinds = dict.fromkeys(kind for runner in self.runners for kind in runner.controller.watches)
         self.informers = {kind: Informer(client, kind, self._handler(kind)) for kind in kinds}
 
     async def run(self) -> None:
-        """Run until cancelled."""
         async with asyncio.TaskGroup() as group:
             for informer in self.informers.values():
                 group.create_task(informer.run())

@@ -71,11 +71,7 @@ class WorkQueue:
         return delay
 
     def forget(self, key: str) -> None:
-        """Reset the failures of a key."""
         self._failures.pop(key, None)
-
-    def failures(self, key: str) -> int:
-        return self._failures.get(key, 0)
 
     def pop(self, now: float) -> str | None:
         """Return the next key that is due; the caller must call `done` with it."""
@@ -102,7 +98,6 @@ class WorkQueue:
         return self._later[0][0] if self._later else None
 
     def take_due(self, now: float) -> None:
-        """Make the keys ready whose delay is over."""
         while self._later and self._later[0][0] <= now:
             due, _, key = heapq.heappop(self._later)
             if self._due_at.get(key) == due:
@@ -119,12 +114,12 @@ class ControllerMetrics:
     """Metrics of all controllers, by the controller's name."""
 
     def __init__(self, metrics: Metrics, clock: Callable[[], float]) -> None:
-        self._queues: dict[str, WorkQueue] = {}
+        self.queues: dict[str, WorkQueue] = {}
         text = "How long in seconds an item stays in workqueue before being requested"
-        self._waited = metrics.histogram("workqueue_queue_duration_seconds", text, _NAME, _BUCKETS)
+        self.waited = metrics.histogram("workqueue_queue_duration_seconds", text, _NAME, _BUCKETS)
         text = "How long in seconds processing an item from workqueue takes."
-        self._worked = metrics.histogram("workqueue_work_duration_seconds", text, _NAME, _BUCKETS)
-        self._refused = metrics.counter(
+        self.worked = metrics.histogram("workqueue_work_duration_seconds", text, _NAME, _BUCKETS)
+        self.refused = metrics.counter(
             "moorage_controller_refused_requests_total",
             "Requests of a controller that the API server refused, such as pods of a template that is not valid.",
             _NAME,
@@ -138,17 +133,5 @@ class ControllerMetrics:
             count = self._reading(lambda queue, what=what: float(getattr(queue, what)))
             counter(f"workqueue_{what}_total", f"Total number of {what} handled by workqueue", count, _NAME)
 
-    def add(self, name: str, queue: WorkQueue) -> None:
-        self._queues[name] = queue
-
-    def waited(self, name: str, seconds: float) -> None:
-        self._waited.labels(name).observe(seconds)
-
-    def worked(self, name: str, seconds: float) -> None:
-        self._worked.labels(name).observe(seconds)
-
-    def refused(self, name: str) -> None:
-        self._refused.labels(name).inc()
-
     def _reading(self, read: Callable[..., float]) -> Callable[[], Mapping[tuple[str, ...], float]]:
-        return lambda: {(name,): read(queue) for name, queue in self._queues.items()}
+        return lambda: {(name,): read(queue) for name, queue in self.queues.items()}

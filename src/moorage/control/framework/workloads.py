@@ -17,7 +17,6 @@ from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.template_identity import telling_part
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
@@ -26,6 +25,7 @@ from moorage.model.types.workload import JobCondition, JobStatus
 POD = KINDS["v1", "Pod"]
 ROLLING_UPDATE = "RollingUpdate"
 _MAX_NAME_LENGTH = 253
+_CONTAINER_LISTS = ("containers", "initContainers")
 _PERCENT = re.compile(r"[0-9]{1,9}%\Z")
 #: No vowels, to avoid words, and no characters that look alike.
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -239,6 +239,21 @@ def namespace_is_terminating(error: ApiError) -> bool:
     return error.has_cause("NamespaceTerminating")
 
 
+def telling_part(template: Raw) -> Raw:
+    """Return what hashes are made of: without empty resources, which the API shows of every container."""
+    spec = template.get("spec")
+    if not isinstance(spec, dict):
+        return template
+    lists = {name: [_without_empty_resources(one) for one in spec[name]] for name in _CONTAINER_LISTS if spec.get(name)}
+    return {**template, "spec": {**spec, **lists}}
+
+
+def _without_empty_resources(container: Any) -> Any:
+    if isinstance(container, dict) and container.get("resources") == {}:
+        return {name: value for name, value in container.items() if name != "resources"}
+    return container
+
+
 def template_hash(template: Raw, collisions: int | None) -> str:
     """Return a short hash for names and labels. Differs: of the template as JSON, not as Go prints it."""
     text = json.dumps(telling_part(template), sort_keys=True, separators=(",", ":"))
@@ -282,7 +297,6 @@ def new_pod_report(owner: Object) -> Report:
 
 
 def delete_pod(owner: Object, name: str, uid: str) -> Delete:
-    """Delete a pod of a workload, and report it."""
     return Delete(POD, owner.namespace, name, uid, report=note(owner, "SuccessfulDelete", f"Deleted pod: {name}"))
 
 
@@ -295,6 +309,12 @@ def condition(kind: str, status: str, reason: str, message: str, now: float, *ot
     """Return a condition that changes now. `other_times`: fields that have the same time."""
     times = dict.fromkeys((*other_times, "lastTransitionTime"), time_text(now))
     return {"type": kind, "status": status, **times, "reason": reason, "message": message}
+
+
+def disruption_target(pod: Pod, reason: str, message: str, now: float) -> Raw:
+    """Return the condition of a pod that is about to be deleted."""
+    target = condition("DisruptionTarget", "True", reason, message, now)
+    return {**target, **nonempty(observedGeneration=pod.metadata.generation)}
 
 
 def nonempty(**fields: object) -> Raw:

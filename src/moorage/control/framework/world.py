@@ -31,7 +31,6 @@ class World:
         return self._objects.get(kind, {}).get(key)
 
     def view(self, kind: Kind, key: str) -> Any:
-        """Return the typed view of an object, or None."""
         found = self.get(kind, key)
         return None if found is None else found.view
 
@@ -46,7 +45,6 @@ class World:
         return self._found(kind, self._by_owner.get((kind, uid)))
 
     def orphans(self, kind: Kind, namespace: str) -> list[Object]:
-        """Return the objects of a kind in a namespace that have no controller."""
         return self._found(kind, self._orphans.get((kind, namespace)))
 
     def orphans_for(self, kind: Kind, namespace: str, selector: LabelSelector | None) -> list[Object]:

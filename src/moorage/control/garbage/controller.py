@@ -7,7 +7,7 @@ node in the graph; a finalizer is removed in a step after the last dependent; cy
 are detected when they close; references to kinds that do not exist keep an object without retries.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
@@ -41,14 +41,43 @@ class ObjectPlace(NamedTuple):
     key: str
 
 
+class OwnerState(Enum):
+    """State of an owner. `UNSEEN`: not in the caches yet. `UNKNOWABLE`: no such kind."""
+
+    SOLID = auto()
+    WAITING = auto()
+    ABSENT = auto()
+    UNSEEN = auto()
+    UNKNOWABLE = auto()
+
+
+def where_is(reference: OwnerReference, item: Object) -> Question | None:
+    """Return the lookup that finds the owner; None if there can be no such owner."""
+    named = reference.apiVersion, reference.kind
+    kind = KINDS.get(named) or OLDER_VERSIONS.get(named)
+    if kind is None or (kind.namespaced and not item.kind.namespaced):
+        return None
+    return Question(kind, item.namespace if kind.namespaced else "", reference.name)
+
+
+def waits_for_dependents(metadata: ObjectMeta) -> bool:
+    return metadata.deletionTimestamp is not None and FOREGROUND in metadata.finalizers
+
+
+def waits_for_orphans(metadata: ObjectMeta) -> bool:
+    return metadata.deletionTimestamp is not None and ORPHAN in metadata.finalizers
+
+
 class OwnerGraph:
-    """Edges from dependents to owners, one per pair however many references there are."""
+    """Edges from dependents to owners, one per pair however many references there are, and states of owners."""
 
     def __init__(self) -> None:
         self.places: dict[str, ObjectPlace] = {}
         #: By the owner's UID and the dependent's: whether the dependent blocks the owner's deletion.
         self._dependents: dict[str, dict[str, bool]] = {}
-        self._blocking: dict[str, int] = {}
+        self._blocking: Counter[str] = Counter()
+        #: The owners most recently found to be gone. A UID is never reused.
+        self._absent: OrderedDict[tuple[Question, str], None] = OrderedDict()
 
     def find(self, uid: str, world: World) -> Object | None:
         place = self.places.get(uid)
@@ -72,7 +101,7 @@ class OwnerGraph:
             known = self._dependents.setdefault(owner.uid, {})
             blocks = bool(owner.blockOwnerDeletion)
             if blocks and not known.get(uid):
-                self._blocking[owner.uid] = self._blocking.get(owner.uid, 0) + 1
+                self._blocking[owner.uid] += 1
             known[uid] = blocks or known.get(uid, False)
 
     def unlink(self, uid: str, owners: Iterable[OwnerReference]) -> None:
@@ -81,88 +110,40 @@ class OwnerGraph:
             if known is None or uid not in known:
                 continue
             if known.pop(uid):
-                left = self._blocking[owner.uid] - 1
-                if left:
-                    self._blocking[owner.uid] = left
-                else:
+                self._blocking[owner.uid] -= 1
+                if not self._blocking[owner.uid]:
                     del self._blocking[owner.uid]
             if not known:
                 del self._dependents[owner.uid]
 
+    def add_absent(self, where: Question, uid: str) -> None:
+        self._absent[where, uid] = None
+        self._absent.move_to_end((where, uid))
+        if len(self._absent) > _MAX_ABSENT:
+            self._absent.popitem(last=False)
 
-class OwnerState(Enum):
-    """State of an owner. `UNSEEN`: not in the caches yet. `UNKNOWABLE`: no such kind."""
+    def known_state(self, reference: OwnerReference, item: Object, world: World) -> OwnerState | Question:
+        """Return the state of an owner, or the question that settles it."""
+        where = where_is(reference, item)
+        if where is None:
+            return OwnerState.UNKNOWABLE
+        if self.places.get(reference.uid) == (where.kind, where.key):
+            owner = self.find(reference.uid, world)
+            if owner is not None:
+                return OwnerState.WAITING if waits_for_dependents(owner.view.metadata) else OwnerState.SOLID
+        return OwnerState.ABSENT if (where, reference.uid) in self._absent else where
 
-    SOLID = auto()
-    WAITING = auto()
-    ABSENT = auto()
-    UNSEEN = auto()
-    UNKNOWABLE = auto()
+    def state_by(self, answers: Answers, where: Question, uid: str) -> OwnerState:
+        owner = next((found for found in answers.get(where, ()) if found.uid == uid), None)
+        if owner is None:
+            self.add_absent(where, uid)
+            return OwnerState.ABSENT
+        return OwnerState.WAITING if waits_for_dependents(owner.view.metadata) else OwnerState.UNSEEN
 
-
-class AbsentOwners:
-    """The owners most recently found to be gone. A UID is never reused."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Question, str], None] = OrderedDict()
-
-    def add(self, where: Question, uid: str) -> None:
-        self._known[where, uid] = None
-        self._known.move_to_end((where, uid))
-        if len(self._known) > _MAX_ABSENT:
-            self._known.popitem(last=False)
-
-    def has(self, where: Question, uid: str) -> bool:
-        return (where, uid) in self._known
-
-
-def where_is(reference: OwnerReference, item: Object) -> Question | None:
-    """Return the lookup that finds the owner; None if there can be no such owner."""
-    named = reference.apiVersion, reference.kind
-    kind = KINDS.get(named) or OLDER_VERSIONS.get(named)
-    if kind is None or (kind.namespaced and not item.kind.namespaced):
-        return None
-    return Question(kind, item.namespace if kind.namespaced else "", reference.name)
-
-
-def known_state(
-    reference: OwnerReference, item: Object, graph: OwnerGraph, world: World, absent: AbsentOwners
-) -> OwnerState | Question:
-    """Return the state of an owner, or the question that settles it."""
-    where = where_is(reference, item)
-    if where is None:
-        return OwnerState.UNKNOWABLE
-    if graph.places.get(reference.uid) == (
-        where.kind,
-        f"{where.namespace}/{where.name}" if where.namespace else where.name,
-    ):
-        owner = graph.find(reference.uid, world)
-        if owner is not None:
-            return OwnerState.WAITING if waits_for_dependents(owner.view.metadata) else OwnerState.SOLID
-    return OwnerState.ABSENT if absent.has(where, reference.uid) else where
-
-
-def state_by(answers: Answers, where: Question, uid: str, absent: AbsentOwners) -> OwnerState:
-    """Return the state of an owner by the API server's answer."""
-    owner = next((found for found in answers.get(where, ()) if found.uid == uid), None)
-    if owner is None:
-        absent.add(where, uid)
-        return OwnerState.ABSENT
-    return OwnerState.WAITING if waits_for_dependents(owner.view.metadata) else OwnerState.UNSEEN
-
-
-def waits_for_dependents(metadata: ObjectMeta) -> bool:
-    return metadata.deletionTimestamp is not None and FOREGROUND in metadata.finalizers
-
-
-def waits_for_orphans(metadata: ObjectMeta) -> bool:
-    return metadata.deletionTimestamp is not None and ORPHAN in metadata.finalizers
-
-
-def is_in_another_namespace(reference: OwnerReference, item: Object, graph: OwnerGraph) -> bool:
-    """Return whether the owner exists in a namespace where it cannot own this object."""
-    place = graph.places.get(reference.uid)
-    return place is not None and place.kind.namespaced and place.key.rpartition("/")[0] != item.namespace
+    def is_in_another_namespace(self, reference: OwnerReference, item: Object) -> bool:
+        """Return whether the owner exists in a namespace where it cannot own this object."""
+        place = self.places.get(reference.uid)
+        return place is not None and place.kind.namespaced and place.key.rpartition("/")[0] != item.namespace
 
 
 States = Mapping[OwnerReference, OwnerState]
@@ -178,7 +159,7 @@ class GarbageCollector(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self.watches = tuple(one for one in self.watches if one.gate is None or context.gates.enabled(one.gate))
-        self._graph, self._absent = OwnerGraph(), AbsentOwners()
+        self._graph = OwnerGraph()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if new is None:
@@ -213,7 +194,7 @@ class GarbageCollector(Controller):
         self._graph.link(item.uid, references)
         yield from self._unblocked(removed, world)
         for reference in added:
-            if known_state(reference, item, self._graph, world, self._absent) is not OwnerState.SOLID:
+            if self._graph.known_state(reference, item, world) is not OwnerState.SOLID:
                 yield item.uid
                 return
 
@@ -229,7 +210,7 @@ class GarbageCollector(Controller):
         uid, references = item.uid, item.view.metadata.ownerReferences
         dependents = self._graph.dependents(uid)
         if dependents:
-            self._absent.add(Question(item.kind, item.namespace, item.name), uid)
+            self._graph.add_absent(Question(item.kind, item.namespace, item.name), uid)
         self._graph.places.pop(uid, None)
         self._graph.unlink(uid, references)
         yield from dependents
@@ -244,7 +225,7 @@ class GarbageCollector(Controller):
 
     def _known_states(self, item: Object, world: World) -> dict[OwnerReference, OwnerState | Question]:
         return {
-            reference: known_state(reference, item, self._graph, world, self._absent)
+            reference: self._graph.known_state(reference, item, world)
             for reference in item.view.metadata.ownerReferences
         }
 
@@ -270,7 +251,7 @@ class GarbageCollector(Controller):
             if isinstance(state, Question):
                 if state not in answers:
                     return Plan(again_after=0.0)  # the owner disappeared from the caches after `questions`
-                state = state_by(answers, state, reference.uid, self._absent)
+                state = self._graph.state_by(answers, state, reference.uid)
             states[reference] = state
         return self._collect(item, states, world)
 
@@ -279,7 +260,7 @@ class GarbageCollector(Controller):
         actions: list[Action] = [
             _invalid_namespace(reference, item)
             for reference, state in states.items()
-            if state is OwnerState.ABSENT and is_in_another_namespace(reference, item, self._graph)
+            if state is OwnerState.ABSENT and self._graph.is_in_another_namespace(reference, item)
         ]
         if found & {OwnerState.SOLID, OwnerState.UNSEEN}:
             gone = [one for one, state in states.items() if state in (OwnerState.ABSENT, OwnerState.WAITING)]

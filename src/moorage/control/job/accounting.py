@@ -208,7 +208,6 @@ def _may_go(seen: Situation, ending: Ending | None, pod: Object, *, has_failed: 
 
 
 def _set(status: Raw, field: str, value: object) -> None:
-    """Set a field, or remove it if the value is empty."""
     if value:
         status[field] = value
     else:

@@ -1,7 +1,7 @@
-"""Run pods until enough of them succeed or too many fail. Kubernetes: pkg/controller/job.
+"""Run pods until enough of them succeed or too many fail; delete finished Jobs after ttlSecondsAfterFinished.
 
-Differs: the status describes the pods before any are created or deleted, since another reconciliation follows; changes
-are not batched for a second.
+Kubernetes: pkg/controller/job and ttlafterfinished. Differs: the status describes the pods before any are created or
+deleted, since another reconciliation follows; changes are not batched for a second.
 """
 
 from collections import Counter
@@ -9,19 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
+from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import (
-    POD,
-    claim,
-    delete_pod,
-    job_end,
-    namespace_is_terminating,
-    new_pod_report,
-    owner_key,
-    refusal_report,
-    status_update,
-)
+from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, Ending, completed, deadline, ending_of, keep_books, tell_suspension
 from moorage.control.job.pods import TRACKING, is_tracked, new_pod, release
@@ -30,7 +21,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.workload import JobSpec, JobStatus
+from moorage.model.types.workload import Job, JobSpec, JobStatus
 from moorage.telemetry import metrics as metric
 
 
@@ -54,7 +45,7 @@ class JobMetrics:
         def counter(name: str, of: str, *labels: str) -> metric.Counter:
             return metrics.counter(f"job_controller_{name}_total", f"The number of {of}", labels)
 
-        self._syncs = counter("job_syncs", "job syncs", "completion_mode", "result", "action")
+        self.syncs = counter("job_syncs", "job syncs", "completion_mode", "result", "action")
         self._finished = counter("jobs_finished", "finished jobs", "completion_mode", "result", "reason")
         of = "finished Pods that are fully tracked"
         self._pods = counter("job_pods_finished", of, "completion_mode", "result")
@@ -62,23 +53,14 @@ class JobMetrics:
         self._handled = counter("pod_failures_handled_by_failure_policy", of + "matched rule.", "action")
         self._indexes = counter("job_finished_indexes", "finished indexes.", "status", "backoffLimit")
         of = "Pods created by the Job controller labelled with a reason for the Pod creation."
-        self._created = counter("job_pods_creation", of, "reason", "status")
+        self.created = counter("job_pods_creation", of, "reason", "status")
         of = "Jobs managed by an external controller"
-        self._external = counter("jobs_by_external_controller", of, "controller_name")
-
-    def met_external(self, manager: str) -> None:
-        self._external.labels(manager).inc()
-
-    def creation_refused(self, reason: str) -> None:
-        self._created.labels(reason, "failed").inc()
-
-    def synced(self, mode: str, result: str, action: str) -> None:
-        self._syncs.labels(mode, result, action).inc()
+        self.external = counter("jobs_by_external_controller", of, "controller_name")
 
     def count(self, outcome: SyncOutcome) -> None:
         spec, before, after = outcome.spec, outcome.before, outcome.after
         mode = spec.completionMode or "NonIndexed"
-        self.synced(mode, "success", outcome.action)
+        self.syncs.labels(mode, "success", outcome.action).inc()
         succeeded = after.succeeded - before.succeeded
         if mode == "Indexed":
             per_index = "global" if spec.backoffLimitPerIndex is None else "perIndex"
@@ -92,7 +74,7 @@ class JobMetrics:
             if amount > 0:
                 self._pods.labels(mode, result).inc(amount)
         if outcome.created:
-            self._created.labels(outcome.reason_to_create, "succeeded").inc(outcome.created)
+            self.created.labels(outcome.reason_to_create, "succeeded").inc(outcome.created)
         if outcome.finished is not None:
             self._finished.labels(mode, *outcome.finished).inc()
         for action, amount in outcome.rulings.items():
@@ -124,25 +106,25 @@ class JobController(Controller):
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         keys = list(super().concerns(kind, old, new, world))
         if kind is POD:
-            if new is not None and is_tracked(new.view) and owner_key(JOB, new, world) is None:
+            if new is not None and is_tracked(new.view) and workloads.owner_key(JOB, new, world) is None:
                 keys.append(_POD_KEY + new.key)
         elif new is None:
             keys += (_POD_KEY + pod.key for pod in world.owned(POD, old.uid if old is not None else ""))
         elif old is None and _is_managed_elsewhere(new):
-            self._metrics.met_external(new.view.spec.managedBy)
+            self._metrics.external.labels(new.view.spec.managedBy).inc()
         return keys
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if key.startswith(_POD_KEY):
             return _release_orphan(key.removeprefix(_POD_KEY), world)
         job = world.get(JOB, key)
-        if job is None or job_end(job.view.status):
+        if job is None or workloads.job_end(job.view.status):
             self._failures.pop(key, None)
             self._outcomes.pop(key, None)
             return NOTHING if job is None else _release_all(job, world)
         if _is_managed_elsewhere(job):
             return NOTHING
-        pods = claim(job, job.view.spec.selector, POD, world)
+        pods = workloads.claim(job, job.view.spec.selector, POD, world)
         if pods.patches:
             return Plan(tuple(_with_finalizer(patch) for patch in pods.patches))
         return self._sync(key, Situation(job, pods.objects), now)
@@ -153,12 +135,13 @@ class JobController(Controller):
         if job is None:
             return ()
         mode = job.view.spec.completionMode or "NonIndexed"
-        self._metrics.synced(mode, "error", outcome.action if outcome is not None else "reconciling")
-        if not isinstance(action, Create | Delete) or namespace_is_terminating(error):
+        self._metrics.syncs.labels(mode, "error", outcome.action if outcome is not None else "reconciling").inc()
+        if not isinstance(action, Create | Delete) or workloads.namespace_is_terminating(error):
             return ()
         if isinstance(action, Create):
-            self._metrics.creation_refused(outcome.reason_to_create if outcome is not None else "new")
-        return (refusal_report(job, action, error),)
+            reason = outcome.reason_to_create if outcome is not None else "new"
+            self._metrics.created.labels(reason, "failed").inc()
+        return (workloads.refusal_report(job, action, error),)
 
     def done(self, key: str, plan: Plan, now: float) -> None:
         outcome = self._outcomes.pop(key, None)
@@ -202,20 +185,20 @@ class JobController(Controller):
     ) -> list[Action]:
         """Return the actions, the status first: it names finished pods before they lose their finalizer."""
         job = seen.job
-        actions: list[Action] = [*status_update(job, books.status)]
+        actions: list[Action] = [*workloads.status_update(job, books.status)]
         if tells_suspension:
             what = "Suspended" if seen.is_suspended else "Resumed"
             actions.append(note(job, what, f"Job {what.lower()}"))
         if books.is_over and ending is not None:
             actions += _farewell(seen, books.status, ending)
         if ending is not None:
-            actions += [delete_pod(job, pod.name, pod.uid) for pod in seen.active]
+            actions += [workloads.delete_pod(job, pod.name, pod.uid) for pod in seen.active]
             return actions + [release(pod) for pod in books.releases]
         # Surplus pods have not failed: their finalizer is removed before they are deleted.
         actions += [release(pod) for pod in books.releases]
         actions += [release(pod) for pod in sizing.surplus if is_tracked(pod.view)]
-        actions += [delete_pod(job, pod.name, pod.uid) for pod in sizing.surplus]
-        report = new_pod_report(job)
+        actions += [workloads.delete_pod(job, pod.name, pod.uid) for pod in sizing.surplus]
+        report = workloads.new_pod_report(job)
         for index in sizing.indexes:
             last = None if index is None else seen.last_failed.get(index)
             actions.append(Create(POD, new_pod(job, index, last), job.namespace, report))
@@ -263,7 +246,7 @@ def _release_all(job: Object, world: World) -> Plan:
 def _release_orphan(key: str, world: World) -> Plan:
     """Remove the finalizer of a pod without a Job."""
     pod = world.get(POD, key)
-    if pod is None or not is_tracked(pod.view) or owner_key(JOB, pod, world) is not None:
+    if pod is None or not is_tracked(pod.view) or workloads.owner_key(JOB, pod, world) is not None:
         return NOTHING
     owner = controller_of(pod.view.metadata)
     if owner is not None and (owner.kind, owner.apiVersion) != (JOB.name, JOB.api_version):
@@ -278,3 +261,51 @@ def _with_finalizer(patch: Patch) -> Patch:
     is_adoption = "$patch" not in metadata["ownerReferences"][0]
     change = {"finalizers": [TRACKING]} if is_adoption else {"$deleteFromPrimitiveList/finalizers": [TRACKING]}
     return patch._replace(patch={"metadata": {**metadata, **change}})
+
+
+class TimeToLiveController(Controller):
+    """Deletes expired Jobs."""
+
+    name = "ttl-after-finished-controller"
+    watches = (JOB,)
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._lateness = context.metrics.histogram(
+            "ttl_after_finished_controller_job_deletion_duration_seconds",
+            "The time it took to delete the job since it became eligible for deletion",
+            (),
+            metric.exponential_buckets(0.1, 2, 14),
+        )
+        self._expired: dict[str, float] = {}
+
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        return (new.key,) if new is not None and _expiry(new.view) is not None else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        job = world.get(JOB, key)
+        expiry = None if job is None else _expiry(job.view)
+        if job is None or expiry is None:
+            self._expired.pop(key, None)
+            return NOTHING
+        if now < expiry:
+            return Plan(again_after=expiry - now)
+        self._expired[key] = expiry
+        # Only if unchanged: its TTL may just have been extended.
+        delete = Delete(JOB, job.namespace, job.name, job.uid, propagation="Foreground", revision=job.revision)
+        return Plan((delete,))
+
+    def done(self, key: str, plan: Plan, now: float) -> None:
+        expired = self._expired.pop(key, None)
+        if expired is not None:
+            self._lateness.labels().observe(max(0.0, now - expired))
+
+
+def _expiry(job: Job) -> float | None:
+    """Return when the Job expires; None if it has no TTL, is not finished or is being deleted."""
+    seconds = job.spec.ttlSecondsAfterFinished
+    if seconds is None or job.metadata.deletionTimestamp is not None:
+        return None
+    ending = workloads.ending_condition(job.status)
+    over = seconds_of(ending.lastTransitionTime) if ending is not None else None
+    return None if over is None else over + seconds

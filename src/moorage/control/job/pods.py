@@ -87,7 +87,6 @@ def completion_index(pod: Pod) -> int | None:
 
 
 def valid_index(pod: Pod, spec: JobSpec) -> int | None:
-    """Return the pod's index if the Job has it."""
     index = completion_index(pod)
     return index if index is not None and index < (spec.completions or 0) else None
 

@@ -155,7 +155,6 @@ class Situation:
 
     @cached_property
     def counted_indexes(self) -> Indexes:
-        """Indexes that the status lists as succeeded."""
         return parse_indexes(self.status.completedIndexes, self.completions or 0)
 
     @cached_property

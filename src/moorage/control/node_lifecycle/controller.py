@@ -41,11 +41,8 @@ _TAINT_OF = {
 _KEPT_FROM_CONDITIONS = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
 #: Conditions that the kubelet reports, which become Unknown when it is silent.
 _REPORTED = (READY, "MemoryPressure", "DiskPressure", "PIDPressure")
-#: Stable labels and their beta equivalents.
-_SAME_LABELS = (
-    ("kubernetes.io/os", "beta.kubernetes.io/os"),
-    ("kubernetes.io/arch", "beta.kubernetes.io/arch"),
-)
+#: Stable labels, whose beta equivalents have the prefix `beta.`.
+_STABLE_LABELS = ("kubernetes.io/os", "kubernetes.io/arch")
 _EXCLUDED = "node.kubernetes.io/exclude-disruption"
 
 
@@ -67,9 +64,8 @@ def counts_for_disruption(node: Node) -> bool:
 
 def wanted_labels(labels: Mapping[str, str]) -> dict[str, str]:
     """Return the beta labels that are missing or differ from the stable ones."""
-    return {
-        older: labels[newer] for newer, older in _SAME_LABELS if newer in labels and labels.get(older) != labels[newer]
-    }
+    wanted = {f"beta.{name}": labels[name] for name in _STABLE_LABELS if name in labels}
+    return {name: value for name, value in wanted.items() if labels.get(name) != value}
 
 
 def has_taint(node: Node, key: str, effect: str) -> bool:

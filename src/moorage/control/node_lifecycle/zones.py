@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from moorage.client.token_bucket import TokenBucket
+
 
 class Limits(NamedTuple):
     """kube-controller-manager's options and their defaults; rates are nodes per second."""
@@ -38,33 +40,6 @@ class ClusterChange(StrEnum):
     LEFT = "left"
 
 
-class _Pace:
-    """A token bucket that holds one token."""
-
-    def __init__(self, rate: float, since: float = 0.0, *, full: bool = True) -> None:
-        self.rate, self._since = rate, since
-        self._tokens = 1.0 if full and rate > 0 else 0.0
-
-    def take(self, now: float) -> bool:
-        self._fill(now)
-        if self._tokens < 1.0:
-            return False
-        self._tokens -= 1.0
-        return True
-
-    def wait(self, now: float) -> float | None:
-        """Return the seconds until there is a token; None for never."""
-        if self.rate <= 0:
-            return None
-        self._fill(now)
-        return max(0.0, (1.0 - self._tokens) / self.rate)
-
-    def _fill(self, now: float) -> None:
-        # A rate of 0.1 would otherwise leave 0.9999... after ten seconds.
-        self._tokens = min(1.0, round(self._tokens + max(0.0, now - self._since) * self.rate, 9))
-        self._since = now
-
-
 class Zone:
     """One zone: its nodes that count and whether they are ready, and its nodes that wait for their taint."""
 
@@ -73,7 +48,7 @@ class Zone:
         self.members: set[str] = set()
         self.ready: dict[str, bool] = {}
         self.waiting: dict[str, None] = {}
-        self._pace = _Pace(rate)
+        self._pace = TokenBucket(rate)
 
     @property
     def not_ready(self) -> int:
@@ -81,7 +56,7 @@ class Zone:
 
     def set_rate(self, rate: float, now: float) -> None:
         if rate != self._pace.rate:
-            self._pace = _Pace(rate, now, full=self._pace.take(now))
+            self._pace = TokenBucket(rate, since=now, full=self._pace.take(now))
 
     def next_node(self, now: float) -> str | None:
         """Return the node that has waited longest, if it may be tainted now."""
@@ -105,7 +80,6 @@ class Zones:
         self._zone_of: dict[str, str] = {}
 
     def track(self, node: str, zone: str, *, ready: bool, counts: bool) -> None:
-        """Add or update a node."""
         before = self._zone_of.get(node)
         if before is not None and before != zone:
             self.forget(node)

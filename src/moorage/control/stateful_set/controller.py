@@ -7,17 +7,10 @@ status describes what was found and is written first; `maxUnavailable` counts wh
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
+from moorage.control.framework import revisions
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.revisions import (
-    CONTROLLER_REVISION,
-    RevisionHistory,
-    collision_update,
-    hash_of,
-    history_of,
-    surplus_history,
-    template_of,
-)
+from moorage.control.framework.revisions import CONTROLLER_REVISION, RevisionHistory
 from moorage.control.framework.workloads import POD, claim, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.control.stateful_set import members
@@ -53,7 +46,7 @@ class StatefulSetController(Controller):
             is_member=lambda pod: members.parent_and_ordinal(pod.name)[0] == found.name,
         )
         collisions = found.view.status.collisionCount or 0
-        history = history_of(found, world, hash_label=_REVISION_HASH, collisions=collisions)
+        history = revisions.history_of(found, world, hash_label=_REVISION_HASH, collisions=collisions)
         first = [*claimed.patches, *history.actions]
         if first:
             is_going = found.view.metadata.deletionTimestamp is not None
@@ -73,7 +66,7 @@ class StatefulSetController(Controller):
             return (warn(found, "FailedDelete", text),)
         if error.reason == "AlreadyExists":
             is_revision = action.kind is CONTROLLER_REVISION
-            return collision_update(found, action, error, world) if is_revision else ()
+            return revisions.collision_update(found, action, error, world) if is_revision else ()
         name = action.document["metadata"]["name"]
         if action.kind is POD:
             text = f"Create Pod {name} in StatefulSet {found.name} failed error: {error.message}"
@@ -161,7 +154,7 @@ class _Round:
         if (is_stale and members.retention_of(self.view).when_scaled) or not self._has_claims(ordinal):
             return True
         revision = self.current if self._is_held_back(ordinal) else self.update
-        pod = members.numbered_pod(self.found, template_of(revision), revision.name, ordinal)
+        pod = members.numbered_pod(self.found, revisions.template_of(revision), revision.name, ordinal)
         self.actions.append(Create(POD, pod, self.found.namespace, self._done("Create", name)))
         return True
 
@@ -239,11 +232,11 @@ class _Round:
             self.actions.append(Update(CLAIM, document))
 
     def _forget_history(self) -> None:
-        in_use = {self.current.name, self.update.name, *(hash_of(pod) for pod in self.pods)}
+        in_use = {self.current.name, self.update.name, *(revisions.hash_of(pod) for pod in self.pods)}
         unused = [one for one in (*self.history.old, *self.history.duplicates) if one.name not in in_use]
         limit = self.view.spec.revisionHistoryLimit
         if limit is None or limit >= 0:
-            self.actions += surplus_history(unused, limit, ())
+            self.actions += revisions.surplus_history(unused, limit, ())
 
 
 def _who_waits_for(claim: Object, world: World) -> list[str]:

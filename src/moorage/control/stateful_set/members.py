@@ -8,19 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
+from moorage.control.framework import workloads
 from moorage.control.framework.actions import Raw
 from moorage.control.framework.revisions import REVISION_HASH, hash_of
-from moorage.control.framework.workloads import (
-    available_in,
-    controller_reference,
-    desired_replicas,
-    int32,
-    nonempty,
-    pod_from_template,
-    readiness,
-    ready_condition,
-    scaled,
-)
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet
@@ -33,7 +23,7 @@ def pods_to_replace(view: StatefulSet, replicas: Sequence[Object | None], revisi
     candidates = replicas[lowest:][::-1]
     old = [pod for pod in candidates if pod is not None and hash_of(pod) != revision and not is_leaving(pod)]
     if update is not None and update.maxUnavailable is not None:
-        max_unavailable = max(1, scaled(update.maxUnavailable, len(replicas), up=False))
+        max_unavailable = max(1, workloads.scaled(update.maxUnavailable, len(replicas), up=False))
         missing = sum(pod is None or is_unavailable(pod, view.spec.minReadySeconds, now) for pod in replicas)
         return old[: max(0, max_unavailable - missing)]
     for pod in candidates:
@@ -50,14 +40,14 @@ def stateful_set_status(
     """Return the status and when it may change by itself. `current` and `update` are revision names."""
     view: StatefulSet = stateful_set.view
     running = (pod.view for pod in pods if pod.view.status.phase == "Running")
-    ready, available, again_after = readiness(running, view.spec.minReadySeconds, now)
+    ready, available, again_after = workloads.readiness(running, view.spec.minReadySeconds, now)
     revisions = [hash_of(pod) for pod in pods if not is_leaving(pod)]
     of_current, of_update = revisions.count(current), revisions.count(update)
-    replicas = desired_replicas(stateful_set)
+    replicas = workloads.desired_replicas(stateful_set)
     if view.spec.updateStrategy.type == "RollingUpdate" and of_update == ready == len(pods) == replicas:
         current, of_current = update, of_update
     before: Raw = stateful_set.raw.get("status") or {}
-    status = nonempty(
+    status = workloads.nonempty(
         observedGeneration=view.metadata.generation,
         readyReplicas=ready,
         currentReplicas=of_current,
@@ -80,7 +70,7 @@ def parent_and_ordinal(name: str) -> tuple[str, int]:
     parent, dash, digits = name.rpartition("-")
     if not (dash and digits.isascii() and digits.isdigit()):
         return "", -1
-    ordinal = int32(digits)
+    ordinal = workloads.int32(digits)
     return parent, -1 if ordinal is None else ordinal
 
 
@@ -91,7 +81,7 @@ def ordinal_of(pod: Object) -> int:
 def wanted_ordinals(stateful_set: Object) -> range:
     ordinals = stateful_set.view.spec.ordinals
     start = ordinals.start if ordinals is not None else 0
-    return range(start, start + desired_replicas(stateful_set))
+    return range(start, start + workloads.desired_replicas(stateful_set))
 
 
 def pod_name(stateful_set: Object, ordinal: int) -> str:
@@ -108,27 +98,22 @@ def is_leaving(pod: Object) -> bool:
 
 def is_running_and_ready(pod: Object) -> bool:
     view: Pod = pod.view
-    return view.status.phase == "Running" and ready_condition(view) is not None
+    return view.status.phase == "Running" and workloads.ready_condition(view) is not None
 
 
 def is_unavailable(pod: Object, min_ready_seconds: int, now: float) -> bool:
-    return available_in(pod.view, min_ready_seconds, now) != 0 or is_leaving(pod)
+    return workloads.available_in(pod.view, min_ready_seconds, now) != 0 or is_leaving(pod)
 
 
 def numbered_pod(stateful_set: Object, template: Raw, revision: str, ordinal: int) -> Raw:
-    pod = pod_from_template(stateful_set, template)
+    pod = workloads.pod_from_template(stateful_set, template)
     name = pod_name(stateful_set, ordinal)
     metadata = pod["metadata"]
     labels = {**(metadata.get("labels") or {}), POD_NAME_LABEL: name, POD_INDEX_LABEL: str(ordinal)}
     pod["metadata"] = {**metadata, "name": name, "labels": {**labels, REVISION_HASH: revision}}
-    spec = {**pod["spec"], "hostname": name}
-    service = stateful_set.view.spec.serviceName
-    if service:
-        spec["subdomain"] = service
-    volumes = _volumes(stateful_set, spec.get("volumes") or [], ordinal)
-    if volumes:
-        spec["volumes"] = volumes
-    return {**pod, "spec": spec}
+    volumes = _volumes(stateful_set, pod["spec"].get("volumes") or [], ordinal)
+    optional = workloads.nonempty(subdomain=stateful_set.view.spec.serviceName, volumes=volumes)
+    return {**pod, "spec": {**pod["spec"], "hostname": name, **optional}}
 
 
 def _volumes(stateful_set: Object, given: list[Raw], ordinal: int) -> list[Raw]:
@@ -221,8 +206,8 @@ def _own(stateful_set: Object, pod: Object) -> list[Raw]:
     retention = retention_of(stateful_set.view)
     is_condemned = ordinal_of(pod) not in wanted_ordinals(stateful_set)
     if retention.when_scaled and is_condemned:
-        return [controller_reference(pod)]
-    return [controller_reference(stateful_set)] if retention.when_deleted else []
+        return [workloads.controller_reference(pod)]
+    return [workloads.controller_reference(stateful_set)] if retention.when_deleted else []
 
 
 def _references(claim: Object) -> list[Raw]:

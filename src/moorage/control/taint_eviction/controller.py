@@ -17,6 +17,7 @@ from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.toleration_reader import TolerationReader
+from moorage.control.framework.workloads import POD, disruption_target
 from moorage.control.framework.world import World
 from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations
@@ -123,14 +124,8 @@ class EvictionDecider:
         return eviction
 
 
-_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+_NODE = KINDS["v1", "Node"]
 _REASON = "TaintManagerEviction"
-_DELETING = {
-    "type": "DisruptionTarget",
-    "status": "True",
-    "reason": "DeletionByTaintManager",
-    "message": "Taint manager: deleting due to NoExecute taint",
-}
 #: 5 ms to 4 min.
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 240.0)
 
@@ -147,7 +142,7 @@ class TaintEvictionController(Controller):
 
     name = "taint-eviction-controller"
     workers = 64
-    watches = (_NODE, _POD)
+    watches = (_NODE, POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -249,7 +244,7 @@ class TaintEvictionController(Controller):
         return NOTHING
 
     def _reconcile_pod(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(_POD, key)
+        found = world.get(POD, key)
         if found is None or found.view.metadata.deletionTimestamp is not None:
             self._evicted.pop(key, None)
             return Plan(tuple(self._cancel(key)))
@@ -285,13 +280,12 @@ class TaintEvictionController(Controller):
         pod: Pod = found.view
         self._evicted.setdefault(found.key, since)
         actions: list[Action] = []
-        condition: Raw = {**_DELETING, "lastTransitionTime": time_text(now)}
-        if pod.metadata.generation:
-            condition["observedGeneration"] = pod.metadata.generation
-        if not _is_marked(pod):
+        text = "Taint manager: deleting due to NoExecute taint"
+        condition = disruption_target(pod, "DeletionByTaintManager", text, now)
+        if not _is_marked(pod, condition):
             actions.append(patch_status(found, {"conditions": [condition]}))
         said = _report(found, f"Marking for deletion Pod {found.key}")
-        actions.append(Delete(_POD, found.namespace, found.name, found.uid, report=said))
+        actions.append(Delete(POD, found.namespace, found.name, found.uid, report=said))
         return actions
 
     def done(self, key: str, plan: Plan, now: float) -> None:
@@ -305,11 +299,11 @@ def no_execute(node: Node) -> Taints:
     return tuple(taint for taint in taints if taint.effect == NO_EXECUTE) if taints else ()
 
 
-def _is_marked(pod: Pod) -> bool:
+def _is_marked(pod: Pod, wanted: Raw) -> bool:
     for condition in pod.status.conditions:
-        if condition.type == _DELETING["type"]:
-            told = {field: getattr(condition, field) for field in _DELETING}
-            return told == _DELETING and condition.observedGeneration == pod.metadata.generation
+        if condition.type == wanted["type"]:
+            is_same = all(getattr(condition, field) == wanted[field] for field in ("status", "reason", "message"))
+            return is_same and condition.observedGeneration == pod.metadata.generation
     return False
 
 

@@ -10,18 +10,10 @@ from collections.abc import Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question, Report, Update, note, warn
 from moorage.control.framework.world import World
+from moorage.control.volumes import written
 from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, expand
 from moorage.control.volumes.volume_index import PodUses, VolumeIndex, is_over
-from moorage.control.volumes.written import (
-    BOUND_BY_CONTROLLER,
-    CLAIM,
-    LOST,
-    PENDING,
-    VOLUME,
-    bind,
-    changed,
-    claim_status,
-)
+from moorage.control.volumes.written import BOUND_BY_CONTROLLER, CLAIM, LOST, PENDING, VOLUME
 from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE, claim_class, default_class
 from moorage.match.volumes.volume_matching import is_reserved_for, why_not_requested
 from moorage.model.go.quoting import go_quote
@@ -83,14 +75,14 @@ class ClaimSync:
         volume = self._shelf.best(key, view, world, delayed=is_delayed)
         if volume is not None:
             self._shelf.choose(volume.name, key)
-            return Plan(bind(volume, claim), wakes=self._waiting_too(returned, volume.name, world))
+            return Plan(written.bind(volume, claim), wakes=self._waiting_too(returned, volume.name, world))
         wakes = self._waiting_too(returned, "", world)
         if view.spec.storageClassName is None and _OLD_CLASS not in view.metadata.annotations:
             default = default_class(one.view for one in world.all(STORAGE_CLASS))
             if default is not None:
                 self._given_class.add(key)
                 spec = {**claim.raw["spec"], "storageClassName": default.metadata.name}
-                return Plan((Update(CLAIM, changed(claim, spec=spec)),), wakes=wakes)
+                return Plan((Update(CLAIM, written.changed(claim, spec=spec)),), wakes=wakes)
         if is_delayed and SELECTED_NODE not in view.metadata.annotations:
             report = self._waits_for(key, claim)
         elif name:
@@ -98,7 +90,7 @@ class ClaimSync:
             return Plan((*actions, *self._say(key, says)), wakes=wakes)
         else:
             report = note(claim, FAILED_BINDING, _NO_VOLUME)
-        return Plan((*self._say(key, report), *claim_status(claim, PENDING)), wakes=wakes)
+        return Plan((*self._say(key, report), *written.claim_status(claim, PENDING)), wakes=wakes)
 
     def _waits_for(self, key: str, claim: Object) -> Report:
         pods = [found.name for found in self._uses.of(key) if not found.view.spec.nodeName and not is_over(found.view)]
@@ -118,21 +110,21 @@ class ClaimSync:
         view: PersistentVolumeClaim = claim.view
         volume = world.get(VOLUME, view.spec.volumeName)
         if volume is None:
-            return claim_status(claim, PENDING)
+            return written.claim_status(claim, PENDING)
         if volume.view.spec.claimRef is None:
             why_not = why_not_requested(volume.view, view)
             if why_not is None:
-                return bind(volume, claim)
+                return written.bind(volume, claim)
             text = f"Cannot bind to requested volume {go_quote(volume.name)}: {why_not}"
             report = warn(claim, VOLUME_MISMATCH, text)
         elif is_reserved_for(volume.view, view):
-            return bind(volume, claim)
+            return written.bind(volume, claim)
         else:
             text = f"volume {go_quote(volume.name)} already bound to a different claim."
             report = warn(claim, FAILED_BINDING, text)
             if BOUND_BY_CONTROLLER in view.metadata.annotations:
                 return self._say(key, report)
-        return (*self._say(key, report), *claim_status(claim, PENDING))
+        return (*self._say(key, report), *written.claim_status(claim, PENDING))
 
     def _bound(self, key: str, claim: Object, world: World, answers: Answers) -> tuple[Action, ...]:
         name = claim.view.spec.volumeName
@@ -144,7 +136,7 @@ class ClaimSync:
         reference = volume.view.spec.claimRef
         if reference is not None and reference.uid != claim.uid:
             return _lost(claim, "ClaimMisbound", _TWO_CLAIMS)
-        actions, says = bind(volume, claim), None
+        actions, says = written.bind(volume, claim), None
         if not actions:
             actions, says = expand(claim, volume, self._provisioner)
         if says is None:
@@ -161,4 +153,4 @@ class ClaimSync:
 def _lost(claim: Object, reason: str, message: str) -> tuple[Action, ...]:
     if claim.view.status.phase == LOST:
         return ()
-    return (*claim_status(claim, LOST), warn(claim, reason, message))
+    return (*written.claim_status(claim, LOST), warn(claim, reason, message))

@@ -8,6 +8,7 @@ after its release, if unchanged; one that is deleted before its claim has taken 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import (
@@ -33,7 +34,7 @@ from moorage.match.volumes.volume_matching import same_mode
 from moorage.model.api_error import ApiError
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
-from moorage.model.types.storage import PersistentVolume, StorageClass
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.telemetry.metrics import Metrics
 
 _NO_PLUGIN = "no deletable volume plugin matched"
@@ -169,13 +170,13 @@ class PersistentVolumeBinder(Controller):
 
     def _add_metrics(self, metrics: Metrics) -> None:
         claim_labels = ("namespace", "storage_class", "volume_attributes_class")
-        number = "number of persistent volume"
+        number, plugin_labels = "number of persistent volume", ("plugin_name", "volume_mode")
         gauges: list[tuple[str, str, Callable[[], _Counts], tuple[str, ...]]] = [
-            ("total_pv_count", f"total {number}s", self._all_volumes, ("plugin_name", "volume_mode"))
+            ("total_pv_count", f"total {number}s", partial(self._count, VOLUME, _plugin), plugin_labels)
         ]
         for state in ("bound", "unbound"):
-            volumes = partial(self._volumes_by_class, state == "bound")
-            claims = partial(self._claims_by_class, state == "bound")
+            volumes = partial(self._count, VOLUME, lambda volume: (volume_class(volume),), state == "bound")
+            claims = partial(self._count, CLAIM, _classes, state == "bound")
             gauges.append((f"{state}_pv_count", f"{number} currently {state}", volumes, ("storage_class",)))
             gauges.append((f"{state}_pvc_count", f"{number} claim currently {state}", claims, claim_labels))
         for name, what, count, labels in gauges:
@@ -255,28 +256,20 @@ class PersistentVolumeBinder(Controller):
             self._retroactive_errors.labels().inc()
         return ()
 
-    def _all_volumes(self) -> _Counts:
-        views = [found.view for found in self._world.all(VOLUME)] if self._world is not None else []
-        return Counter((_plugin(view), view.spec.volumeMode or "Filesystem") for view in views)
-
-    def _volumes_by_class(self, bound: bool) -> _Counts:
-        views = [found.view for found in self._world.all(VOLUME)] if self._world is not None else []
-        return Counter((volume_class(view),) for view in views if (view.status.phase == BOUND) == bound)
-
-    def _claims_by_class(self, bound: bool) -> _Counts:
-        views = [found.view for found in self._world.all(CLAIM)] if self._world is not None else []
-        return Counter(
-            (view.metadata.namespace, claim_class(view), view.spec.volumeAttributesClassName or "")
-            for view in views
-            if (view.status.phase == BOUND) == bound
-        )
+    def _count(self, kind: Kind, labels: Callable[[Any], tuple[str, ...]], bound: bool | None = None) -> _Counts:
+        views = [found.view for found in self._world.all(kind)] if self._world is not None else []
+        return Counter(labels(view) for view in views if bound is None or (view.status.phase == BOUND) == bound)
 
 
-def _plugin(volume: PersistentVolume) -> str:
-    """Return the name of the volume's plugin for metrics."""
-    if volume.spec.csi is not None:
-        return f"kubernetes.io/csi:{volume.spec.csi.driver}"
-    return next((name for source, name in _PLUGINS.items() if getattr(volume.spec, source) is not None), "N/A")
+def _plugin(volume: PersistentVolume) -> tuple[str, str]:
+    """Return the name of the volume's plugin and its mode, for metrics."""
+    spec = volume.spec
+    name = next((name for source, name in _PLUGINS.items() if getattr(spec, source) is not None), "N/A")
+    return f"kubernetes.io/csi:{spec.csi.driver}" if spec.csi is not None else name, spec.volumeMode or "Filesystem"
+
+
+def _classes(claim: PersistentVolumeClaim) -> tuple[str, str, str]:
+    return claim.metadata.namespace, claim_class(claim), claim.spec.volumeAttributesClassName or ""
 
 
 def _is_claim(key: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Plan, Raw, Report, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import POD, controller_reference
+from moorage.control.framework.workloads import POD, controller_reference, nonempty
 from moorage.control.framework.world import World, controller_of
 from moorage.control.volumes.claims import FAILED_BINDING
 from moorage.control.volumes.written import CLAIM
@@ -77,10 +77,9 @@ def _is_concerned(pod: Object) -> bool:
 
 def _claim(name: str, pod: Object, source: dict[str, Any]) -> Raw:
     template = source.get("volumeClaimTemplate") or {}
+    given = template.get("metadata") or {}
     metadata: Raw = {"name": name, "namespace": pod.namespace, "ownerReferences": [controller_reference(pod)]}
-    for field in ("annotations", "labels"):
-        if given := (template.get("metadata") or {}).get(field):
-            metadata[field] = given
+    metadata |= nonempty(annotations=given.get("annotations"), labels=given.get("labels"))
     spec = template.get("spec") or {}
     return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, "metadata": metadata, "spec": spec}
 

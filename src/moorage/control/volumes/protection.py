@@ -36,8 +36,7 @@ class ClaimProtection(Controller):
             return self._pod_changed(old, new, keys, world) if keys else ()
         if new is None:
             return ()
-        metadata: ObjectMeta = new.view.metadata
-        return (new.namespace,) if _is_to_go(metadata, CLAIM_FINALIZER) or _lacks(metadata, CLAIM_FINALIZER) else ()
+        return (new.namespace,) if _is_wrong(new.view.metadata, CLAIM_FINALIZER) else ()
 
     def _pod_changed(
         self, old: Object | None, new: Object | None, claims: Sequence[str], world: World
@@ -90,10 +89,7 @@ class VolumeProtection(Controller):
     watches = (VOLUME,)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if new is None:
-            return ()
-        metadata: ObjectMeta = new.view.metadata
-        return (new.key,) if _is_to_go(metadata, VOLUME_FINALIZER) or _lacks(metadata, VOLUME_FINALIZER) else ()
+        return (new.key,) if new is not None and _is_wrong(new.view.metadata, VOLUME_FINALIZER) else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         volume = world.get(VOLUME, key)
@@ -113,6 +109,11 @@ def _is_to_go(metadata: ObjectMeta, finalizer: str) -> bool:
 
 def _lacks(metadata: ObjectMeta, finalizer: str) -> bool:
     return metadata.deletionTimestamp is None and finalizer not in metadata.finalizers
+
+
+def _is_wrong(metadata: ObjectMeta, finalizer: str) -> bool:
+    """Return whether the finalizer is to be added, or removed if nothing uses the object."""
+    return (metadata.deletionTimestamp is None) != (finalizer in metadata.finalizers)
 
 
 def _without(found: Object, finalizer: str) -> Patch:

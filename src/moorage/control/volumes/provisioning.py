@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Create, Raw, Report, Update, note, patch_status, warn
+from moorage.control.framework.workloads import nonempty
 from moorage.control.framework.world import World
 from moorage.control.volumes.written import BOUND, BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
 from moorage.match.volumes.claims import SELECTED_NODE, claim_class
@@ -140,22 +141,20 @@ def _term(values: dict[str, list[str]]) -> Raw:
 def _volume(name: str, claim: Object, storage_class: StorageClass, terms: list[Raw]) -> Raw:
     view: PersistentVolumeClaim = claim.view
     asked, provisioner = claim.raw["spec"], storage_class.provisioner
-    spec: Raw = {
+    spec = {
         "accessModes": asked.get("accessModes") or [],
         "capacity": {_STORAGE: ((asked.get("resources") or {}).get("requests") or {}).get(_STORAGE, "0")},
         "claimRef": claim.reference,
         "csi": {"driver": _driver(provisioner), "volumeHandle": name},
         "persistentVolumeReclaimPolicy": storage_class.reclaimPolicy or "Delete",
         "storageClassName": claim_class(view),
+        **nonempty(
+            volumeMode=view.spec.volumeMode,
+            volumeAttributesClassName=view.spec.volumeAttributesClassName,
+            mountOptions=list(storage_class.mountOptions),
+            nodeAffinity={"required": {"nodeSelectorTerms": terms}} if terms else None,
+        ),
     }
-    if view.spec.volumeMode:
-        spec["volumeMode"] = view.spec.volumeMode
-    if view.spec.volumeAttributesClassName:
-        spec["volumeAttributesClassName"] = view.spec.volumeAttributesClassName
-    if storage_class.mountOptions:
-        spec["mountOptions"] = list(storage_class.mountOptions)
-    if terms:
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
     annotations = {BOUND_BY_CONTROLLER: "yes", PROVISIONED_BY: provisioner}
     metadata = {"name": name, "annotations": annotations}
     return {"apiVersion": VOLUME.api_version, "kind": VOLUME.name, "metadata": metadata, "spec": spec}

@@ -125,7 +125,6 @@ class VolumeIndex:
         return sorted(self._naming_volume.get(volume, ()))
 
     def waiting(self, storage_class: str) -> list[str]:
-        """Return the unbound claims of a class."""
         return list(self._waiting.get(storage_class, ()))
 
     def waiting_for(self, volume: PersistentVolume) -> list[str]:

@@ -3,22 +3,16 @@
 `taint.effect == 'NoSchedul'` cannot be true, whatever the taint. Kubernetes: compiles and does not look further.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from moorage.lint.facts.possible_taints import EFFECTS
 from moorage.match.cel.parse.syntax import Call, Ident, ListLiteral, Literal, Node, Select, children
 from moorage.model.names import label_key_errors, label_value_errors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 TAINT = "taint"
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """Yield every node of the tree, without recursion."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -63,11 +57,9 @@ def impossible_part(root: Node) -> str | None:
 def _impossible_comparison(node: Call) -> str | None:
     """Return why a comparison of a field with constants is false for every taint."""
     if node.function == "_==_":
-        for one, other in (node.args, reversed(node.args)):
-            field = _field(one)
-            if field is not None and isinstance(other, Literal) and isinstance(other.value, str):
-                return _impossible_text(field, other.value)
-    elif node.function == "@in":
+        compared = _compared_text(node)
+        return _impossible_text(*compared) if compared is not None else None
+    if node.function == "@in":
         field, listed = _field(node.args[0]), node.args[1]
         if field is not None and isinstance(listed, ListLiteral):
             texts = [one.value for one in listed.elements if isinstance(one, Literal) and isinstance(one.value, str)]
@@ -108,13 +100,19 @@ def _contradiction(root: Call) -> str | None:
             continue
         if node.function == "_&&_":
             pending += reversed(node.args)
-        elif node.function == "_==_":
-            for one, other in (node.args, reversed(node.args)):
-                field = _field(one)
-                if field is None or not isinstance(other, Literal) or not isinstance(other.value, str):
-                    continue
-                if wanted.setdefault(field, other.value) != other.value:
-                    return f"taint.{field} cannot be {wanted[field]!r} and {other.value!r} at once"
+        elif node.function == "_==_" and (compared := _compared_text(node)) is not None:
+            field, text = compared
+            if wanted.setdefault(field, text) != text:
+                return f"taint.{field} cannot be {wanted[field]!r} and {text!r} at once"
+    return None
+
+
+def _compared_text(equality: Call) -> tuple[str, str] | None:
+    """Return the field of the taint and the text that `==` compares it with, on either side."""
+    for one, other in (equality.args, reversed(equality.args)):
+        field = _field(one)
+        if field is not None and isinstance(other, Literal) and isinstance(other.value, str):
+            return field, other.value
     return None
 
 

@@ -2,27 +2,22 @@
 
 Memory is bounded by distinct values, not by objects: five thousand nodes have a dozen distinct taints. What exceeds the
 limits below is left out.
-Kubernetes: the scheduler logs a value that cannot be compared, pod by pod.
+Versions such as `5.15.0-91-generic`, `1.30.5-gke.1014001` and `1.29.0-eks-5e0fdde` are builds after the release, yet
+parse as pre-releases (KEP-5721) and sort below it: `> 5.15.0-91-generic` does not mean what it says.
+Kubernetes: blang/semver, which follows semver.org; the scheduler logs a value that cannot be compared, pod by pod.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
 
 import msgspec
 
-from moorage.lint.rules.versions import base_of, is_distribution_build, same_base
-from moorage.lint.subject import Complaint, node_requirements, toleration_lists
+from moorage.lint.finding import SourcePlace
+from moorage.lint.subject import Complaint, PlacedComplaint, Subject, node_requirements, toleration_lists
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
-from moorage.match.operators import NODE_SELECTOR, TOLERATION, comparison_of
-from moorage.match.semver import version_or_none
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from moorage.lint.finding import SourcePlace
-    from moorage.lint.subject import PlacedComplaint, Subject
-    from moorage.model.types.resource_slice import DeviceTaint
+from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of
+from moorage.match.semver import Version, version_or_none
+from moorage.model.types.resource_slice import DeviceTaint
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
@@ -68,7 +63,7 @@ class ComparedValues:
                 if comparison_of(toleration.operator, TOLERATION) is not None:
                     wanted = (toleration.operator, toleration.value, toleration.effect)
                     self._add_comparison(subject, where, toleration.key, wanted, f"{listed.path}[{index}]")
-        for path, requirement in node_requirements(subject):
+        for path, requirement in node_requirements(subject.kind, subject.view, subject.pods):
             if comparison_of(requirement.operator, NODE_SELECTOR) is not None and len(requirement.values) == 1:
                 self._add_comparison(
                     subject, LABEL, requirement.key, (requirement.operator, requirement.values[0], ""), path
@@ -186,3 +181,58 @@ def _advice(value: str, wanted: str) -> str:
 
     better = canonical_number(value) if wanted == "number" else nearest_version(value)
     return f'write "{better}"' if better else f"give it a value that is a {wanted}"
+
+
+def check_versions(subject: Subject) -> Iterator[Complaint]:
+    for listed in toleration_lists(subject):
+        for index, toleration in enumerate(listed.tolerations):
+            if _compares_versions(toleration.operator, TOLERATION):
+                yield from _check(toleration.operator, toleration.value, f"{listed.path}[{index}].value")
+    for path, requirement in node_requirements(subject.kind, subject.view, subject.pods):
+        if _compares_versions(requirement.operator, NODE_SELECTOR) and len(requirement.values) == 1:
+            yield from _check(requirement.operator, requirement.values[0], f"{path}.values[0]")
+
+
+def _check(operator: str, value: str, path: str) -> Iterator[Complaint]:
+    version = version_or_none(value)
+    if version is None or not is_distribution_build(version):
+        return
+    base = base_of(version)
+    consequence = BY_NAME[operator].prerelease.format(base=base, value=value)
+    yield Complaint(
+        "version-is-prerelease",
+        path,
+        f"{value} parses as a pre-release of {base} and sorts below it: {consequence}",
+        f"compare with a release, such as {base}: parts with letters are compared as text, so that 100-x is below 91-x",
+    )
+
+
+def _compares_versions(operator: str, place: OperatorPlace) -> bool:
+    comparison = comparison_of(operator, place)
+    return comparison is not None and comparison.kind is VERSION
+
+
+#: The first word of what is meant as a pre-release.
+_PRERELEASE = re.compile(
+    "(a|alpha|b|beta|c|canary|cr|dev|ea|experimental|m|milestone|next|nightly|pre|preview"
+    "|prerelease|rc|snapshot|test|unstable)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def is_distribution_build(version: Version) -> bool:
+    """True if the version parses as a pre-release though it was not meant as one."""
+    if not version.pre:
+        return False
+    first = version.pre[0]
+    if isinstance(first, int):
+        return first != 0  # `-0` is how people write "and its pre-releases"
+    return _PRERELEASE.match(first) is None
+
+
+def base_of(version: Version) -> str:
+    return f"{version.major}.{version.minor}.{version.patch}"
+
+
+def same_base(one: Version, other: Version) -> bool:
+    return (one.major, one.minor, one.patch) == (other.major, other.minor, other.patch)

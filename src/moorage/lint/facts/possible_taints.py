@@ -7,11 +7,9 @@ stands for all. A taint's value is a label value: never negative, without `+`, a
 Kubernetes: validateNodeTaints decides what a node can have.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.numeric import NumberError, parse_canonical_int64
@@ -21,9 +19,6 @@ from moorage.model.names import label_value_errors
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 ANY_OTHER_KEY = "moorage.example/any-other-key"
 _MAX_INT64, _MAX_UINT64 = 2**63 - 1, 2**64 - 1
@@ -31,7 +26,6 @@ _HIGHEST_VERSION = f"{_MAX_UINT64}.{_MAX_UINT64}.{_MAX_UINT64}"
 
 
 def possible_taints(tolerations: Sequence[Toleration]) -> list[Taint]:
-    """Return the list for all tolerations without an expression."""
     plain = [toleration for toleration in tolerations if not toleration.expression]
     keys = dict.fromkeys(toleration.key for toleration in plain if toleration.key)
     taints: list[Taint] = []

@@ -3,17 +3,17 @@
 Kubernetes: pkg/features.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from moorage.lint.facts.device_gates import DROPPED_SILENTLY as DROPPED_FROM_DEVICES
 from moorage.lint.facts.device_gates import KINDS as DEVICE_KINDS
 from moorage.lint.facts.device_gates import device_gates
+from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.label_keys import affinity_terms
-from moorage.lint.subject import node_requirements
+from moorage.lint.subject import PodPart, Subject, node_requirements
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import (
     DYNAMIC_RESOURCE_ALLOCATION,
@@ -22,12 +22,6 @@ from moorage.model.gates import (
     TAINT_TOLERATION_CEL,
     Gate,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from moorage.lint.finding import SourcePlace
-    from moorage.lint.subject import PodPart, Subject
 
 #: Servers without these features drop the fields silently instead of refusing the object.
 _DROPPED_SILENTLY = DROPPED_FROM_DEVICES | {
@@ -93,7 +87,7 @@ class Requirements:
         self._found: dict[tuple[str, str], Requirement] = {}
 
     def add(self, subject: Subject) -> None:
-        for gate, path in _needed(subject):
+        for gate, path in gates_needed(subject.kind, subject.view, subject.pods):
             key = gate.name, gate.feature
             if key not in self._found:
                 self._found[key] = Requirement(gate, subject.place(path))
@@ -117,25 +111,23 @@ def _on_by_default(gate: Gate, minor: int | None) -> bool:
     return by_default is not None and (minor is None or by_default <= minor)
 
 
-def _needed(subject: Subject) -> Iterator[tuple[Gate, str]]:
-    pods = subject.pods
-    if subject.kind in DEVICE_KINDS:
-        yield from device_gates(subject.kind, subject.view)
+def gates_needed(kind: str, view: Any, pods: PodPart | None) -> Iterator[tuple[Gate, str]]:
+    """Yield the gate of every field of an object that needs one, with the field's path."""
+    if kind in DEVICE_KINDS:
+        yield from device_gates(kind, view)
     if pods is not None:
         if pods.spec.resourceClaims:
             yield DYNAMIC_RESOURCE_ALLOCATION, f"{pods.spec_path}.resourceClaims"
         yield from _needed_by_tolerations(pods)
-        if pods.spec.affinity is not None:
-            for path, term in affinity_terms(pods):
-                if term.matchLabelKeys:
-                    yield MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{path}.matchLabelKeys"
-                elif term.mismatchLabelKeys:
-                    yield MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{path}.mismatchLabelKeys"
+        for path, term in affinity_terms(pods):
+            for name in ("matchLabelKeys", "mismatchLabelKeys"):
+                if getattr(term, name):
+                    yield MATCH_LABEL_KEYS_IN_POD_AFFINITY, f"{path}.{name}"
         for index, constraint in enumerate(pods.spec.topologySpreadConstraints):
             if constraint.matchLabelKeys:
                 path = f"{pods.spec_path}.topologySpreadConstraints[{index}].matchLabelKeys"
                 yield MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, path
-    for path, requirement in node_requirements(subject):
+    for path, requirement in node_requirements(kind, view, pods):
         if (gate := gate_of(requirement.operator, NODE_SELECTOR)) is not None:
             yield gate, f"{path}.operator"
 

@@ -3,25 +3,18 @@
 Findings are written one a line as they come, so that a report can be read while it grows.
 """
 
-from __future__ import annotations
-
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from moorage import __version__
 from moorage.lint.catalogue import BY_NAME, RULES
-from moorage.lint.finding import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from moorage.lint.finding import Finding, SourcePlace
-    from moorage.lint.report.form import LintSummary, Problem, Write
-
+from moorage.lint.finding import Finding, Severity, SourcePlace
+from moorage.lint.report.form import LintSummary, Problem, Write
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _INDEX = {rule.name: index for index, rule in enumerate(RULES)}

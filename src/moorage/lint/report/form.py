@@ -1,18 +1,14 @@
 """Define what every report form does, and the totals it is told at the end."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from moorage.lint.facts.requirements import Acceptance, Requirement
+from moorage.lint.finding import Finding, Severity
 
-    from moorage.lint.facts.requirements import Acceptance, Requirement
-    from moorage.lint.finding import Finding, Severity
-
-    Write = Callable[[str], object]
+Write = Callable[[str], object]
 
 
 class Problem(msgspec.Struct, frozen=True):

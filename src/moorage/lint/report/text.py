@@ -1,18 +1,10 @@
 """Write reports for people: text for a terminal, and annotations on the lines of a GitHub pull request."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from moorage.lint.finding import Severity
-from moorage.lint.report.form import LintSummary, Problem, counted
+from moorage.lint.finding import Finding, Severity
+from moorage.lint.report.form import LintSummary, Problem, Write, counted
 from moorage.lint.report.printable import printable, printable_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from moorage.lint.finding import Finding
-    from moorage.lint.report.form import Write
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"

@@ -3,27 +3,21 @@
 Kubernetes: a server that validates strictly also refuses unknown and duplicate fields.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from moorage.admit.raw import Raw
 from moorage.lint.hints import did_you_mean, gate_hint, gate_needed, hint_for
 from moorage.lint.subject import Complaint
-from moorage.model.kinds import KINDS, OLDER_VERSIONS
+from moorage.model.field_error import FieldError
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
+from moorage.model.schema.conversion import TypeProblem
 from moorage.model.schema.known_fields import unknown_fields
 from moorage.model.schema.older_versions import EXACT_FIELDS, from_older
 from moorage.model.text.decode_error import DecodeError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from moorage.admit.raw import Raw
-    from moorage.model.field_error import FieldError
-    from moorage.model.gates import GateSet
-    from moorage.model.kinds import Kind
-    from moorage.model.schema.conversion import TypeProblem
-    from moorage.model.text.documents import Document
+from moorage.model.text.documents import Document
 
 _ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")
 _KIND = re.compile(r"""["']?kind["']?\s*:\s+["']?(\w+)""")

@@ -4,20 +4,15 @@ Kubernetes: merges the keys into the selector when a pod is created and validate
 unmerged, so its mistakes show only in the events of the ReplicaSet. A key the pod has no label for is skipped silently.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from moorage.lint.hints import hint_for
 from moorage.lint.rules.decoding import written_path
 from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PodPart, Subject
 from moorage.match.label_keys import PREFERRED, REQUIRED
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from moorage.model.gates import GateSet
-    from moorage.model.types.pod import PodAffinityTerm
+from moorage.model.gates import GateSet
+from moorage.model.types.pod import PodAffinityTerm
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 _INSTEAD = {
@@ -29,7 +24,6 @@ _INSTEAD = {
 
 
 def affinity_terms(pods: PodPart) -> Iterator[tuple[str, PodAffinityTerm]]:
-    """Yield all pod affinity and anti-affinity terms, with their paths."""
     affinity = pods.spec.affinity
     if affinity is None:
         return

@@ -7,31 +7,22 @@ makes free nodes in other zones useless. In DoNotSchedule constraints with nodeT
 (Ignore); an empty domain that no pod can enter keeps the minimum at 0, and soon every other domain exceeds maxSkew.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.label_keys import POD_TEMPLATE_HASH
-from moorage.lint.subject import Complaint, PodPart, Subject
+from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject
 from moorage.match.label_keys import REQUIRED
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.requirement import SelectorError
 from moorage.match.tolerations import compile_tolerations
-from moorage.model.types.node import Taint
-from moorage.model.types.pod import TopologySpreadConstraint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from moorage.lint.finding import SourcePlace
-    from moorage.lint.subject import PlacedComplaint
-    from moorage.model.gates import GateSet
-    from moorage.model.types.meta import LabelSelector
-    from moorage.model.types.node import Node
-    from moorage.model.types.pod import PodAffinityTerm, PodSpec
+from moorage.model.gates import GateSet
+from moorage.model.types.meta import LabelSelector
+from moorage.model.types.node import Node, Taint
+from moorage.model.types.pod import PodAffinityTerm, PodSpec, TopologySpreadConstraint
 
 _HOSTNAME = "kubernetes.io/hostname"
 _UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")

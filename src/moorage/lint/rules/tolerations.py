@@ -4,25 +4,19 @@ Kubernetes: accepts all of them without a warning. The taint-eviction controller
 a NoExecute taint, and starts its tolerationSeconds when it sees the taint, whatever the taint's value does later.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator, Sequence
 
-from typing import TYPE_CHECKING
-
+import msgspec
 from msgspec.structs import replace
 
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
 from moorage.lint.subject import Complaint, PodPart, TolerationList
 from moorage.match.comparison import CANONICAL_INTEGER
 from moorage.match.operators import BY_NAME, TOLERATION, comparison_of
-from moorage.match.tolerations import compile_toleration, describe_toleration
+from moorage.match.tolerations import TolerationMatcher, compile_toleration, describe_toleration
 from moorage.model.gates import gates_from
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from moorage.match.tolerations import TolerationMatcher
-    from moorage.model.types.node import Taint
-    from moorage.model.types.pod import Toleration
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 
 #: Whether a toleration has an effect is asked independently of the gates.
 _ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
@@ -68,7 +62,7 @@ def check_redundant(pods: PodPart) -> Iterator[Complaint]:
         yield Complaint("toleration-redundant", at, found.sentence(tolerations), found.advice(tolerations))
 
 
-def redundant_tolerations(tolerations: Sequence[Toleration]) -> list[Redundancy]:
+def redundant_tolerations(tolerations: Sequence[Toleration]) -> "list[Redundancy]":
     """Return the tolerations that can all be removed without changing what is tolerated and for how long."""
     return _Overlaps(tolerations).redundant()
 
@@ -78,12 +72,11 @@ def _may_overlap(tolerations: Sequence[Toleration]) -> bool:
     return "" in keys or len(set(keys)) < len(keys)
 
 
-class Redundancy:
+class Redundancy(msgspec.Struct, frozen=True):
     """A toleration without effect, and the ones that make it so."""
 
-    def __init__(self, index: int, covered_by: list[int]) -> None:
-        self.index = index
-        self.covered_by = covered_by
+    index: int
+    covered_by: list[int]
 
     def sentence(self, tolerations: Sequence[Toleration]) -> str:
         mine = tolerations[self.index]
@@ -129,7 +122,7 @@ class _Overlaps:
             for index in matching:
                 self._matched_by[index].append((taint, matching))
 
-    def redundant(self) -> list[Redundancy]:
+    def redundant(self) -> "list[Redundancy]":
         """Drop one toleration after the other, last first, as long as the remaining ones cover it."""
         found: list[Redundancy] = []
         for index in reversed(self._needed.copy()):

@@ -3,9 +3,8 @@
     program = compile_expression("taint.key == 'gpu'", taint_environment())   # a Program, or a list of Issues
     program.evaluate(taint)                                                   # True or False, or raises CelError
 
-Kubernetes: cel-go v0.26.0 with the libraries of apiserver/pkg/cel. Differs: no protobuf messages; results are limited
-in size and evaluation in time. The modules in order: lexer, parser (with macros), checker (with unify), validators,
-cost_estimate, compiler (with attributes, calls, logic, loops), program, cache; environment says which names there are.
+Kubernetes: cel-go v0.26.0 with the libraries of apiserver/pkg/cel.
+Differs: no protobuf messages; results are limited in size and evaluation in time.
 """
 
 from moorage.match.cel.environment import Environment, taint_environment

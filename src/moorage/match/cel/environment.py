@@ -1,8 +1,6 @@
-"""What an expression may refer to: variables, object types, type names and functions. All of it is data.
+"""Declare what an expression may refer to: variables, object types, type names and functions.
 
-In: declarations. Out: an `Environment`, which checker.py, cost_estimate.py and compiler.py read. The libraries are one
-explicit tuple. `TAINT_ENVIRONMENT` is the one tolerations are written in. Kubernetes:
-apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
+Kubernetes: apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it.
 Differs: the functions of the authorizer library are not offered, there being no authorizer variable to call them on.
 """
 
@@ -16,8 +14,12 @@ from moorage.match.cel.functions import Function
 from moorage.match.cel.libraries import authz, quantity_and_semver
 from moorage.match.cel.libraries.collections import lists
 from moorage.match.cel.libraries.network import ip_address, url_value
-from moorage.match.cel.libraries.text import named_format, regex, strings
-from moorage.match.cel.standard import STANDARD_FUNCTIONS
+from moorage.match.cel.libraries.text import named_format, strings
+from moorage.match.cel.patterns import FUNCTIONS as PATTERN_FUNCTIONS
+from moorage.match.cel.standard.aggregates import AGGREGATES
+from moorage.match.cel.standard.calendar import TIME_FUNCTIONS
+from moorage.match.cel.standard.conversions import CONVERSIONS
+from moorage.match.cel.standard.operators import OPERATORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +40,6 @@ class ObjectField:
 MAX_LENGTH = 10 * 1024
 # The results of an expression that decides something: true or false, or a value of unknown type that may be either.
 PREDICATE = (types.BOOL, types.ANY)
-
-STANDARD_TYPE_NAMES: dict[str, types.Type] = {
-    type_.name: type_
-    for type_ in (
-        types.BOOL,
-        types.BYTES,
-        types.DOUBLE,
-        types.DURATION,
-        types.INT,
-        types.LIST,
-        types.MAP,
-        types.NULL,
-        types.STRING,
-        types.TIMESTAMP,
-        types.TYPE,
-        types.UINT,
-        types.OPTIONAL,
-        types.IP,
-        types.CIDR,
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -90,7 +71,7 @@ class Environment:
 
     @cached_property
     def type_names(self) -> dict[str, types.Type]:
-        return STANDARD_TYPE_NAMES | {name: types.struct(name) for name in self.objects}
+        return types.NAMEABLE | {name: types.struct(name) for name in self.objects}
 
     def candidates(self, name: str) -> list[str]:
         """The names a name may stand for within the container, innermost first; a leading dot makes it absolute."""
@@ -114,9 +95,12 @@ class Environment:
 
 
 KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
-    *STANDARD_FUNCTIONS,
+    *OPERATORS,
+    *AGGREGATES,
+    *CONVERSIONS,
+    *TIME_FUNCTIONS,
     *url_value.FUNCTIONS,
-    *regex.FUNCTIONS,
+    *PATTERN_FUNCTIONS,
     *lists.FUNCTIONS,
     *authz.FUNCTIONS,
     *quantity_and_semver.FUNCTIONS,

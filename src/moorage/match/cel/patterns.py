@@ -1,8 +1,9 @@
-r"""Regular expressions as Go understands them, by way of RE2.
+r"""Regular expressions as Go understands them, by way of RE2; and the functions matches, find and findAll.
 
-In: a pattern. Out: a compiled one that searches UTF-8 bytes in linear time, or a `CelError` with Go's text. Compiled
-patterns are kept, so an expression that is evaluated often compiles its pattern once. Kubernetes: Go's package regexp.
-Differs: RE2 also knows `\C`, which is refused here as Go refuses it.
+Compiled patterns search UTF-8 bytes in linear time, and are kept, so an expression that is evaluated often compiles its
+pattern once. A pattern written as a literal is compiled with the expression, and fails there; in find() and findAll()
+any other fails as "Illegal regex". Kubernetes: Go's package regexp; apiserver/pkg/cel/library/regex.go.
+Differs: RE2 also knows `\C`, which is refused here as Go refuses it; findAll stops with an error at a million matches.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 
 import re2
 
+from moorage.match.cel.functions import Argument, CallEstimate, Interval, pattern_cost, pattern_estimate, row
 from moorage.match.cel.values import CelError
 
 _SMALL = 200  # characters of a pattern
+_MAX_MATCHES = 1_000_000
 # RE2's words → Go's.
 _GO_WORDS = {
     "missing ]": "missing closing ]",
@@ -46,8 +49,7 @@ def _error(message: str) -> CelError:
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
     """Return the compiled pattern; `search(bytes)` returns a match or None."""
-    position = _any_byte(pattern)
-    if position is not None:
+    if _has_any_byte(pattern):
         raise _error("invalid escape sequence: `\\C`")
     try:
         return re2.compile(pattern, _OPTIONS)
@@ -89,8 +91,8 @@ def _is_flags_only(where: str) -> bool:
     return re.fullmatch(r"\(\?[imsU-]*", where) is not None
 
 
-def _any_byte(pattern: str) -> int | None:
-    """Return where `\\C` stands as an escape, outside of \\Q…\\E."""
+def _has_any_byte(pattern: str) -> bool:
+    """Return whether `\\C` stands as an escape, outside of \\Q…\\E."""
     position = 0
     quoted = False
     while (position := pattern.find("\\", position)) >= 0:
@@ -100,6 +102,68 @@ def _any_byte(pattern: str) -> int | None:
         elif following == "Q":
             quoted = True
         elif following == "C":
-            return position
+            return True
         position += 2
-    return None
+    return False
+
+
+def _matches(text: str, pattern: str) -> bool:
+    return search(pattern, text)
+
+
+def _legal(pattern: str) -> Any:
+    try:
+        return compile_pattern(pattern)
+    except CelError as error:
+        raise CelError(f"Illegal regex: {error}") from None
+
+
+def _find(text: str, pattern: str) -> str:
+    found = _legal(pattern).search(text.encode("utf-8", "surrogatepass"))
+    return "" if found is None else _decoded(found.group(0))
+
+
+def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    """Successive matches; an empty one right after another match does not count."""
+    search = _legal(pattern).search
+    raw = text.encode("utf-8", "surrogatepass")
+    matches: list[str] = []
+    position, previous_end = 0, -1
+    while position <= len(raw) and (limit < 0 or len(matches) < limit):
+        found = search(raw, position)
+        if found is None:
+            break
+        start, end = found.span(0)
+        if end > position or start != previous_end:
+            if len(matches) == _MAX_MATCHES:
+                raise CelError(f"result too large: findAll() stops at {_MAX_MATCHES} matches")
+            matches.append(_decoded(raw[start:end]))
+        position = end if end > position else _next_code_point(raw, position)
+        previous_end = end
+    return matches
+
+
+def _next_code_point(raw: bytes, position: int) -> int:
+    position += 1
+    while position < len(raw) and raw[position] & 0xC0 == 0x80:
+        position += 1
+    return position
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogatepass")
+
+
+def _estimate(text: Argument, pattern: Argument, *_: Argument) -> CallEstimate:
+    """At worst every character is a match of its own."""
+    return CallEstimate(pattern_estimate(text, pattern).cost, Interval(0, text.size.max))
+
+
+_COSTS = (_estimate, pattern_cost)
+FUNCTIONS = (
+    row("matches(string, string) -> bool", "matches", _matches),
+    row("string.matches(string) -> bool", "matches_string", _matches, pattern_estimate, pattern_cost),
+    row("string.find(string) -> string", "string_find_string", _find, *_COSTS),
+    row("string.findAll(string) -> list(string)", "string_find_all_string", _find_all, *_COSTS),
+    row("string.findAll(string, int) -> list(string)", "string_find_all_string_int", _find_all, *_COSTS),
+)

@@ -1,8 +1,6 @@
-"""An expression, compiled: the front door of CEL.
+"""Compile an expression to a `Program`, which is immutable and may be shared between threads.
 
-In: a source text and an environment. Out: a `Program`, or the issues that keep it from being one. A program is
-immutable and may be shared between threads. `evaluate` answers for a taint, `run` for any bindings. Kubernetes:
-cel.Env.Compile, EstimateCost and Program, as dynamic-resource-allocation/cel/compile.go calls them.
+Kubernetes: cel.Env.Compile, EstimateCost and Program, as dynamic-resource-allocation/cel/compile.go calls them.
 Differs: evaluation is also limited in time and in the size of results, and Python's stack is never exhausted.
 """
 
@@ -133,7 +131,6 @@ def _compile(source: Source, environment: Environment, checked: bool) -> Program
 
 
 def render_issues(source: str, issues: list[Issue]) -> str:
-    """Return the issues as Kubernetes words them."""
     if len(issues) == 1 and issues[0].line == 0:
         return issues[0].message
     return f"compilation failed: {Source(source).render(issues)}"

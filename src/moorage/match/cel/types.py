@@ -56,14 +56,9 @@ class Type:
         self._hash = hash((kind, name, parameters))
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
-            isinstance(other, Type)
-            and self.kind is other.kind
-            and self.name == other.name
-            and self.parameters == other.parameters
-        )
+        if self is other or not isinstance(other, Type):
+            return self is other
+        return self.kind is other.kind and self.name == other.name and self.parameters == other.parameters
 
     def __hash__(self) -> int:
         return self._hash
@@ -169,13 +164,17 @@ RESOURCE_CHECK = struct("kubernetes.authorization.ResourceCheck")
 DECISION = struct("kubernetes.authorization.Decision")
 AUTHORIZATION = (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
 
+_CONSTANTS = [type_ for type_ in globals().values() if isinstance(type_, Type)]
+_NOT_NAMEABLE = (TypeKind.ANY, TypeKind.DYN, TypeKind.ERROR, TypeKind.STRUCT, TypeKind.TYPE_PARAM)
+#: The types that are values in an expression, such as `int` or `net.IP`.
+NAMEABLE = {type_.name: type_ for type_ in _CONSTANTS if type_.kind not in _NOT_NAMEABLE}
 _PARAMETRIC: dict[str, tuple[int, Callable[..., Type]]] = {
     "list": (1, list_of),
     "map": (2, map_of),
     "optional_type": (1, optional_of),
     "type": (1, type_of),
 }
-_NAMED = {str(type_).rpartition(".")[2]: type_ for type_ in list(globals().values()) if isinstance(type_, Type)}
+_NAMED = {str(type_).rpartition(".")[2]: type_ for type_ in _CONSTANTS}
 _NAMED |= {"list": LIST, "map": MAP, "optional_type": OPTIONAL} | {name: type_param(name) for name in "AKV"}
 _NAME = re.compile("|".join(re.escape(name) for name in sorted(_NAMED, key=len, reverse=True) if "(" not in name))
 

@@ -85,14 +85,12 @@ class Timestamp:
     offset_seconds: int = field(default=0, compare=False)
 
 
+@dataclass(slots=True, eq=False)
 class OptionalValue:
     """optional_type(T): a value or none. Ask `present`, then read `value`."""
 
-    __slots__ = ("present", "value")
-
-    def __init__(self, present: bool, value: Any = None) -> None:
-        self.present = present
-        self.value = value
+    present: bool
+    value: Any = None
 
     @staticmethod
     def of(value: Any) -> OptionalValue:
@@ -263,7 +261,6 @@ def require_modest_nesting(value: Any) -> None:
 
 
 def type_of_value(value: Any) -> Type:
-    """Return the run-time type of a value, as `type(x)` gives it."""
     found = _TYPES.get(type(value))
     if found is not None:
         return found

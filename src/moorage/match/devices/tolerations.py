@@ -10,15 +10,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from moorage.match.tolerations import TolerationSet, compile_toleration, compile_tolerations
+from moorage.match.tolerations import ProgramCache, TolerationSet, compile_toleration, compile_tolerations
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from moorage.match.toleration_expression import EvaluationFailed, Programs
-    from moorage.match.tolerations import TolerationMatcher
+    from moorage.match.tolerations import EvaluationFailed, TolerationMatcher
     from moorage.model.gates import GateSet
     from moorage.model.types.devices import DeviceToleration
     from moorage.model.types.resource_slice import DeviceTaint
@@ -80,7 +79,7 @@ def compile_device_toleration(toleration: DeviceToleration, gates: GateSet) -> T
 def compile_device_tolerations(
     tolerations: Iterable[DeviceToleration],
     gates: GateSet,
-    programs: Programs | None = None,
+    programs: ProgramCache | None = None,
     on_evaluation_failed: EvaluationFailed | None = None,
 ) -> DeviceTolerations:
     wanted = [as_toleration(toleration) for toleration in tolerations]

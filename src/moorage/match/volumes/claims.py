@@ -1,10 +1,8 @@
 """A pod's claims on storage: which they are, in what state, and which of them scheduling can tell apart.
 
-In: a pod, and what `storage` knows of its claims. Out: `ClaimFacts`, which a shape carries in place of claim names, and
-their key. A thousand pods that each have a claim of their own, on a volume of their own, are then one shape, as long as
-the volumes are alike. A claim is itself and no other if it matters who else uses it, if a volume was reserved for it,
-or if a message would name it. Kubernetes: volumebinding's podHasPVCs and GetPodVolumeClaims; it prepares each pod by
-itself.
+A shape carries `ClaimFacts` in place of claim names: a thousand pods that each have a claim of their own are one shape,
+as long as the volumes are alike. A claim is itself and no other if it matters who else uses it, if a volume was
+reserved for it, or if a message would name it. Kubernetes: volumebinding's podHasPVCs and GetPodVolumeClaims.
 """
 
 from collections.abc import Iterable
@@ -73,7 +71,6 @@ class ClaimFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_exclusive(self) -> bool:
-        """Return whether only one pod may use it."""
         return self.claim is not None and not self.use.ephemeral and READ_WRITE_ONCE_POD in self.claim.spec.accessModes
 
 

@@ -1,7 +1,6 @@
-"""Disks of the old in-tree plugins as the CSI drivers that took over see them.
+"""Disks of the old in-tree plugins as the CSI drivers that took over see them: driver, handle and node affinity.
 
-In: a volume of a pod or a PersistentVolume. Out: the driver and handle it is counted under, and the node affinity the
-driver reads, on nodes that say in their CSINode that the plugin has moved. On other nodes nothing is translated.
+Only on nodes that say in their CSINode that the plugin has moved is anything translated.
 Kubernetes: csi-translation-lib. Differs: a disk that it could not translate is one that is not counted.
 """
 

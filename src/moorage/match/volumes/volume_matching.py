@@ -1,7 +1,5 @@
-"""Which volumes a claim can be bound to, wherever its pod will be.
+"""Which volumes a claim can be bound to, wherever its pod will be, and why not to the others.
 
-In: a claim. Out: whether a PersistentVolume is large enough, of the right class, mode and access, selected, and free;
-and why not. Where the volume can be reached from is another question: see `schedule.plugins.volumes.volume_topology`.
 Kubernetes: component-helpers/storage/volume, FindMatchingVolume.
 Differs: a volume without a phase, as people write them, is available; that is what a cluster would make of it.
 """
@@ -20,7 +18,6 @@ _ZERO = Quantity.from_int(0)
 
 
 def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Return whether the volume names this very claim."""
     reference = volume.spec.claimRef
     return (
         reference is not None
@@ -62,7 +59,6 @@ class ClaimMatcher:
         )
 
     def free(self, volume: PersistentVolume) -> bool:
-        """Return whether the volume is unclaimed and fits."""
         return self.explain(volume) is None
 
     def explain(self, volume: PersistentVolume) -> str | None:

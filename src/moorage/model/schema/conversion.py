@@ -156,13 +156,12 @@ def _scalar_problem(raw: Any, shape: shapes.Shape, at: _Context) -> TypeProblem 
         except QuantityError as error:
             return TypeProblem(at.path, str(error))
         return None
-    if isinstance(shape, shapes.TimeShape):
+    if isinstance(shape, shapes.TimeShape | shapes.BytesShape):
+        if not isinstance(raw, str):
+            return at.mismatch(found, shape.go_type)
         complaint = (
-            time_complaint(raw, micro=shape.micro) if isinstance(raw, str) else at.mismatch(found, shape.go_type).reason
+            time_complaint(raw, micro=shape.micro) if isinstance(shape, shapes.TimeShape) else base64_complaint(raw)
         )
-        return None if complaint is None else TypeProblem(at.path, complaint)
-    if isinstance(shape, shapes.BytesShape):
-        complaint = base64_complaint(raw) if isinstance(raw, str) else at.mismatch(found, shape.go_type).reason
         return None if complaint is None else TypeProblem(at.path, complaint)
     if isinstance(shape, shapes.IntOrStringShape) and found == "string":
         return None

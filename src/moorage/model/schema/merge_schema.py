@@ -213,6 +213,11 @@ UNTYPED = Untyped()
 UNTYPED_FIELD = Field(UNTYPED)
 _NO_ROW = MergeRow()
 _INTEGERS = {"int32": "int32", "int64": "int64"}
+_SCALARS = {
+    shapes.QuantityShape: Scalar("string", "", "Quantity"),
+    shapes.IntOrStringShape: Scalar("string", "int-or-string", "IntOrString"),
+    shapes.BytesShape: Scalar("string", "byte"),
+}
 _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
@@ -270,14 +275,8 @@ def _type_of(shape: shapes.Shape) -> SchemaType:
         return ListType(_type_of(shape.item))
     if isinstance(shape, shapes.MapShape):
         return MapType(_type_of(shape.value))
-    if isinstance(shape, shapes.QuantityShape):
-        return Scalar("string", "", "Quantity")
-    if isinstance(shape, shapes.IntOrStringShape):
-        return Scalar("string", "int-or-string", "IntOrString")
     if isinstance(shape, shapes.TimeShape):
         return Scalar("string", "date-time", "MicroTime" if shape.micro else "Time")
-    if isinstance(shape, shapes.BytesShape):
-        return Scalar("string", "byte")
     if isinstance(shape, shapes.ScalarShape):
         return Scalar(_JSON_TYPES[shape.python_type], _INTEGERS.get(shape.go_type, ""))
-    return UNTYPED
+    return _SCALARS.get(type(shape), UNTYPED)

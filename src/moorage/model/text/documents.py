@@ -6,6 +6,7 @@ aliases are bounded.
 """
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
@@ -20,7 +21,6 @@ from moorage.model.text.json_text import (
     replace_lone_surrogates,
 )
 from moorage.model.text.positions import JsonPositions, Location, Positions, YamlPositions
-from moorage.model.text.yaml_list import split_yaml_list, without_dash
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
 
 # What one YAML object may take. The API server accepts requests of at most 3 MiB, so nothing it would take is lost.
@@ -280,3 +280,49 @@ def _missing_type(document: Document) -> DecodeError | None:
     if raw.get("apiVersion"):
         return document.error("Object 'Kind' is missing", Problem.MISSING_KIND)
     return document.error("neither 'apiVersion' nor 'kind' is set: not an API object", Problem.NO_KIND)
+
+
+_ITEMS = re.compile(rb"^items:[ \t]*(?:#[^\n]*)?\r?\n(?=(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-[ \r\n])", re.MULTILINE)
+
+
+class ListText(NamedTuple):
+    """A large `List` without its items, and each item with the number of lines before it.
+
+    All nodes of such a list at once would take gigabytes. An alias cannot refer to an anchor in another item.
+    """
+
+    frame: bytes
+    items: list[tuple[bytes, int]]
+
+
+def split_yaml_list(text: bytes) -> ListText | None:
+    """Cut a list into its items, every line and column where it was; None if it is not laid out as kubectl does it.
+
+    In block style an item starts at a dash in the column of the first dash, and nothing inside stands that far left.
+    """
+    found = _ITEMS.search(text)
+    if found is None:
+        return None
+    begin = found.end()
+    indent = len(found[1])
+    dash = b" " * indent + b"-"
+    starts: list[int] = []
+    end = len(text)
+    for edge in re.finditer(rb"^ {0,%d}[^ \t\r\n#]" % indent, text[begin:], re.MULTILINE):
+        if edge[0] != dash or text[begin + edge.end() : begin + edge.end() + 1].strip():
+            end = begin + edge.start()
+            break
+        starts.append(begin + edge.start())
+    items = []
+    line, counted = 0, 0
+    for start, stop in zip(starts, [*starts[1:], end], strict=True):
+        line += text.count(b"\n", counted, start)
+        counted = start
+        items.append((text[start:stop], line))
+    frame = text[: found.start()] + b"\n" * text.count(b"\n", found.start(), end) + text[end:]
+    return ListText(frame, items)
+
+
+def without_dash(item: bytes) -> bytes:
+    """Return an item's text as a document of its own, every column where it was."""
+    return item.replace(b"-", b" ", 1)

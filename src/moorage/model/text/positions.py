@@ -28,9 +28,6 @@ class JsonPlace:
         self.is_list = is_list
         self.children: dict[str, JsonPlace] = {}
 
-    def child(self, step: str) -> "JsonPlace | None":
-        return self.children.get(step)
-
 
 def place_json(text: str, start: int, levels: int | None = None) -> JsonPlace:
     """The places in the JSON value that begins at `start` (or after white space there), down to so many levels."""
@@ -193,7 +190,7 @@ class JsonPositions:
         place = self._whole
         shown = place.value_at
         for step in steps:
-            child = place.child(step)
+            child = place.children.get(step)
             if child is None:
                 break
             shown, place = child.shown_at, child
@@ -211,7 +208,7 @@ class JsonPositions:
             self._outline = place_json(self._text, self._start, levels=len(steps))
         place = self._outline
         for step in steps:
-            place = place.child(step) or place
+            place = place.children.get(step) or place
         return place.value_at
 
     def _start_of_value(self) -> int:

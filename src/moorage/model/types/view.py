@@ -68,14 +68,6 @@ class BatchView(View, frozen=True):
     package = "io.k8s.api.batch.v1"
 
 
-class CoordinationView(View, frozen=True):
-    package = "io.k8s.api.coordination.v1"
-
-
-class EventsView(View, frozen=True):
-    package = "io.k8s.api.events.v1"
-
-
 class PolicyView(View, frozen=True):
     package = "io.k8s.api.policy.v1"
 

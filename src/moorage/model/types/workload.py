@@ -231,12 +231,8 @@ class StatefulSetSpec(AppsView, frozen=True, gc=False):
     ordinals: StatefulSetOrdinals | None = None
 
 
-class StatefulSetCondition(AppsView, frozen=True, gc=False):
+class StatefulSetCondition(ReplicaSetCondition, frozen=True, gc=False):
     type: named.StatefulSetConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class StatefulSetStatus(AppsView, frozen=True, gc=False):
@@ -275,12 +271,8 @@ class DaemonSetSpec(AppsView, frozen=True, gc=False):
     revisionHistoryLimit: Int32 | None = None
 
 
-class DaemonSetCondition(AppsView, frozen=True, gc=False):
+class DaemonSetCondition(ReplicaSetCondition, frozen=True, gc=False):
     type: named.DaemonSetConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class DaemonSetStatus(AppsView, frozen=True, gc=False):

@@ -5,6 +5,7 @@ that would make it fit, each tried. Kubernetes prints one line of this, in the F
 """
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,13 +13,12 @@ import numpy as np
 from moorage.columns.cluster import PodRecord
 from moorage.match.daemon_pods import pinned_to
 from moorage.plan.devices import DeviceLine, devices_at, devices_of
-from moorage.plan.explain.column import Cell, column
-from moorage.plan.explain.groups import Refused, refused_nodes
+from moorage.plan.explain.groups import Cell, Refused, column, refused_nodes
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
 from moorage.plan.explain.target import Target, TargetError
-from moorage.plan.input.inventory import Inventory
-from moorage.plan.input.notes import Note
+from moorage.plan.input.inventory import Inventory, Note
+from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.config.default_profile import program_cache
 from moorage.schedule.cycle import UNSCHEDULABLE
@@ -26,6 +26,11 @@ from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.framework.plugin import Mask, Profile
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
+
+_PLAIN_FIELDS = (
+    *("pod", "workload", "standing", "node", "scheduler", "priority", "reason", "message", "story"),
+    *("nodes", "feasible", "tied", "seed", "weights"),
+)
 
 
 class Standing(StrEnum):
@@ -162,7 +167,6 @@ class _Explaining:
         return made
 
     def _decide(self, made: Explanation, record: PodRecord, candidates: Candidates) -> None:
-        """Decide where the pod goes, or why nowhere."""
         kept_out = self._kept_out()
         if kept_out is not None:
             made.standing, (made.reason, made.message) = Standing.PENDING, kept_out
@@ -186,7 +190,6 @@ class _Explaining:
         made.preemption = Preemption(made.node, tuple(v.key for v in selection.victims), selection.violations)
 
     def _kept_out(self) -> tuple[str, str] | None:
-        """Return the reason and message if the scheduler does not look at the pod."""
         pod = self.target.pod
         spec = pod.pod.spec
         verdict = self.scheduler.queue.why_gated(spec, spec.schedulerName)
@@ -312,3 +315,32 @@ def _score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow,
         rows.setdefault(key, []).append(nodes.node(int(slots[position])).metadata.name)
     made = tuple(ScoreRow(tuple(names), dict(zip(table, key, strict=True)), sum(key)) for key, names in rows.items())
     return made, int(np.count_nonzero(totals == totals.max()))
+
+
+def plain(told: Explanation) -> dict[str, Any]:
+    """Return plain data, for JSON. `version` changes only if a field changes its meaning or goes."""
+    return {
+        "version": 1,
+        **{name: getattr(told, name) for name in _PLAIN_FIELDS},
+        "rejection": _refusal(told.rejection) if told.rejection is not None else None,
+        "refused": [
+            {"nodes": list(group.nodes), "refusals": [_refusal(one) for one in group.refusals]} for group in told.groups
+        ],
+        "scores": as_data(told.rows),
+        "devices": as_data(told.devices),
+        "preemption": as_data(told.preemption),
+        "column": as_data(told.column),
+        "suggestions": [{**_change(one.change), "nodes": list(one.nodes)} for one in told.suggestions],
+        "together": {"node": told.together.node, "changes": [_change(one) for one in told.together.changes]}
+        if told.together is not None
+        else None,
+        "notes": as_data(told.notes),
+    }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    return {"plugin": refusal.plugin, **as_data(refusal.verdict)}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {"kind": change.kind.value, "summary": change.summary, "yaml": change.yaml, "command": change.command}

@@ -14,7 +14,7 @@ from moorage.columns.cluster import PodRecord
 from moorage.model.kinds import view_of
 from moorage.model.types.pod import Pod
 from moorage.plan.input.inventory import Inventory, Item, Key, kind_words
-from moorage.plan.planned_pod import PlannedPod, planned_pods, record_of
+from moorage.plan.outcome import PlannedPod, planned_pods, record_of
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import Action, Bind

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
+from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, printable_lines
-from moorage.plan.explain.column import Answer, Cell
 from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Standing
-from moorage.plan.explain.groups import MAX_LINES, Line, abbreviated, merged
+from moorage.plan.explain.groups import MAX_LINES, Answer, Cell, Line, abbreviated, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
-from moorage.plan.input.notes import Level
 from moorage.plan.report.grouping import by_request
-from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
+from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.schedule.diagnosis import Refusal, event_note
 
 _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW, Standing.PENDING: RED}
@@ -212,7 +211,7 @@ class ExplanationText(TerminalLines):
 
     def _notes(self, told: Explanation) -> Iterator[str]:
         """Print what may make the explanation doubtful: objects refused or not readable."""
-        notes = [note for note in told.notes if note.level is not Level.INFO]
+        notes = [note for note in told.notes if note.level is not Severity.INFO]
         shown = self._cut(notes, _MAX_NOTES)
         for note in shown:
             about = f"{note.subject} " if note.subject else ""
@@ -221,7 +220,6 @@ class ExplanationText(TerminalLines):
 
 
 def _verdict(told: Explanation) -> str:
-    """Say in one sentence what becomes of the pod."""
     of = f"{told.feasible:,} of {counted(told.nodes, 'node')}"
     if told.standing is Standing.BOUND:
         again = {group.nodes: group for group in told.groups if told.node in group.nodes}

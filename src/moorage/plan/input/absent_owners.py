@@ -12,10 +12,11 @@ import msgspec
 
 from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.revisions import REVISION_HASH
+from moorage.control.framework.workloads import is_active
 from moorage.control.framework.world import controller_of
+from moorage.lint.finding import Severity
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import Level
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 _REPLICA_SET, _DEPLOYMENT, _STATEFUL_SET = "ReplicaSet", "Deployment", "StatefulSet"
@@ -219,13 +220,9 @@ def _stateful_set(owner: OwnerReference, pods: list[Item]) -> Raw:
 
 def _workload(kind: str, owner: OwnerReference, pods: list[Item], selector: Raw, template: Raw) -> Raw:
     metadata = {"name": owner.name, "namespace": pods[0].key.namespace, "uid": owner.uid}
-    counted = sum(item.view.metadata.deletionTimestamp is None and not _is_over(item) for item in pods)
+    counted = sum(is_active(item.view) for item in pods)
     spec = {"replicas": counted, "selector": selector, "template": template}
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def _is_over(item: Item) -> bool:
-    return item.view.status.phase in ("Succeeded", "Failed")
 
 
 def _common_labels(pods: list[Item]) -> dict[str, str]:
@@ -250,7 +247,7 @@ def note_cycles(inventory: Inventory) -> None:
         for key in _owners_above(inventory, start):
             if key in path:
                 cycle = " → ".join(map(str, [*path[path.index(key) :], key]))
-                inventory.note(Level.WARNING, key, f"owns itself: {cycle}", inventory.items[key].place)
+                inventory.note(Severity.WARNING, key, f"owns itself: {cycle}", inventory.items[key].place)
                 break
             if key in seen:
                 break

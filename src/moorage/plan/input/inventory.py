@@ -1,15 +1,59 @@
 """The admitted objects of the input, in its order, each with its place, and the notes about them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Template
+from moorage.lint.finding import Severity
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
-from moorage.plan.input.notes import Level, Note, Place, note_at
+from moorage.model.text.positions import Location
+
+
+class Place:
+    """Where an object stands. The line is looked up on demand."""
+
+    __slots__ = ("_start", "source")
+
+    def __init__(self, source: str = "", start: Callable[[], Location] | None = None) -> None:
+        self.source = source
+        self._start = start
+
+    @property
+    def line(self) -> int:
+        return self._start().line if self._start is not None else 0
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}" if self.line else self.source
+
+
+NOWHERE = Place()
+#: How the message begins if a source cannot be read.
+UNREADABLE = "cannot be read: "
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One remark about an object of the input. Reports call the fields `object` and `file`."""
+
+    level: Severity
+    subject: str = msgspec.field(name="object")
+    message: str
+    source: str = msgspec.field(default="", name="file")
+    line: int = 0
+
+    @property
+    def where(self) -> str:
+        return f"{self.source}:{self.line}" if self.line else self.source
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.where, self.subject, self.message.removeprefix(UNREADABLE)) if part)
+
+
+def note_at(level: Severity, subject: str, message: str, place: Place) -> Note:
+    return Note(level, subject, message, place.source, place.line)
 
 
 class Key(NamedTuple):
@@ -60,16 +104,15 @@ class Inventory:
         self.rejected = 0
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
-        """Return the objects of these kinds, in the order of the input."""
         return (item for item in self.items.values() if item.key.kind in kinds)
 
-    def note(self, level: Level, subject: object, message: str, place: Place) -> None:
+    def note(self, level: Severity, subject: object, message: str, place: Place) -> None:
         self.notes.append(note_at(level, str(subject), message, place))
 
     def reject(self, subject: object, message: str, place: Place) -> None:
         """Note why an object is left out of the plan."""
         self.rejected += 1
-        self.note(Level.ERROR, subject, message, place)
+        self.note(Severity.ERROR, subject, message, place)
 
     def copy(self) -> "Inventory":
         """Return an inventory with the same objects, and without notes and counts."""

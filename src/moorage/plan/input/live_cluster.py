@@ -11,9 +11,10 @@ from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Unreachable
+from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
-from moorage.plan.input.notes import Level, Note
+from moorage.plan.input.inventory import Note
 from moorage.plan.planner import Planner
 
 Raw = dict[str, Any]
@@ -59,7 +60,7 @@ def load_live(planner: Planner, live: LiveCluster) -> None:
     """Make the cluster the planner's input, and note what it lacks."""
     planner.load_objects(live.server, live.objects)
     for kind, why in live.missing:
-        planner.inventory.notes.append(Note(Level.WARNING, kind, f"was not read: {why}", live.server))
+        planner.inventory.notes.append(Note(Severity.WARNING, kind, f"was not read: {why}", live.server))
 
 
 async def _read_and_close(client: HttpClient, server: str) -> tuple[list[Raw], list[Missing]]:

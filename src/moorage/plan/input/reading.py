@@ -16,6 +16,7 @@ from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request
 from moorage.client.protocol import Template
+from moorage.lint.finding import Severity
 from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint, written_path
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
@@ -26,8 +27,7 @@ from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
-from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import UNREADABLE, Level, Note, Place
+from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place
 from moorage.serve.templates import PodTemplates
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
@@ -84,7 +84,7 @@ class Reader:
 
     def _unreadable(self, source: str, reason: str, line: int = 0) -> None:
         self.inventory.unreadable += 1
-        self.inventory.notes.append(Note(Level.ERROR, "", f"{UNREADABLE}{reason}", source, line))
+        self.inventory.notes.append(Note(Severity.ERROR, "", f"{UNREADABLE}{reason}", source, line))
 
     def _read_stream(self, source: Source, stream: BinaryIO) -> None:
         for document in read_documents(stream, source.name):
@@ -100,7 +100,7 @@ class Reader:
             self._unreadable(source.name, error.reason, error.line)
             return
         self.inventory.rejected += 1
-        self.inventory.notes.append(Note(Level.ERROR, "", error.reason, source.name, error.line))
+        self.inventory.notes.append(Note(Severity.ERROR, "", error.reason, source.name, error.line))
 
     def _add(self, document: Document) -> None:
         convert_document(document)
@@ -133,7 +133,7 @@ class Reader:
             existing = existing or old.existing
             if self._announces_updates:
                 text = f"stands here again (first at {old.place}): the later one is applied on top of it"
-                self.inventory.note(Level.WARNING, key, text, place)
+                self.inventory.note(Severity.WARNING, key, text, place)
         self.changed.setdefault(key, old)
         self.inventory.items[key] = Item(key, kind, result.object, view, existing, place, self._template)
 
@@ -159,7 +159,6 @@ class Reader:
         return self._create(raw, Request(uid=uid))
 
     def _admit_pod(self, raw: Raw) -> Admitted | Rejected:
-        """Admit a new pod, and keep its template for the item."""
         try:
             admitted, self._template = self._templates.admit(raw, ANY_REQUEST, "")
         except _PodRejected as error:
@@ -183,7 +182,7 @@ class Reader:
         message = str(result.status["message"])
         if old is not None:
             message += f" (as an update of the one at {old.place}, which stays as it is)"
-        self.inventory.notes.append(Note(Level.ERROR, subject, message, place.source, line))
+        self.inventory.notes.append(Note(Severity.ERROR, subject, message, place.source, line))
 
     def _pass_over(self, document: Document, place: Place) -> None:
         complaint = kind_complaint(document)

@@ -6,12 +6,12 @@ has no claims at all: it comes from a `kubectl get` that did not ask for them.
 
 from collections.abc import Iterator
 
+from moorage.lint.finding import Severity
 from moorage.match.devices.claims import class_names
 from moorage.match.volumes.claims import claim_class
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import PodSpec
-from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.notes import NOWHERE, Level, Note, note_at
+from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Note, note_at
 from moorage.plan.simulation.simulation import Simulation
 
 _CLAIM = "PersistentVolumeClaim"
@@ -27,7 +27,7 @@ def note_dangling(inventory: Inventory) -> None:
         _note_volume_of_claim(inventory, item)
     for item in inventory.of_kind("CronJob"):
         text = f"is not expanded: it makes Jobs by its schedule ({item.view.spec.schedule})"
-        inventory.note(Level.INFO, item.key, text, item.place)
+        inventory.note(Severity.INFO, item.key, text, item.place)
 
 
 def _note_claims_of_pods(inventory: Inventory) -> None:
@@ -42,10 +42,10 @@ def _note_claims_of_pods(inventory: Inventory) -> None:
         first = next(iter(missing.values()))
         names = f"{len(missing)} claims are" if len(missing) > 1 else f"claim {next(iter(missing)).name} is"
         text = f"{names} used, but the input has no PersistentVolumeClaims: kubectl get pvc,pv,sc -A prints them"
-        inventory.note(Level.WARNING, first.key, text, first.place)
+        inventory.note(Severity.WARNING, first.key, text, first.place)
         return
     for key, item in missing.items():
-        inventory.note(Level.WARNING, item.key, f"uses claim {key.name}, which is not in the input", item.place)
+        inventory.note(Severity.WARNING, item.key, f"uses claim {key.name}, which is not in the input", item.place)
 
 
 def _note_devices(inventory: Inventory) -> None:
@@ -63,7 +63,7 @@ def _note_devices(inventory: Inventory) -> None:
             if key not in inventory.items:
                 missing.setdefault(key, item)
     for key, item in missing.items():
-        inventory.note(Level.WARNING, item.key, f"uses {key.kind} {key.name}, which is not in the input", item.place)
+        inventory.note(Severity.WARNING, item.key, f"uses {key.kind} {key.name}, which is not in the input", item.place)
     for item in list(inventory.of_kind("ResourceClaim", "ResourceClaimTemplate")):
         is_claim = item.key.kind == "ResourceClaim"
         if is_claim and item.view.status.allocation is not None:
@@ -72,7 +72,7 @@ def _note_devices(inventory: Inventory) -> None:
         for name in dict.fromkeys(class_names(spec)):
             if name and Key("DeviceClass", "", name) not in inventory.items:
                 text = f"names DeviceClass {name}, which is not in the input"
-                inventory.note(Level.WARNING, item.key, text, item.place)
+                inventory.note(Severity.WARNING, item.key, text, item.place)
 
 
 def _claims(spec: PodSpec) -> list[str]:
@@ -84,12 +84,12 @@ def _note_volume_of_claim(inventory: Inventory, item: Item) -> None:
     if spec.volumeName:
         if Key("PersistentVolume", "", spec.volumeName) not in inventory.items:
             text = f"is bound to volume {spec.volumeName}, which is not in the input"
-            inventory.note(Level.WARNING, item.key, text, item.place)
+            inventory.note(Severity.WARNING, item.key, text, item.place)
         return
     name = spec.storageClassName
     if name and Key("StorageClass", "", name) not in inventory.items:
         text = f"names StorageClass {name}, which is not in the input"
-        inventory.note(Level.WARNING, item.key, text, item.place)
+        inventory.note(Severity.WARNING, item.key, text, item.place)
 
 
 def unbound_claims(simulation: Simulation, inventory: Inventory) -> Iterator[Note]:
@@ -104,4 +104,4 @@ def unbound_claims(simulation: Simulation, inventory: Inventory) -> Iterator[Not
             continue
         key = Key(_CLAIM, found.namespace, found.name)
         place = inventory.items[key].place if key in inventory.items else NOWHERE
-        yield note_at(Level.WARNING, str(key), "is not bound, and no volume in the input fits it", place)
+        yield note_at(Severity.WARNING, str(key), "is not bound, and no volume in the input fits it", place)

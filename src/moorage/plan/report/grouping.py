@@ -7,8 +7,7 @@ import msgspec
 
 from moorage.columns.resources import CPU, MEMORY
 from moorage.plan.devices import DeviceLine
-from moorage.plan.outcome import NodeLine, Outcome, PodLine
-from moorage.plan.planned_pod import State
+from moorage.plan.outcome import NodeLine, Outcome, PodLine, State
 
 NO_WORKLOAD = "Pods without a controller"
 MAX_NODES = 12
@@ -115,7 +114,6 @@ def average(nodes: Sequence[NodeLine], resource: str) -> int:
 
 
 def other_resources(node: NodeLine) -> list[str]:
-    """Return the extended resources that pods request."""
     return [
         name
         for name, usage in node.resources.items()

@@ -5,11 +5,11 @@ from typing import TypeVar
 
 from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.printable import printable
-from moorage.plan.difference import Departure, Difference
 from moorage.plan.outcome import Outcome, shown_usage
 from moorage.plan.report.grouping import by_reason, by_request, by_workload, fullest_nodes, names, with_devices
 from moorage.plan.report.plain import summary
 from moorage.plan.rollout import Rollout
+from moorage.plan.what_if import Departure, Difference
 
 _MAX_ROWS = 100
 Row = TypeVar("Row")

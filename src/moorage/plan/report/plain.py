@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from moorage.lint.report.documents import encoded
-from moorage.plan.difference import Difference
-from moorage.plan.outcome import NodeLine, Outcome
-from moorage.plan.planned_pod import State
+from moorage.plan.outcome import NodeLine, Outcome, State
 from moorage.plan.rollout import Rollout
+from moorage.plan.what_if import Difference
 from moorage.schedule.plugins.resources.node_resources_fit import shown
 
 

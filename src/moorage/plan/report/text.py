@@ -1,15 +1,15 @@
 """Print a plan: placements by workload and node, Pending pods and why, how full the nodes become; the summary last."""
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from moorage.columns.resources import CPU, MEMORY, PODS
+from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
-from moorage.plan.difference import Departure, Difference
-from moorage.plan.headroom import MAX_MORE
-from moorage.plan.input.notes import Level, Note
-from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
-from moorage.plan.planned_pod import State
+from moorage.plan.input.inventory import Note
+from moorage.plan.outcome import MAX_MORE, NodeLine, Outcome, State, Usage, shown_usage
 from moorage.plan.report.grouping import (
     MAX_NODES,
     average,
@@ -22,12 +22,62 @@ from moorage.plan.report.grouping import (
     other_resources,
     with_devices,
 )
-from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.plan.rollout import Rollout, RolloutStep
+from moorage.plan.what_if import Departure, Difference
 
-_LEVEL_COLOURS = {Level.ERROR: "1;31", Level.WARNING: "1;33", Level.INFO: "1;36"}
+BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
+Row = TypeVar("Row")
+_LEVEL_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BAR = 10
 _MAX_ROWS = 30
+
+
+class TerminalLines:
+    """The base of text reports. `width` is the terminal's; `everything` prints long lists in full."""
+
+    _narrowest = 40
+
+    def __init__(self, *, colour: bool = False, width: int = 100, everything: bool = False) -> None:
+        self._colour = colour
+        self._width = max(width, self._narrowest)
+        self._all = everything
+
+    def _section(self, title: str, lines: Iterable[str]) -> Iterator[str]:
+        """Print a title, the lines and an empty line; nothing if there are no lines."""
+        printed = list(lines)
+        if printed:
+            yield self._styled(title, BOLD)
+            yield from printed
+            yield ""
+
+    def _cut(self, rows: Sequence[Row], max_rows: int) -> Sequence[Row]:
+        return rows if self._all else rows[:max_rows]
+
+    def _left_out(self, number: int, noun: str) -> Iterator[str]:
+        if number > 0:
+            yield f"  … and {counted(number, noun)} more (--all lists them)"
+
+    def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterator[str]:
+        """Wrap a text; its first line begins with `first`, which may hold colours."""
+        lead = _visible(first)
+        wrapper = textwrap.TextWrapper(
+            self._width, initial_indent=" " * lead, subsequent_indent=" " * indent, break_long_words=False
+        )
+        wrapper.break_on_hyphens = False
+        lines = wrapper.wrap(printable(text)) or [" " * lead]
+        yield first + self._styled(lines[0][lead:], style)
+        yield from (" " * indent + self._styled(line.strip(), style) for line in lines[1:])
+
+    def _styled(self, text: str, codes: str) -> str:
+        return f"\x1b[{codes}m{text}\x1b[0m" if self._colour and codes and text else text
+
+
+def _visible(text: str) -> int:
+    """Return how many columns a text takes that may hold colours."""
+    while "\x1b[" in text:
+        before, _, after = text.partition("\x1b[")
+        text = before + after.partition("m")[2]
+    return len(text)
 
 
 class TextReport(TerminalLines):
@@ -222,8 +272,8 @@ class TextReport(TerminalLines):
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def _notes(self, outcome: Outcome) -> Iterator[str]:
-        groups: dict[tuple[Level, str], list[Note]] = {}
-        for note in sorted(outcome.notes, key=lambda note: list(Level).index(note.level)):
+        groups: dict[tuple[Severity, str], list[Note]] = {}
+        for note in sorted(outcome.notes, key=lambda note: list(Severity).index(note.level)):
             groups.setdefault((note.level, note.message), []).append(note)
         rows = list(groups.items())
         shown = self._cut(rows, _MAX_ROWS)

@@ -39,8 +39,7 @@ from moorage.serve.options import delete_options
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import key_of
 from moorage.serve.templates import Likeness
-from moorage.serve.verbs.changing import Changed, admit_change, expected_revision
-from moorage.serve.verbs.creating import check_namespace, name_owners_once
+from moorage.serve.verbs.changing import Changed, admit_change, check_namespace, expected_revision, name_owners_once
 from moorage.serve.verbs.patching import Patch, patched
 from moorage.store.protocol import Store, Stored
 

@@ -12,7 +12,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.work_queue import WorkQueue
-from moorage.control.registry import CONTROLLERS, Row
+from moorage.control.registry import CONTROLLERS
 from moorage.match.devices.taints import has_evicting_taint
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
@@ -31,27 +31,8 @@ EPHEMERAL, RESOURCE_CLAIM = "ephemeral-volume-controller", "resourceclaim-contro
 CRON_JOB = "cronjob-controller"
 #: Controllers that change nothing a plan shows.
 _LEFT_OUT = frozenset({"serviceaccount-controller"})
-_VOLUME, _CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
-_BUDGET, _NAMESPACE = KINDS["policy/v1", "PodDisruptionBudget"], KINDS["v1", "Namespace"]
-_DEVICE_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
-_SLICE, _RULE = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
-_JOB, _CRON = KINDS["batch/v1", "Job"], KINDS["batch/v1", "CronJob"]
-_OWN_KIND: dict[str, tuple[Kind, ...]] = {
-    NODE_LIFECYCLE: (NODE,),
-    "replicaset-controller": (KINDS["apps/v1", "ReplicaSet"],),
-    "deployment-controller": (KINDS["apps/v1", "Deployment"],),
-    "daemonset-controller": (KINDS["apps/v1", "DaemonSet"],),
-    "statefulset-controller": (KINDS["apps/v1", "StatefulSet"],),
-    "job-controller": (_JOB,),
-    "ttl-after-finished-controller": (_JOB,),
-    CRON_JOB: (_CRON,),
-    "persistentvolume-binder-controller": (_VOLUME, _CLAIM),
-    "persistentvolumeclaim-protection-controller": (_CLAIM,),
-    "persistentvolume-protection-controller": (_VOLUME,),
-    "disruption-controller": (_BUDGET,),
-    RESOURCE_CLAIM: (_DEVICE_CLAIM,),
-    DEVICE_TAINT_EVICTION: (_RULE,),
-}
+_NAMESPACE = KINDS["v1", "Namespace"]
+_SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 _PULSE = ""
 _COLLECTORS = frozenset({POD_GARBAGE, GARBAGE})
 
@@ -120,7 +101,7 @@ class ControllerLoop:
         kind, namespace, name = question
         if not name:
             return self._api.world.in_namespace(kind, namespace) if namespace else list(self._api.world.all(kind))
-        found = self._api.world.get(kind, f"{namespace}/{name}" if namespace else name)
+        found = self._api.world.get(kind, question.key)
         return () if found is None else (found,)
 
     def _carry_out(self, key: str, actions: Sequence[Action]) -> bool:
@@ -176,11 +157,10 @@ class Controllers:
         self._rows = {row.name: row for row in CONTROLLERS if row.name not in left_out}
         self.loops: dict[str, ControllerLoop] = {}
         self._watching: dict[Kind, list[ControllerLoop]] = {}
-        self._started_by: dict[Kind, list[Row]] = {}
-        for name, kinds in _OWN_KIND.items():
-            for kind in kinds:
-                if name in self._rows:
-                    self._started_by.setdefault(kind, []).append(self._rows[name])
+        self._started_by: dict[str, list[str]] = {}
+        for name, row in self._rows.items():
+            for kind in row.started_by:
+                self._started_by.setdefault(kind, []).append(name)
         #: Nodes that were in the cluster at some time: pods on others are not collected for want of their node.
         self._known_nodes: set[str] = set()
         self._has_collectors = False
@@ -204,8 +184,8 @@ class Controllers:
     def _start_for(self, kind: Kind, old: Object | None, new: Object | None) -> list[ControllerLoop]:
         """Start the controllers that this change is the first to concern."""
         names: list[str] = []
-        if new is not None and kind in self._started_by:
-            names += [row.name for row in self._started_by.pop(kind)]
+        if new is not None:
+            names += self._started_by.pop(kind.name, ())
         if kind is NODE:
             if new is not None:
                 self._known_nodes.add(new.name)

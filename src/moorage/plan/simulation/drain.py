@@ -15,7 +15,7 @@ from moorage.plan.simulation.api import NODE, POD
 from moorage.plan.simulation.simulation import FINISHED, Simulation
 
 DRAIN = "drain"
-MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+_MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 _RETRY_SECONDS = 5.0
 _MAX_FUTILE_TRIES = 12
 _MAX_TRIES = 10_000
@@ -48,13 +48,13 @@ def complaints(simulation: Simulation, node: str) -> Iterator[tuple[str, str]]:
 
 def _to_evict(simulation: Simulation, node: str) -> list[Object]:
     pods = sorted(simulation.world.pods_on(node), key=lambda pod: simulation.order[pod.uid])
-    return [pod for pod in pods if not _stays(pod.view)]
+    return [pod for pod in pods if not stays(pod.view)]
 
 
-def _stays(pod: Pod) -> bool:
+def stays(pod: Pod) -> bool:
     """Return whether kubectl leaves the pod alone: DaemonSets make theirs anew at once, kubelets their mirror pods."""
     owner = controller_of(pod.metadata)
-    return MIRROR_ANNOTATION in pod.metadata.annotations or (owner is not None and owner.kind == "DaemonSet")
+    return _MIRROR_ANNOTATION in pod.metadata.annotations or (owner is not None and owner.kind == "DaemonSet")
 
 
 def _drain_one(simulation: Simulation, name: str) -> list[tuple[str, str]]:

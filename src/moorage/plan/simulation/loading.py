@@ -9,13 +9,19 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.plugins import Forbidden
+from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
 from moorage.admit.plugins.storage import DefaultStorageClass
 from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
-from moorage.model.api_error import ApiError
+from moorage.lint.finding import Severity
+from moorage.model.api_error import ApiError, forbidden
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
+from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import Node
+from moorage.model.types.pod import PodSpec
+from moorage.model.types.policy import PriorityClass
 from moorage.plan.input.absent_owners import (
     adopt_uids,
     complete_claim_references,
@@ -24,8 +30,6 @@ from moorage.plan.input.absent_owners import (
     stand_ins,
 )
 from moorage.plan.input.inventory import Inventory, Item
-from moorage.plan.input.notes import Level
-from moorage.plan.input.priorities import resolve_priorities
 from moorage.plan.input.references import note_dangling
 from moorage.plan.simulation.api import MAX_WRITES, NODE, POD, SimulatedApi
 from moorage.plan.simulation.simulation import DEFAULT_START, FINISHED, Settings, Simulation
@@ -137,7 +141,7 @@ def _publish_devices(simulation: Simulation, inventory: Inventory) -> None:
                 for document in new_slices(item.view, driver, devices, 1, SIMULATOR):
                     simulation.api.create(_SLICE, document)
             except ApiError as error:
-                inventory.note(Level.WARNING, item.key, f"has devices that are refused: {error.message}", item.place)
+                inventory.note(Severity.WARNING, item.key, f"has devices that are refused: {error.message}", item.place)
 
 
 def load_services(simulation: Simulation, inventory: Inventory) -> None:
@@ -172,7 +176,7 @@ def bound_replicas(inventory: Inventory, item: Item) -> int:
     wanted: int = getattr(item.view.spec, name) or 0
     if wanted > MAX_PODS:
         text = f"asks for {wanted:,} pods; {MAX_PODS:,} are planned"
-        inventory.note(Level.WARNING, item.key, text, item.place)
+        inventory.note(Severity.WARNING, item.key, text, item.place)
         item.raw = {**item.raw, "spec": {**item.raw["spec"], name: MAX_PODS}}
         item.view = view_of(item.raw)
     return min(wanted, MAX_PODS)
@@ -188,12 +192,12 @@ def _note_nodes(inventory: Inventory) -> None:
         name = item.view.spec.nodeName
         if name and name not in nodes and item.view.status.phase not in FINISHED:
             text = f"is bound to node {name}, which is not in the input"
-            inventory.note(Level.WARNING, item.key, text, item.place)
+            inventory.note(Severity.WARNING, item.key, text, item.place)
     for item in inventory.of_kind("Node"):
         node: Node = item.view
         if not node.status.allocatable and not node.status.capacity:
             text = "has no status: it is simulated with the default capacity, as in moorage up"
-            inventory.note(Level.WARNING, item.key, text, item.place)
+            inventory.note(Severity.WARNING, item.key, text, item.place)
 
 
 def _start(inventory: Inventory) -> float:
@@ -201,3 +205,55 @@ def _start(inventory: Inventory) -> float:
     times = (seconds_of(item.view.metadata.creationTimestamp) for item in inventory.items.values() if item.existing)
     latest = max((time for time in times if time is not None), default=DEFAULT_START)
     return max(latest, DEFAULT_START)
+
+
+def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
+    """Give every pod its priority; note and remove what cannot have one. Return the classes learned from pods."""
+    classes, learned = _classes(inventory)
+    plugin = Priority([*classes, *learned])
+    specs: dict[int, tuple[PodSpec, PodSpec]] = {}
+    for item in list(inventory.of_kind("Pod")):
+        if item.view.spec.priority is not None and item.existing:
+            continue
+        try:
+            plugin.admit("Pod", item.raw, None)
+        except Forbidden as refusal:
+            _refuse(inventory, item, refusal)
+            continue
+        # Pods of one template go on sharing their spec.
+        known = specs.get(id(item.view.spec))
+        if known is None:
+            known = specs[id(item.view.spec)] = item.view.spec, _with_priority(item.view.spec, item.raw["spec"])
+        item.view = msgspec.structs.replace(item.view, spec=known[1])
+    return learned
+
+
+def _refuse(inventory: Inventory, item: Item, refusal: Forbidden) -> None:
+    del inventory.items[item.key]
+    message = forbidden(item.kind, item.key.name, str(refusal)).message
+    inventory.reject(item.key, str(message), item.place)
+
+
+def _with_priority(view: PodSpec, spec: dict[str, object]) -> PodSpec:
+    fields = {name: spec[name] for name in ("priority", "priorityClassName", "preemptionPolicy") if name in spec}
+    return msgspec.structs.replace(view, **fields)
+
+
+def _classes(inventory: Inventory) -> tuple[list[PriorityClass], list[PriorityClass]]:
+    classes: list[PriorityClass] = []
+    learned: list[PriorityClass] = []
+    for item in list(inventory.of_kind("PriorityClass")):
+        try:
+            Priority(classes).validate("PriorityClass", item.raw, None)
+        except Forbidden as refusal:
+            _refuse(inventory, item, refusal)
+            continue
+        classes.append(item.view)
+    known = {one.metadata.name for one in (*SYSTEM_CLASSES, *classes)}
+    for item in inventory.of_kind("Pod"):
+        spec, name = item.view.spec, item.view.spec.priorityClassName
+        if item.existing and name and name not in known and spec.priority is not None:
+            known.add(name)
+            policy = spec.preemptionPolicy
+            learned.append(PriorityClass(metadata=ObjectMeta(name=name), value=spec.priority, preemptionPolicy=policy))
+    return classes, learned

@@ -6,7 +6,7 @@ Kubernetes: cmd/kube-scheduler/app/options/configfile.go and apis/config/validat
 k8s.io/kube-scheduler/config/v1. Differs: arguments of a plugin that does not exist are refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Any
 
@@ -32,7 +32,7 @@ from moorage.schedule.config.configuration_views import (
     PluginSet,
     Point,
 )
-from moorage.schedule.config.configured_profiles import REMOVED, Findings, configure_profile, does_not_exist
+from moorage.schedule.config.configured_profiles import REMOVED, Findings, ProfileCheck, does_not_exist
 from moorage.schedule.config.configured_scheduler import Configuration, ConfigurationError, ConfigurationProblem
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
 from moorage.schedule.config.plugin_args import Args
@@ -98,7 +98,7 @@ def _configuration(raw: Mapping[str, Any], findings: Findings, gates: GateSet) -
         findings.refuse_fields(_validate_profile(profile, profiles[:i], path))
         findings.refuse_fields(given.validate(gates))
         _check_percentage(profile.percentageOfNodesToScore, f"{path}.percentageOfNodesToScore", findings)
-        configured.append(configure_profile(profile, profile.schedulerName or "", given.args, path, findings, registry))
+        configured.append(ProfileCheck(profile, path, findings, registry).configured(given.args))
     findings.refuse_fields(_validate_queue_sort(profiles))
     _check_percentage(view.percentageOfNodesToScore, "percentageOfNodesToScore", findings)
     findings.refuse_fields(_validate_backoff(initial, longest))
@@ -125,23 +125,18 @@ def _named_profiles(view: KubeSchedulerConfiguration) -> tuple[KubeSchedulerProf
     """Return the profiles with defaults: the only one need not have a name."""
     profiles = view.profiles or (KubeSchedulerProfile(),)
     if len(profiles) == 1 and profiles[0].schedulerName is None:
-        only = profiles[0]
-        return (
-            KubeSchedulerProfile(DEFAULT_SCHEDULER, only.percentageOfNodesToScore, only.plugins, only.pluginConfig),
-        )
+        return (msgspec.structs.replace(profiles[0], schedulerName=DEFAULT_SCHEDULER),)
     return profiles
 
 
 def _validate_profile(
     profile: KubeSchedulerProfile, before: tuple[KubeSchedulerProfile, ...], path: str
-) -> list[FieldError]:
-    errors: list[FieldError] = []
+) -> Iterator[FieldError]:
     name = profile.schedulerName or ""
     if not name:
-        errors.append(required(f"{path}.schedulerName"))
+        yield required(f"{path}.schedulerName")
     if name in [other.schedulerName or "" for other in before]:
-        errors.append(duplicate(f"{path}.schedulerName", GoStruct()))  # Go prints the other one's path as `{}`
-    return errors
+        yield duplicate(f"{path}.schedulerName", GoStruct())  # Go prints the other one's path as `{}`
 
 
 def _check_percentage(percentage: int | None, path: str, findings: Findings) -> None:
@@ -153,18 +148,16 @@ def _check_percentage(percentage: int | None, path: str, findings: Findings) -> 
         findings.note(path, "has no effect: Moorage looks at every node")
 
 
-def _validate_queue_sort(profiles: tuple[KubeSchedulerProfile, ...]) -> list[FieldError]:
+def _validate_queue_sort(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[FieldError]:
     first = profiles[0].plugins.queueSort
-    errors: list[FieldError] = []
     if len(first.enabled) > 1:
         detail = "only one queue sort plugin can be enabled"
-        errors.append(invalid("profiles[0].plugins.queueSort.Enabled", len(first.enabled), detail))
+        yield invalid("profiles[0].plugins.queueSort.Enabled", len(first.enabled), detail)
     for i, profile in enumerate(profiles[1:], 1):
         own = profile.plugins.queueSort
         if _as_go(own) != _as_go(first):
             path = f"profiles[{i}].plugins.{Point.QUEUE_SORT}"
-            errors.append(invalid(path, _as_go(own), "must be the same for all profiles"))
-    return errors
+            yield invalid(path, _as_go(own), "must be the same for all profiles")
 
 
 def _as_go(own: PluginSet) -> GoStruct:
@@ -181,14 +174,12 @@ def _backoff(view: KubeSchedulerConfiguration) -> tuple[int, int]:
     )
 
 
-def _validate_backoff(initial: int, longest: int) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _validate_backoff(initial: int, longest: int) -> Iterator[FieldError]:
     if initial <= 0:
-        errors.append(invalid("podInitialBackoffSeconds", initial, "must be greater than 0"))
+        yield invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
     if longest < initial:
         detail = "must be greater than or equal to PodInitialBackoffSeconds"
-        errors.append(invalid("podMaxBackoffSeconds", longest, detail))
-    return errors
+        yield invalid("podMaxBackoffSeconds", longest, detail)
 
 
 # -- pluginConfig ------------------------------------------------------------------------------------------------------
@@ -202,24 +193,22 @@ class GivenArgs(msgspec.Struct):
     args: dict[str, Any]
     by_path: dict[str, Args]
 
-    def validate(self, gates: GateSet) -> list[FieldError]:
-        """Return Kubernetes' field errors for plugins that were removed, and for all arguments."""
-        errors: list[FieldError] = []
+    def validate(self, gates: GateSet) -> Iterator[FieldError]:
+        """Yield Kubernetes' field errors for plugins that were removed, and for all arguments."""
         for point in Point:
             for i, plugin in enumerate(getattr(self.profile.plugins, point.value).enabled):
                 if plugin.name in REMOVED:
-                    errors.append(_removed(f"{self.path}.plugins.{point}.enabled[{i}]", plugin.name))
+                    yield _removed(f"{self.path}.plugins.{point}.enabled[{i}]", plugin.name)
         seen: set[str] = set()
         for i, config in enumerate(self.profile.pluginConfig):
             path = f"{self.path}.pluginConfig[{i}]"
             if config.name in seen:
-                errors.append(duplicate(path, config.name))
+                yield duplicate(path, config.name)
             seen.add(config.name)
             if config.name in REMOVED:
-                errors.append(_removed(path, config.name))
+                yield _removed(path, config.name)
             elif path in self.by_path:
-                errors += self.by_path[path].validate(f"{path}.args", gates)
-        return errors
+                yield from self.by_path[path].validate(f"{path}.args", gates)
 
 
 def _removed(path: str, name: str) -> FieldError:
@@ -310,29 +299,26 @@ def _duration_problems(election: LeaderElectionConfiguration) -> list[tuple[str,
     return problems
 
 
-def _validate_client_connection(client: ClientConnectionConfiguration) -> list[FieldError]:
-    if client.burst >= 0:
-        return []
-    return [invalid("clientConnection.burst", client.burst, "must be non-negative")]
+def _validate_client_connection(client: ClientConnectionConfiguration) -> Iterator[FieldError]:
+    if client.burst < 0:
+        yield invalid("clientConnection.burst", client.burst, "must be non-negative")
 
 
-def _validate_leader_election(election: LeaderElectionConfiguration) -> list[FieldError]:
+def _validate_leader_election(election: LeaderElectionConfiguration) -> Iterator[FieldError]:
     if election.leaderElect is False:
-        return []
-    errors: list[FieldError] = []
+        return
     lease = _duration(election.leaseDuration, _LEASE_DURATION)
     renew = _duration(election.renewDeadline, _RENEW_DEADLINE)
     retry = _duration(election.retryPeriod, _RETRY_PERIOD)
     for name, value in (("leaseDuration", lease), ("renewDeadline", renew), ("retryPeriod", retry)):
         if value <= 0:
-            errors.append(invalid(f"leaderElection.{name}", duration_text(value), "must be greater than zero"))
+            yield invalid(f"leaderElection.{name}", duration_text(value), "must be greater than zero")
     if lease <= renew:
         detail = "must be greater than `RenewDeadline`"
-        errors.append(invalid("leaderElection.leaseDuration", duration_text(renew), detail))
+        yield invalid("leaderElection.leaseDuration", duration_text(renew), detail)
     if election.resourceLock not in ("", _LEASES):
         detail = 'resourceLock value must be "leases"'
-        errors.append(invalid("leaderElection.resourceLock", election.resourceLock, detail))
-    return errors
+        yield invalid("leaderElection.resourceLock", election.resourceLock, detail)
 
 
 def _duration(text: str, default: int) -> int:

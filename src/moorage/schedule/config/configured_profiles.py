@@ -6,7 +6,7 @@ Kubernetes: mergePluginSet in apis/config/v1/default_plugins.go, expandMultiPoin
 framework/runtime/framework.go.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -68,7 +68,7 @@ class Findings:
         """Add a problem whose text already names the field."""
         self._problems.append(ConfigurationProblem(self._source, self._line_of(path), text))
 
-    def refuse_fields(self, errors: list[FieldError]) -> None:
+    def refuse_fields(self, errors: Iterable[FieldError]) -> None:
         for error in errors:
             self.refuse_as_said(error.path, str(error))
 
@@ -82,7 +82,6 @@ class Findings:
         self.notes.append(ConfigurationProblem(self._source, self._line_of(path), f"{path}: {text}"))
 
     def stop_if_refused(self) -> None:
-        """Raise ConfigurationError if there are problems."""
         if self._problems:
             raise ConfigurationError(tuple(dict.fromkeys(self._problems)))
 
@@ -160,28 +159,16 @@ def does_not_exist(kind: str, plugin: str, registry: PluginRegistry) -> str:
     )
 
 
-def configure_profile(
-    profile: KubeSchedulerProfile,
-    name: str,
-    args: Mapping[str, Any],
-    path: str,
-    findings: Findings,
-    registry: PluginRegistry,
-) -> ConfiguredProfile:
-    """Return the configured profile; it may be used only if nothing was refused."""
-    return _ProfileCheck(profile, name, f"{path}.plugins", findings, registry).configured(args, path)
-
-
-class _ProfileCheck(msgspec.Struct):
-    """One profile, and what its checks need."""
+class ProfileCheck(msgspec.Struct):
+    """One profile, which has its name, and its path in the file."""
 
     profile: KubeSchedulerProfile
-    name: str
     path: str
     findings: Findings
     registry: PluginRegistry
 
-    def configured(self, args: Mapping[str, Any], profile_path: str) -> ConfiguredProfile:
+    def configured(self, args: Mapping[str, Any]) -> ConfiguredProfile:
+        """Return the configured profile; it may be used only if nothing was refused."""
         for where in (*Point, MULTI_POINT):
             own: PluginSet = getattr(self.profile.plugins, where)
             self._check_enabled(where, own)
@@ -202,14 +189,14 @@ class _ProfileCheck(msgspec.Struct):
             except (PluginError, TypeError) as error:
                 text = str(error) if isinstance(error, PluginError) else f"{row.origin}: needs arguments: {error}"
                 configs = (i for i, config in enumerate(self.profile.pluginConfig) if config.name == plugin)
-                given = next((f"{profile_path}.pluginConfig[{i}].args" for i in configs), "")
+                given = next((f"{self.path}.pluginConfig[{i}].args" for i in configs), "")
                 self.findings.refuse(given or self._place(plugin, min(row.points)), text)
-        return ConfiguredProfile(self.name, order, args, own_rows)
+        return ConfiguredProfile(self.profile.schedulerName or "", order, args, own_rows)
 
     def _check_enabled(self, where: str, own: PluginSet) -> None:
         findings = self.findings
         for i, plugin in enumerate(own.enabled):
-            at, name = f"{self.path}.{where}.enabled[{i}]", plugin.name
+            at, name = f"{self.path}.plugins.{where}.enabled[{i}]", plugin.name
             row = self.registry.get(name)
             if row is None:
                 kind = "plugin" if where == MULTI_POINT else Point(where).interface
@@ -237,16 +224,17 @@ class _ProfileCheck(msgspec.Struct):
                 near = nearest_name(plugin.name, names)
                 hint = f"; did you mean {go_quote(near)}?" if near is not None else ""
                 text = f"there is no plugin {go_quote(plugin.name)} to disable{hint}"
-                self.findings.note(f"{self.path}.{where}.disabled[{i}]", text)
+                self.findings.note(f"{self.path}.plugins.{where}.disabled[{i}]", text)
 
     def _check_counts(self, asked: Asked) -> None:
         sorting, binding = len(asked.at[Point.QUEUE_SORT]), len(asked.at[Point.BIND])
-        of_profile = f"for profile with scheduler name {go_quote(self.name)}"
+        path = f"{self.path}.plugins"
+        of_profile = f"for profile with scheduler name {go_quote(self.profile.schedulerName or '')}"
         if sorting != 1:
             text = f"only one queue sort plugin required {of_profile}, but got {sorting}"
-            self.findings.refuse(self.path, f"{text}; enable PrioritySort")
+            self.findings.refuse(path, f"{text}; enable PrioritySort")
         if not binding:
-            self.findings.refuse(self.path, f"at least one bind plugin is needed {of_profile}; enable DefaultBinder")
+            self.findings.refuse(path, f"at least one bind plugin is needed {of_profile}; enable DefaultBinder")
 
     def _check_halves(self, asked: Asked) -> None:
         """In Kubernetes most of these fail for every pod; here a plugin prepares and decides in one."""
@@ -266,8 +254,8 @@ class _ProfileCheck(msgspec.Struct):
             for form, listed in (("disabled", own.disabled), ("enabled", own.enabled)):
                 named = [i for i, other in enumerate(listed) if other.name in (plugin, EVERYTHING)]
                 if named:
-                    return f"{self.path}.{where}.{form}[{named[-1]}]"
-        return self.path
+                    return f"{self.path}.plugins.{where}.{form}[{named[-1]}]"
+        return f"{self.path}.plugins"
 
     def _order(self, asked: Asked) -> PluginOrder:
         filters = asked.at[Point.FILTER]
@@ -276,7 +264,7 @@ class _ProfileCheck(msgspec.Struct):
         total = sum(weight for _, weight in scores)
         if total > MAX_WEIGHT:
             text = f"the weights of all plugins that score add up to {total}, and Moorage adds up to {MAX_WEIGHT}"
-            self.findings.refuse(self.path, f"{text}: lower them")
+            self.findings.refuse(f"{self.path}.plugins", f"{text}: lower them")
         return PluginOrder(
             filters,
             scores,

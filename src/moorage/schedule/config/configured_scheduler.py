@@ -19,7 +19,7 @@ from moorage.schedule.config.default_profile import (
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.plugin import Profile
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.schedule.preemption.preemption import NAME as PREEMPTION
 from moorage.schedule.queue.queue import Backoff
 

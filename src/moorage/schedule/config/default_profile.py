@@ -23,15 +23,15 @@ from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit
-from moorage.schedule.plugins.resources.resource_scoring import (
+from moorage.schedule.plugins.resources.node_resources_fit import (
+    NodeResourcesFit,
     Strategy,
     least_allocated,
     most_allocated,
     requested_to_capacity_ratio,
 )
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
@@ -207,7 +207,6 @@ def _strategy(strategy: plugin_args.ScoringStrategy) -> Strategy:
 def default_profile(
     gates: GateSet, name: str = DEFAULT_SCHEDULER, selectors: DefaultSelectors | None = None
 ) -> Profile:
-    """Return the profile of a scheduler without a configuration."""
     return make_profile(name, Shared(gates, program_cache(gates), selectors))
 
 

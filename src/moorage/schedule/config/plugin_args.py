@@ -7,7 +7,7 @@ Differs: without arguments, DefaultPreemption looks at every node.
 # The names are the API's own and its reference documents each of them.
 # ruff: noqa: D101
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from moorage.columns.resources import CPU, MEMORY
@@ -32,7 +32,7 @@ SYSTEM, LIST = "System", "List"
 LEAST_ALLOCATED, MOST_ALLOCATED = "LeastAllocated", "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 Weights = tuple[tuple[str, int], ...]
-Errors = list[FieldError]
+Errors = Iterator[FieldError]
 _STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _HIGHEST_POINT = 10
@@ -42,8 +42,8 @@ class Args(TypeMeta, frozen=True, gc=False):
     """The base of all arguments, which may give their apiVersion and kind."""
 
     def validate(self, path: str, gates: GateSet) -> Errors:
-        """Return Kubernetes' field errors, in its order."""
-        return []
+        """Yield Kubernetes' field errors, in its order."""
+        yield from ()
 
     def decoding_problems(self) -> list[tuple[str, str]]:
         """Return the fields whose text cannot be parsed, with Go's error text."""
@@ -72,14 +72,13 @@ class DefaultPreemptionArgs(Args, frozen=True, gc=False):
     def validate(self, path: str, gates: GateSet) -> Errors:
         percentage, absolute = self._limits
         percentage_path, absolute_path = f"{path}.minCandidateNodesPercentage", f"{path}.minCandidateNodesAbsolute"
-        errors = _in_range(percentage_path, percentage, 0, 100)
+        yield from _in_range(percentage_path, percentage, 0, 100)
         if absolute < 0:
-            errors.append(invalid(absolute_path, absolute, "not in valid range [0, inf)"))
+            yield invalid(absolute_path, absolute, "not in valid range [0, inf)")
         if percentage == 0 and absolute == 0:
             together = "cannot be zero at the same time as"
-            errors.append(invalid(percentage_path, 0, f"{together} minCandidateNodesAbsolute"))
-            errors.append(invalid(absolute_path, 0, f"{together} minCandidateNodesPercentage"))
-        return errors
+            yield invalid(percentage_path, 0, f"{together} minCandidateNodesAbsolute")
+            yield invalid(absolute_path, 0, f"{together} minCandidateNodesPercentage")
 
 
 class InterPodAffinityArgs(Args, frozen=True, gc=False):
@@ -91,7 +90,7 @@ class InterPodAffinityArgs(Args, frozen=True, gc=False):
         return 1 if self.hardPodAffinityWeight is None else self.hardPodAffinityWeight
 
     def validate(self, path: str, gates: GateSet) -> Errors:
-        return _in_range(f"{path}.hardPodAffinityWeight", self.hard_weight, 0, 100)
+        yield from _in_range(f"{path}.hardPodAffinityWeight", self.hard_weight, 0, 100)
 
 
 class ResourceSpec(View, frozen=True, gc=False):
@@ -124,32 +123,30 @@ class NodeResourcesFitArgs(Args, frozen=True, gc=False):
         return self.scoringStrategy or ScoringStrategy(LEAST_ALLOCATED)
 
     def validate(self, path: str, gates: GateSet) -> Errors:
-        errors: Errors = []
         for i, resource in enumerate(self.ignoredResources):
-            errors += _label_name(f"{path}.ignoredResources[{i}]", resource)
+            yield from _label_name(f"{path}.ignoredResources[{i}]", resource)
         for i, group in enumerate(self.ignoredResourceGroups):
             where = f"{path}.ignoredResourceGroups[{i}]"
             if "/" in group:
-                errors.append(invalid(where, group, "resource group name can't contain '/'"))
-            errors += _label_name(where, group)
+                yield invalid(where, group, "resource group name can't contain '/'")
+            yield from _label_name(where, group)
         path = f"{path}.scoringStrategy"
         strategy = self.strategy
         if strategy.type not in _STRATEGIES:
-            errors.append(not_supported(f"{path}.type", AsJSON(strategy.type), _STRATEGIES))
+            yield not_supported(f"{path}.type", AsJSON(strategy.type), _STRATEGIES)
         for i, (name, weight) in enumerate(weights_of(strategy.resources)):
             if not 0 < weight <= 100:
                 detail = f"resource weight of {name} not in valid range (0, 100]"
-                errors.append(invalid(f"{path}.resources[{i}].weight", weight, detail))
+                yield invalid(f"{path}.resources[{i}].weight", weight, detail)
         path = f"{path}.requestedToCapacityRatio"
         ratio = strategy.requestedToCapacityRatio
         if strategy.type != REQUESTED_TO_CAPACITY_RATIO:
             if ratio is not None:
-                errors.append(forbidden(path, "must be nil when type is not RequestedToCapacityRatio"))
+                yield forbidden(path, "must be nil when type is not RequestedToCapacityRatio")
         elif ratio is None:
-            errors.append(required(path, "must be specified when type is RequestedToCapacityRatio"))
+            yield required(path, "must be specified when type is RequestedToCapacityRatio")
         else:
-            errors += _function_shape(ratio.shape, f"{path}.shape")
-        return errors
+            yield from _function_shape(ratio.shape, f"{path}.shape")
 
 
 class NodeResourcesBalancedAllocationArgs(Args, frozen=True, gc=False):
@@ -157,15 +154,13 @@ class NodeResourcesBalancedAllocationArgs(Args, frozen=True, gc=False):
 
     def validate(self, path: str, gates: GateSet) -> Errors:
         path = f"{path}.resources"
-        errors: Errors = []
         seen: set[str] = set()
         for i, (name, weight) in enumerate(weights_of(self.resources)):
             if name in seen:
-                errors.append(duplicate(f"{path}[{i}].name", name))
+                yield duplicate(f"{path}[{i}].name", name)
             seen.add(name)
             if weight != 1:
-                errors.append(invalid(f"{path}[{i}].weight", weight, "must be 1"))
-        return errors
+                yield invalid(f"{path}[{i}].weight", weight, "must be 1")
 
 
 class PodTopologySpreadArgs(Args, frozen=True, gc=False):
@@ -177,34 +172,32 @@ class PodTopologySpreadArgs(Args, frozen=True, gc=False):
         return self.defaultingType or SYSTEM
 
     def validate(self, path: str, gates: GateSet) -> Errors:
-        errors: Errors = []
         constraints = self.defaultConstraints
         if self.defaulting not in (SYSTEM, LIST):
-            errors.append(not_supported(f"{path}.defaultingType", AsJSON(self.defaulting), (SYSTEM, LIST)))
+            yield not_supported(f"{path}.defaultingType", AsJSON(self.defaulting), (SYSTEM, LIST))
         elif self.defaulting == SYSTEM and constraints:
             detail = "when .defaultConstraints are not empty"
-            errors.append(invalid(f"{path}.defaultingType", AsJSON(SYSTEM), detail))
+            yield invalid(f"{path}.defaultingType", AsJSON(SYSTEM), detail)
         path = f"{path}.defaultConstraints"
         for i, constraint in enumerate(constraints):
             where = f"{path}[{i}]"
             if constraint.maxSkew <= 0:
-                errors.append(invalid(f"{where}.maxSkew", constraint.maxSkew, "not in valid range (0, inf)"))
+                yield invalid(f"{where}.maxSkew", constraint.maxSkew, "not in valid range (0, inf)")
             if not constraint.topologyKey:
-                errors.append(required(f"{where}.topologyKey", "can not be empty"))
+                yield required(f"{where}.topologyKey", "can not be empty")
             else:
-                errors += _label_name(f"{where}.topologyKey", constraint.topologyKey)
+                yield from _label_name(f"{where}.topologyKey", constraint.topologyKey)
             action = constraint.whenUnsatisfiable
             if not action:
-                errors.append(required(f"{where}.whenUnsatisfiable", "can not be empty"))
+                yield required(f"{where}.whenUnsatisfiable", "can not be empty")
             elif action not in _ACTIONS:
-                errors.append(not_supported(f"{where}.whenUnsatisfiable", AsJSON(action), _ACTIONS))
+                yield not_supported(f"{where}.whenUnsatisfiable", AsJSON(action), _ACTIONS)
             if constraint.labelSelector is not None:
                 detail = "constraint must not define a selector, as they deduced for each pod"
-                errors.append(forbidden(f"{where}.labelSelector", detail))
+                yield forbidden(f"{where}.labelSelector", detail)
             pair = (constraint.topologyKey, action)
             if pair in [(other.topologyKey, other.whenUnsatisfiable) for other in constraints[:i]]:
-                errors.append(duplicate(where, f"{{{constraint.topologyKey}, {action}}}"))
-        return errors
+                yield duplicate(where, f"{{{constraint.topologyKey}, {action}}}")
 
 
 class VolumeBindingArgs(Args, frozen=True, gc=False):
@@ -214,15 +207,13 @@ class VolumeBindingArgs(Args, frozen=True, gc=False):
     shape: tuple[UtilizationShapePoint, ...] = ABSENT_LIST
 
     def validate(self, path: str, gates: GateSet) -> Errors:
-        errors: Errors = []
         if self.bindTimeoutSeconds is not None and self.bindTimeoutSeconds < 0:
             detail = "invalid BindTimeoutSeconds, should not be a negative value"
-            errors.append(invalid(f"{path}.bindTimeoutSeconds", self.bindTimeoutSeconds, detail))
+            yield invalid(f"{path}.bindTimeoutSeconds", self.bindTimeoutSeconds, detail)
         if self.shape is not ABSENT_LIST:
             detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
             points = [GoStruct(Utilization=point.utilization, Score=point.score) for point in self.shape]
-            errors.append(invalid(f"{path}.shape", points, detail))
-        return errors
+            yield invalid(f"{path}.shape", points, detail)
 
 
 class DynamicResourcesArgs(Args, frozen=True, gc=False):
@@ -245,22 +236,20 @@ class DynamicResourcesArgs(Args, frozen=True, gc=False):
         return problems
 
     def validate(self, path: str, gates: GateSet) -> Errors:
-        errors: Errors = []
         if self.filterTimeout is not None:
             where, duration = f"{path}.filterTimeout", parse_duration(self.filterTimeout)
             if not gates.enabled(DRA_SCHEDULER_FILTER_TIMEOUT):
-                errors.append(forbidden(where, "DRASchedulingFilterTimeout feature gate is disabled"))
+                yield forbidden(where, "DRASchedulingFilterTimeout feature gate is disabled")
             elif duration < 0:
-                errors.append(invalid(where, duration_text(duration), "must be zero or positive"))
+                yield invalid(where, duration_text(duration), "must be zero or positive")
         if self.bindingTimeout is not None:
             where, duration = f"{path}.bindingTimeout", parse_duration(self.bindingTimeout)
             needed = (DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS)
             if not all(map(gates.enabled, needed)):
                 detail = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"
-                errors.append(forbidden(where, detail))
+                yield forbidden(where, detail)
             elif duration < _SECOND:
-                errors.append(invalid(where, duration_text(duration), "must be at least 1 second"))
-        return errors
+                yield invalid(where, duration_text(duration), "must be at least 1 second")
 
 
 class NodeAffinityArgs(Args, frozen=True, gc=False):
@@ -270,15 +259,13 @@ class NodeAffinityArgs(Args, frozen=True, gc=False):
         path = f"{path}.addedAffinity"
         added = self.addedAffinity
         if added is None:
-            return []
-        errors: Errors = []
+            return
         required_terms = added.requiredDuringSchedulingIgnoredDuringExecution
         if required_terms is not None:
             where = f"{path}.requiredDuringSchedulingIgnoredDuringExecution"
-            errors += compile_node_selector(required_terms, gates, where).errors
+            yield from compile_node_selector(required_terms, gates, where).errors
         where = f"{path}.preferredDuringSchedulingIgnoredDuringExecution"
-        errors += compile_preferred_terms(added.preferredDuringSchedulingIgnoredDuringExecution, gates, where).errors
-        return errors
+        yield from compile_preferred_terms(added.preferredDuringSchedulingIgnoredDuringExecution, gates, where).errors
 
 
 def weights_of(resources: Sequence[ResourceSpec]) -> Weights:
@@ -287,23 +274,23 @@ def weights_of(resources: Sequence[ResourceSpec]) -> Weights:
 
 
 def _in_range(path: str, value: int, low: int, high: int) -> Errors:
-    return [] if low <= value <= high else [invalid(path, value, f"not in valid range [{low}, {high}]")]
+    if not low <= value <= high:
+        yield invalid(path, value, f"not in valid range [{low}, {high}]")
 
 
 def _label_name(path: str, name: str) -> Errors:
-    return [invalid(path, name, detail) for detail in label_key_errors(name)]
+    return (invalid(path, name, detail) for detail in label_key_errors(name))
 
 
 def _function_shape(shape: Sequence[UtilizationShapePoint], path: str) -> Errors:
     if not shape:
-        return [required(path, "at least one point must be specified")]
-    errors: Errors = []
+        yield required(path, "at least one point must be specified")
+        return
     for i, (before, after) in enumerate(pairwise(shape), 1):
         if before.utilization >= after.utilization:
             where = f"{path}[{i}].utilization"
-            errors.append(invalid(where, after.utilization, "values must be sorted in increasing order"))
+            yield invalid(where, after.utilization, "values must be sorted in increasing order")
             break
     for i, point in enumerate(shape):
-        errors += _in_range(f"{path}[{i}].utilization", point.utilization, 0, 100)
-        errors += _in_range(f"{path}[{i}].score", point.score, 0, _HIGHEST_POINT)
-    return errors
+        yield from _in_range(f"{path}[{i}].utilization", point.utilization, 0, 100)
+        yield from _in_range(f"{path}[{i}].score", point.score, 0, _HIGHEST_POINT)

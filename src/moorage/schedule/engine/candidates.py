@@ -132,7 +132,7 @@ class Candidates:
             sole = item.plugin.sole_slot(item.prepared.want, self.cluster)
             if sole is not None:
                 return self._only_choice(sole)
-        self._refresh()
+        self.refresh()
         standings = self._standings
         tops = standings.tops
         if len(tops) == 1 and not self._speaking:
@@ -167,16 +167,14 @@ class Candidates:
         return slot if slot != NO_SLOT and self.passes(slot) else NO_SLOT
 
     def feasible(self) -> Mask:
-        """Return the slots that pass all filters."""
         if self.rejection is not None:
             return np.zeros(self.cluster.nodes.slots.capacity, np.bool_)
-        self._refresh()
-        return self._narrowed().copy()
-
-    def refresh(self) -> None:
-        """Repair the slots that changed."""
-        if self.rejection is None:
-            self._refresh()
+        self.refresh()
+        feasible = self._local.feasible.copy()
+        for item in self.filters:
+            if not item.plugin.local:
+                feasible &= self.mask(item)
+        return feasible
 
     def passes(self, slot: int) -> bool:
         """Return whether one slot passes all filters now; nothing is kept."""
@@ -231,13 +229,6 @@ class Candidates:
 
     # -- wide plugins -------------------------------------------------------------------------------------------
 
-    def _narrowed(self) -> Mask:
-        feasible = self._local.feasible
-        for item in self.filters:
-            if not item.plugin.local:
-                feasible = feasible & self.mask(item)
-        return feasible
-
     def mask(self, item: Filter) -> Mask:
         """Return one filter's answer for every slot, read-only; a wide plugin's is kept while it is valid."""
         want = item.prepared.want
@@ -259,7 +250,10 @@ class Candidates:
 
     # -- keeping up ---------------------------------------------------------------------------------------------
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Repair the slots that changed."""
+        if self.rejection is not None:
+            return
         cluster = self.cluster
         nodes = cluster.nodes
         epochs = self._current_epochs()  # first, since a plugin may note slots on which something else changed
@@ -321,7 +315,6 @@ class Candidates:
         return traits
 
     def _place(self, slot: int) -> None:
-        """Put a slot into its class."""
         local = self._local
         if not local.feasible[slot]:
             self._standings.remove(slot)
@@ -368,7 +361,6 @@ class Engine:
         return kept
 
     def find(self, record: PodRecord) -> int:
-        """Return the best slot for the pod, or `NO_SLOT`."""
         return self.candidates(self.cluster.refresh(record)).best()
 
     def reserve(self, record: PodRecord, slot: int) -> None:

@@ -21,11 +21,9 @@ class Filter(msgspec.Struct, frozen=True):
     prepared: Prepared
 
 
-class Score(msgspec.Struct, frozen=True):
+class Score(Filter, frozen=True):
     """A score that applies to the shape, and its weight."""
 
-    plugin: Plugin[Any]
-    prepared: Prepared
     weight: int
 
 

@@ -6,8 +6,16 @@ A plugin is a subclass of `Plugin` (or `WidePlugin`) that overrides `explain`, `
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.schedule.framework.events import Event, EventKind, Requeue, on
-from moorage.schedule.framework.laws import check_plugin
-from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.framework.plugin import (
+    MAX_SCORE,
+    SKIP,
+    Mask,
+    Normalization,
+    Plugin,
+    Prepared,
+    Scores,
+    check_plugin,
+)
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable, unschedulable
 from moorage.schedule.framework.wide import WidePlugin
 

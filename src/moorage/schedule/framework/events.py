@@ -119,7 +119,6 @@ def _is_leaving(claim: ResourceClaim) -> bool:
 
 
 def node_events(old: Node | None, new: Node | None) -> tuple[Event, ...]:
-    """Return the events of a node that is added, removed or changed."""
     if old is None:
         return (Event(EventKind.NODE_ADDED, None, new),)
     if new is None:
@@ -161,7 +160,6 @@ def own_events(key: str, old: Pod, new: Pod) -> tuple[Event, ...]:
 
 
 def scaled_down(old: Pod, new: Pod) -> bool:
-    """Return whether the pod requests less of any resource than before."""
     if old.spec == new.spec:
         return False
     before, after = pod_requests(old.spec), pod_requests(new.spec)

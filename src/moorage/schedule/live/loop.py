@@ -19,12 +19,11 @@ from moorage.schedule.cycle import Bind
 from moorage.schedule.live.binder import Binder, Recorder, Reporter
 from moorage.schedule.live.claim_binder import CLAIM, ClaimBinder
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
-from moorage.schedule.live.metrics import SchedulerMetrics
+from moorage.schedule.live.metrics import SchedulerMetrics, TaintWarnings
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
 from moorage.schedule.live.pod_status import POD
-from moorage.schedule.live.taint_warnings import TaintWarnings
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 

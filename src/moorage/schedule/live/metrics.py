@@ -1,4 +1,4 @@
-"""The scheduler's metrics, under Kubernetes' names, and those of KEP-5471 and KEP-5500.
+"""The scheduler's metrics, under Kubernetes' names, and those of KEP-5471 and KEP-5500; warnings about taints.
 
 A pod costs a few additions; the queue, the cluster and caches are read when metrics are scraped, and single plugins are
 timed on one attempt of many. Kubernetes: pkg/scheduler/metrics. Differs: plugins filter and score all nodes in one
@@ -9,8 +9,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
-from moorage.columns.shape import Shape
+import msgspec
+import numpy as np
+
+from moorage.columns.cluster import Cluster, PodRecord
+from moorage.match.operators import TOLERATION, comparison_of
+from moorage.match.toleration_log import TolerationLog
+from moorage.match.tolerations import TolerationSet, compile_tolerations
+from moorage.model.gates import GateSet
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 from moorage.schedule.cycle import Bind, NoNode, Scheduler
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.verdict import Code
@@ -19,9 +29,9 @@ from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintTo
 from moorage.schedule.queue.waiting_pods import QueueState
 from moorage.telemetry.metrics import Labels, Metrics, exponential_buckets
 
+_REMEMBERED = 1 << 16
 SAMPLED = 1024  # one attempt of so many is measured plugin by plugin
 _SUCCESS = "Success"
-_REMEMBERED = 1 << 16
 _QUEUES = (QueueState.ACTIVE, QueueState.BACKOFF, QueueState.UNSCHEDULABLE, QueueState.GATED)
 
 
@@ -80,14 +90,12 @@ class SchedulerMetrics:
         self._profiles = {name: _Profile(name, self) for name in scheduler.engines}
         self._evaluated: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self._refused: Counter[tuple[str, str, str]] = Counter()
-        self._has_numbers: dict[int, bool] = {}
         self._until_sample = 0
         self._read_elsewhere(metrics)
 
     # -- counting -----------------------------------------------------------------------------------------------------
 
     def bind_chosen(self, action: Bind, seconds: float) -> None:
-        """Count a node found."""
         profile = self._profiles[action.pod.scheduler]
         self.algorithm.observe(seconds)
         profile.found.observe(seconds)
@@ -99,7 +107,6 @@ class SchedulerMetrics:
             self._sample(candidates, profile)
 
     def no_node(self, action: NoNode, seconds: float) -> None:
-        """Count an attempt without a node."""
         scheduler = action.pod.scheduler
         profile = self._profiles[scheduler]
         self.algorithm.observe(seconds)
@@ -131,21 +138,12 @@ class SchedulerMetrics:
         self.also_duration.observe(seconds)
         self.tries.observe(pod.attempts)
         self._sli[min(pod.attempts, 15) - 1].observe(now - pod.entered)
-        if self._counts_numbers(action.record.shape):
+        if any(toleration.operator in NUMERIC_OPERATORS for toleration in action.record.shape.spec.tolerations):
             profile.numeric.value += 1
 
     def failed(self, action: Bind) -> None:
         profile = self._profiles[action.pod.scheduler]
         profile.attempts["error"].value += 1
-
-    def _counts_numbers(self, shape: Shape) -> bool:
-        kept = self._has_numbers.get(shape.number)
-        if kept is None:
-            if len(self._has_numbers) >= _REMEMBERED:
-                self._has_numbers.clear()
-            kept = any(toleration.operator in NUMERIC_OPERATORS for toleration in shape.spec.tolerations)
-            self._has_numbers[shape.number] = kept
-        return kept
 
     def _sample(self, candidates: Candidates, profile: _Profile) -> None:
         """Time the plugins of one shape one by one."""
@@ -237,20 +235,78 @@ class SchedulerMetrics:
 
     def _numeric_evaluations(self) -> Mapping[Labels, float]:
         counted: Counter[Labels] = Counter()
-        for profile, plugin in self._taint_plugins():
+        for profile, plugin in _taint_plugins(self._scheduler):
             for (operator, result), times in plugin.numeric_evaluations.items():
                 counted[profile, operator, result] += times
         return counted
 
     def _expression_errors(self) -> Mapping[Labels, float]:
-        return {(profile,): plugin.evaluation_errors for profile, plugin in self._taint_plugins()}
+        return {(profile,): plugin.evaluation_errors for profile, plugin in _taint_plugins(self._scheduler)}
 
     def _cel_cache(self, what: str) -> float:
-        caches = {id(plugin.programs): plugin.programs for _, plugin in self._taint_plugins()}
+        caches = {id(plugin.programs): plugin.programs for _, plugin in _taint_plugins(self._scheduler)}
         return float(sum(getattr(cache, what) for cache in caches.values() if cache is not None))
 
-    def _taint_plugins(self) -> Iterator[tuple[str, TaintToleration]]:
-        for name, engine in self._scheduler.engines.items():
-            for plugin in engine.profile.filters:
-                if isinstance(plugin, TaintToleration):
-                    yield name, plugin
+
+def _taint_plugins(scheduler: Scheduler) -> Iterator[tuple[str, TaintToleration]]:
+    """Yield the TaintToleration plugin of each profile that has it, with the profile's name."""
+    for name, engine in scheduler.engines.items():
+        for plugin in engine.profile.filters:
+            if isinstance(plugin, TaintToleration):
+                yield name, plugin
+
+
+class _Reader(msgspec.Struct, eq=False):
+    """A list of tolerations that compare values, and how many lists of taints it has seen."""
+
+    tolerations: TolerationSet
+    seen: int = 0
+
+
+class TaintWarnings:
+    """Logs taint values that a pod's tolerations would compare but cannot parse, once per distinct taint.
+
+    A value that is not an integer is a warning, one that is not a version an error, as KEP-5471 and KEP-5721 ask; an
+    expression that fails is logged with its error.
+    """
+
+    def __init__(self, scheduler: Scheduler, gates: GateSet) -> None:
+        self._cluster: Cluster = scheduler.cluster
+        self._gates = gates
+        self._readers: dict[tuple[Toleration, ...], _Reader] = {}
+        self._log = TolerationLog("scheduler", _REMEMBERED)
+        for _, plugin in _taint_plugins(scheduler):
+            plugin.evaluation_failed = self._log.expression_failed
+
+    def look(self, record: PodRecord) -> None:
+        """Check the taints that are new since a pod with these tolerations was last tried."""
+        tolerations = tuple(record.shape.spec.tolerations)
+        if not any(comparison_of(toleration.operator, TOLERATION) for toleration in tolerations):
+            return
+        reader = self._readers.get(tolerations)
+        if reader is None:
+            reader = self._readers[tolerations] = _Reader(compile_tolerations(tolerations, self._gates))
+        if reader.seen < len(self._cluster.nodes.taint_sets.sets):
+            self._read(reader, record)
+
+    def _read(self, reader: _Reader, record: PodRecord) -> None:
+        sets = self._cluster.nodes.taint_sets.sets
+        for code in range(reader.seen, len(sets)):
+            for taint in sets[code]:
+                for matcher in reader.tolerations.matchers:
+                    why = matcher.unreadable(taint)
+                    if why is not None:
+                        self._tell(taint, matcher.toleration.operator, why, code, record)
+                        break
+        reader.seen = len(sets)
+
+    def _tell(self, taint: Taint, operator: str, why: str, code: int, record: PodRecord) -> None:
+        nodes = self._cluster.nodes
+        slots = np.flatnonzero((nodes.taints == code) & nodes.alive).tolist()
+        if not slots or not self._log.is_new("taint", taint.key, taint.value, taint.effect, operator):
+            return
+        where: dict[str, Any] = {"node": nodes.node(slots[0]).metadata.name}
+        if len(slots) > 1:
+            where["moreNodes"] = len(slots) - 1
+        noun = "number" if operator in NUMERIC_OPERATORS else "version"
+        self._log.unreadable(noun, taint, why, where, pod=record.key)

@@ -222,7 +222,6 @@ class PodFeed:
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def node_changed(self, node: Node, now: float) -> None:
-        """Add or update a node."""
         name = node.metadata.name
         nodes = self._cluster.nodes
         slot = nodes.slot_of.get(name)

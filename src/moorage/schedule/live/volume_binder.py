@@ -80,13 +80,12 @@ class VolumeBinder:
 
     async def write(self, decision: VolumeDecision) -> None:
         namespace, name = decision.claim
+        claim = await self._client.get(_CLAIM, name, namespace)
         if not decision.volume:
-            claim = await self._client.get(_CLAIM, name, namespace)
             annotations = _metadata(claim).get("annotations") or {}
             if annotations.get(SELECTED_NODE) != decision.node:
                 await self._annotate(claim, {SELECTED_NODE: decision.node}, {})
             return
-        claim = await self._client.get(_CLAIM, name, namespace)
         volume = await self._client.get(_VOLUME, decision.volume)
         reference = (volume.raw.get("spec") or {}).get("claimRef")
         wanted = {
@@ -99,11 +98,11 @@ class VolumeBinder:
         }
         if reference is None:
             await self._annotate(volume, {_BOUND_BY_CONTROLLER: "yes"}, {"claimRef": wanted})
-        elif (reference.get("namespace"), reference.get("name")) != decision.claim:
+            return
+        uid = reference.get("uid", "")
+        if (reference.get("namespace"), reference.get("name")) != decision.claim or uid not in ("", wanted["uid"]):
             raise VolumesNotBound(f"persistentvolume {go_quote(decision.volume)} was taken by another claim")
-        elif reference.get("uid", "") != wanted["uid"]:
-            if reference.get("uid"):
-                raise VolumesNotBound(f"persistentvolume {go_quote(decision.volume)} was taken by another claim")
+        if uid != wanted["uid"]:
             await self._annotate(volume, {}, {"claimRef": wanted})
 
     async def _annotate(self, found: Object, annotations: Raw, spec: Raw) -> None:
@@ -134,10 +133,8 @@ class VolumeBinder:
             if volume is None:
                 missing = f"persistentvolume {go_quote(decision.volume)} not found"
                 raise VolumesNotBound(f"{_BINDING}failed to check binding: {missing}")
-            is_written, undone = (
-                volume.spec.claimRef is not None,
-                f"ClaimRef got reset for pv {go_quote(decision.volume)}",
-            )
+            is_written = volume.spec.claimRef is not None
+            undone = f"ClaimRef got reset for pv {go_quote(decision.volume)}"
         else:
             is_written = claim.metadata.annotations.get(SELECTED_NODE) == node
             undone = f"provisioning failed for PVC {go_quote(name)}"

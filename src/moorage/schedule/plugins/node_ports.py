@@ -9,23 +9,17 @@ from collections.abc import Collection
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.shape import HostPort, Shape, host_ports
+from moorage.columns.shape import EVERY_ADDRESS, HostPort, Shape, host_ports, ports_conflict
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.verdict import Code, Verdict, unschedulable
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
-EVERY_ADDRESS = "0.0.0.0"
 _Want = tuple[HostPort, ...]
 
 
 def _had_a_port_of_ours(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    freed = host_ports(event.old.spec)
-    return any(
-        (protocol, number) == (freed_protocol, freed_number) and collides(address, (freed_address,))
-        for address, protocol, number in want
-        for freed_address, freed_protocol, freed_number in freed
-    )
+    return any(ports_conflict(port, freed) for freed in host_ports(event.old.spec) for port in want)
 
 
 class NodePorts(Plugin[_Want]):
@@ -72,10 +66,6 @@ def _is_taken(port: HostPort, cluster: Cluster, slot: int) -> bool:
 
 def _described(port: HostPort, cluster: Cluster, slot: int) -> str:
     address, protocol, number = port
-    holders = sorted(
-        record.key
-        for record in cluster.pods_on[slot].values()
-        for used_address, used_protocol, used_number in record.shape.host_ports
-        if (used_protocol, used_number) == (protocol, number) and collides(address, (used_address,))
-    )
+    users = cluster.pods_on[slot].values()
+    holders = sorted(user.key for user in users for used in user.shape.host_ports if ports_conflict(port, used))
     return f"host port {number}/{protocol} at {address} is in use by {', '.join(dict.fromkeys(holders))}"

@@ -24,11 +24,6 @@ def _is_open_now(want: TolerationSet, shape: Shape, event: Event, cluster: Clust
     return not event.new.spec.unschedulable and (event.old is None or event.old.spec.unschedulable)
 
 
-def _is_still_refused(want: TolerationSet, shape: Shape, event: Event, cluster: Cluster) -> bool:
-    """Never asked for a shape that now tolerates cordons: such a shape is skipped."""
-    return False
-
-
 class NodeUnschedulable(Plugin[TolerationSet]):
     """The NodeUnschedulable plugin."""
 
@@ -38,7 +33,8 @@ class NodeUnschedulable(Plugin[TolerationSet]):
     only_reason = REASON
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_TAINTS, hint=_is_open_now),
-        on(EventKind.OWN_TOLERATIONS, hint=_is_still_refused),
+        # Never asked for a shape that now tolerates cordons: such a shape is skipped.
+        on(EventKind.OWN_TOLERATIONS, hint=lambda want, shape, event, cluster: False),
     )
 
     def __init__(self, gates: GateSet, programs: Any = None) -> None:

@@ -15,7 +15,6 @@ class SchedulingGates:
     name = "SchedulingGates"
 
     def pre_enqueue(self, spec: PodSpec) -> Verdict | None:
-        """Return why the pod may not enter the queue; None if it may."""
         if not spec.schedulingGates:
             return None
         gates = " ".join(gate.name for gate in spec.schedulingGates)

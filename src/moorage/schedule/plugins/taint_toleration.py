@@ -64,7 +64,6 @@ class _Want:
         self.soft_counts = np.array(counts, np.int64)
 
     def _count(self, taints: TaintSet) -> None:
-        """Count the comparisons of numbers by result."""
         for taint in taints:
             for matcher in self._numeric:
                 if matcher.concerns(taint):

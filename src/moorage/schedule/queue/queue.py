@@ -133,7 +133,6 @@ class SchedulingQueue:
     # -- pods come, change and go ---------------------------------------------------------------------------------
 
     def add(self, record: PodRecord, now: float) -> None:
-        """Queue a new pod."""
         self.remove(record.key)
         pod = self._pods[record.key] = QueuedPod(record, now)
         self._index(pod)
@@ -295,7 +294,6 @@ class SchedulingQueue:
 
     @property
     def is_listening(self) -> bool:
-        """Return whether any pod waits for events."""
         return bool(self._in_flight) or bool(self._unschedulable)
 
     def happened(self, event: Event, now: float) -> None:

@@ -7,6 +7,7 @@ certain label are filed under that label and not asked about others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter
 from typing import Any
@@ -43,39 +44,28 @@ class QueueMove(Enum):
     ACTIVATED = "ForceActivate"
 
 
+@dataclass(slots=True, eq=False)
 class QueuedPod:
     """A pod without a node: since when it waits, its attempts, and the plugins that rejected it."""
 
-    __slots__ = (
-        "attempts",
-        "backoff_until",
-        "entered",
-        "errors",
-        "group",
-        "key",
-        "number",
-        "place",
-        "record",
-        "rejected_by",
-        "scheduler",
-        "since",
-        "unschedulable",
-    )
+    record: PodRecord
+    since: float
+    key: str = field(init=False)
+    scheduler: str = field(init=False)
+    entered: float = field(init=False)  # to the queue, before the first attempt
+    backoff_until: float = field(init=False)
+    place: QueueState = QueueState.NOWHERE
+    attempts: int = 0
+    unschedulable: int = 0  # how often no node was found
+    errors: int = 0  # how often in a row something else went wrong
+    rejected_by: frozenset[str] = frozenset()
+    number: int = 0
+    group: WaitingGroup | None = None
 
-    def __init__(self, record: PodRecord, since: float) -> None:
-        self.key = record.key
-        self.record = record
-        self.scheduler = record.pod.spec.schedulerName or DEFAULT_SCHEDULER
-        self.since = since
-        self.entered = since  # to the queue, before the first attempt
-        self.place = QueueState.NOWHERE
-        self.attempts = 0
-        self.unschedulable = 0  # how often no node was found
-        self.errors = 0  # how often in a row something else went wrong
-        self.backoff_until = since
-        self.rejected_by: frozenset[str] = frozenset()
-        self.number = 0
-        self.group: WaitingGroup | None = None
+    def __post_init__(self) -> None:
+        self.key = self.record.key
+        self.scheduler = self.record.pod.spec.schedulerName or DEFAULT_SCHEDULER
+        self.entered = self.backoff_until = self.since
 
 
 class WaitingGroup(msgspec.Struct, eq=False):
@@ -187,7 +177,6 @@ class RequeueTable:
         }
 
     def interested(self, kind: EventKind) -> frozenset[str]:
-        """Return the plugins that events of a kind may concern."""
         return self._interested[kind]
 
     def filed_kinds(self, name: str) -> Iterable[EventKind]:

@@ -49,7 +49,6 @@ _STATUS = of_paths(("status",))
 
 @cache
 def reset_fields(kind: Kind, subresource: str) -> Fields:
-    """The fields that a write to this resource cannot set."""
     if not kind.has_status:
         return NOTHING
     return of_paths(*kind.status_resets) if subresource == "status" else _STATUS
@@ -138,10 +137,7 @@ def of_version(managed: Managed, api_version: str) -> Managed:
 
 
 def write(managed: Managed, stored: Any = ()) -> list[Raw]:
-    """The entries as objects carry them, in order: those who applied first, then by time and name.
-
-    Sets that `stored` entries hold are in order already.
-    """
+    """The entries as objects carry them: appliers first, then by time and name. Sets of `stored` are in order."""
     ordered = {id(entry.get("fieldsV1")) for entry in stored or ()}
     written: list[Raw] = []
     for writer in sorted(managed, key=lambda writer: _order(writer, managed[writer])):

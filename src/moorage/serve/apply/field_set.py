@@ -27,7 +27,6 @@ def value_element(value: Any) -> str:
 
 
 def key_element(keys: list[tuple[str, Any]]) -> str:
-    """An element of a list that is told apart by keys, which are given in order."""
     return "k:{" + ",".join([f'"{name}":{_scalar(value)}' for name, value in keys]) + "}"
 
 
@@ -38,9 +37,7 @@ def _scalar(value: Any) -> str:
     return str(value) if type(value) is int else as_json(value)
 
 
-@lru_cache(maxsize=4096)
-def _text(value: str) -> str:
-    return as_json(value)
+_text = lru_cache(maxsize=4096)(as_json)
 
 
 def canonical_element(text: str) -> str | None:

@@ -200,10 +200,7 @@ def _with_entries(document: Raw, entries: list[Raw]) -> Raw:
 
 
 def keep_times(new: Raw, old: Raw) -> Raw:
-    """The object as it will be stored, with the times of old entries if nothing but times has changed.
-
-    For after admission; an object that is the same as before need not be written at all.
-    """
+    """The object as it will be stored, with the times of old entries if nothing but times has changed."""
     entries, stored = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
     if not entries or not stored or len(entries) != len(stored) or entries == stored:
         return new
@@ -280,7 +277,6 @@ _MAX_ANNOTATIONS_SIZE = 256 * 1024
 def remaining_conflicts(
     conflicts: dict[Writer, Fields], live: Raw, schema: FieldOwnershipSchema
 ) -> dict[Writer, Fields]:
-    """The conflicts without those about the user's own last applied configuration."""
     allowed = _still_as_applied(live, schema)
     left = {writer: difference(fields, allowed) for writer, fields in conflicts.items()}
     return {writer: fields for writer, fields in left.items() if fields}

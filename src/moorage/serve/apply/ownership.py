@@ -95,7 +95,6 @@ def written_value(value: Any, schema: FieldOwnershipSchema) -> Fields:
 
 
 def _parts(value: Any, schema: FieldOwnershipSchema) -> Fields:
-    """What is in a value; nothing in one that is owned as a whole."""
     kind = type(value)
     if kind is dict and schema.divides_maps:
         return written_fields(value, schema) if schema.is_struct else _members(value, schema)
@@ -116,7 +115,6 @@ def _elements(items: list[Any], schema: FieldOwnershipSchema) -> Fields:
 
 
 def _always_written(schema: FieldOwnershipSchema) -> Fields:
-    """The fields of a struct that was not set."""
     if not schema.is_struct or not schema.divides_maps:
         return MEMBER
     below = written_fields({}, schema)
@@ -144,11 +142,9 @@ class Comparison(NamedTuple):
 
     @property
     def changed(self) -> Fields:
-        """The fields whose values are the writer's now."""
         return union(self.modified, self.added)
 
     def without(self, ignored: Fields) -> "Comparison":
-        """The same, but for some fields and all that is below them."""
         if not ignored:
             return self
         return Comparison(*(recursive_difference(fields, ignored) for fields in self))

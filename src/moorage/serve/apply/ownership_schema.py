@@ -25,69 +25,44 @@ from moorage.model.schema.merge_schema import (
 )
 from moorage.model.types.view import View
 from moorage.serve.apply.field_set import key_element, render_element, value_element
-from moorage.serve.patch.go_values import go_type, go_value
+from moorage.serve.openapi.required_fields import type_rows
+from moorage.serve.patch.patch_error import go_type, go_value
 
-_CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")
-
-#: Fields that Go writes though they may be unset, beyond those that are structs themselves. Fields that no valid object
-#: lacks are left out.
-_ALWAYS_WRITTEN: Final[dict[str, tuple[str, ...]]] = {
-    "PodSpec": ("containers",),
-    "DeploymentSpec": ("selector",),
-    "ReplicaSetSpec": ("selector",),
-    "DaemonSetSpec": ("selector",),
-    "StatefulSetSpec": ("selector", "serviceName"),
-    "GRPCAction": ("service",),
-    "HTTPHeader": ("value",),
-    "ProjectedVolumeSource": ("sources",),
-    "ISCSIVolumeSource": ("lun",),
-    "ISCSIPersistentVolumeSource": ("lun",),
-    "AzureFilePersistentVolumeSource": ("secretNamespace",),
-    "CSINodeSpec": ("drivers",),
-    "CSINodeDriver": ("topologyKeys",),
-    "PodCondition": _CONDITION_TIMES,
-    "NodeCondition": ("lastHeartbeatTime", "lastTransitionTime"),
-    "NamespaceCondition": ("lastTransitionTime",),
-    "PersistentVolumeClaimCondition": _CONDITION_TIMES,
-    "DeploymentCondition": ("lastUpdateTime", "lastTransitionTime"),
-    "ReplicaSetCondition": ("lastTransitionTime",),
-    "StatefulSetCondition": ("lastTransitionTime",),
-    "DaemonSetCondition": ("lastTransitionTime",),
-    "JobCondition": _CONDITION_TIMES,
-    "Condition": ("lastTransitionTime", "reason", "message"),
-    "ContainerStatus": ("ready", "restartCount", "image", "imageID"),
-    "ContainerStateRunning": ("startedAt",),
-    "ContainerStateTerminated": ("exitCode", "startedAt", "finishedAt"),
-    "DaemonEndpoint": ("Port",),
-    "NodeSystemInfo": (
-        "machineID",
-        "systemUUID",
-        "bootID",
-        "kernelVersion",
-        "osImage",
-        "containerRuntimeVersion",
-        "kubeletVersion",
-        "kubeProxyVersion",
-        "operatingSystem",
-        "architecture",
-    ),
-    "ReplicaSetStatus": ("replicas",),
-    "StatefulSetStatus": ("replicas", "availableReplicas"),
-    "DaemonSetStatus": ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
-    "PodDisruptionBudgetStatus": ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
-    "ControllerRevision": ("revision",),
-    "PriorityClass": ("value",),
-    "ServicePort": ("targetPort",),
-    "VolumeAttachmentStatus": ("attached",),
-    "Event": (
-        "eventTime",
-        "firstTimestamp",
-        "lastTimestamp",
-        "deprecatedFirstTimestamp",
-        "deprecatedLastTimestamp",
-    ),
-    "EventSeries": ("lastObservedTime",),
-}
+#: Fields that Go writes though they may be unset, beyond those that are structs themselves, then the types that have
+#: exactly these. Fields that no valid object lacks are left out.
+_ROWS = """
+containers: PodSpec
+selector: DeploymentSpec ReplicaSetSpec DaemonSetSpec
+selector serviceName: StatefulSetSpec
+service: GRPCAction
+value: HTTPHeader PriorityClass
+sources: ProjectedVolumeSource
+lun: ISCSIVolumeSource ISCSIPersistentVolumeSource
+secretNamespace: AzureFilePersistentVolumeSource
+drivers: CSINodeSpec
+topologyKeys: CSINodeDriver
+lastProbeTime lastTransitionTime: PodCondition PersistentVolumeClaimCondition JobCondition
+lastHeartbeatTime lastTransitionTime: NodeCondition
+lastTransitionTime: NamespaceCondition ReplicaSetCondition StatefulSetCondition DaemonSetCondition
+lastUpdateTime lastTransitionTime: DeploymentCondition
+lastTransitionTime reason message: Condition
+ready restartCount image imageID: ContainerStatus
+startedAt: ContainerStateRunning
+exitCode startedAt finishedAt: ContainerStateTerminated
+Port: DaemonEndpoint
+machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion kubeProxyVersion
+  operatingSystem architecture: NodeSystemInfo
+replicas: ReplicaSetStatus
+replicas availableReplicas: StatefulSetStatus
+currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady: DaemonSetStatus
+disruptionsAllowed currentHealthy desiredHealthy expectedPods: PodDisruptionBudgetStatus
+revision: ControllerRevision
+targetPort: ServicePort
+attached: VolumeAttachmentStatus
+eventTime firstTimestamp lastTimestamp deprecatedFirstTimestamp deprecatedLastTimestamp: Event
+lastObservedTime: EventSeries
+"""
+_ALWAYS_WRITTEN = type_rows(_ROWS)
 
 
 class FieldOwnershipSchema:
@@ -128,7 +103,6 @@ class FieldOwnershipSchema:
 
     @cached_property
     def always_written(self) -> frozenset[str]:
-        """Fields that the API server's own objects always have."""
         if not isinstance(self.type, StructType):
             return frozenset()
         structs = (name for name, default in _defaults(self.type.view).items() if isinstance(default, View))
@@ -186,9 +160,7 @@ def _defaults(view: type[View]) -> dict[str, Any]:
     }
 
 
-@cache
-def _schema_of_struct(type_: StructType) -> FieldOwnershipSchema:
-    return FieldOwnershipSchema(type_)
+_schema_of_struct = cache(FieldOwnershipSchema)
 
 
 def schema_of_type(type_: SchemaType) -> FieldOwnershipSchema:

@@ -1,1 +1,1 @@
-"""Objects and services of every cluster: bootstrap objects, admission lookups, event expiry, service addresses."""
+"""Objects and services of every cluster: bootstrap objects, event expiry."""

@@ -7,7 +7,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api, Raw
 from moorage.serve.options import WriteOptions
-from moorage.serve.verbs.creating import create
+from moorage.serve.verbs.changing import create
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITY_CLASSES = (

@@ -209,7 +209,6 @@ class Connection(asyncio.Protocol):
             self.transport.write(body)
 
     def _listen(self) -> None:
-        """Wait for the next request, or for the rest of one."""
         if self._lost:
             return
         if self._owes_continue:
@@ -241,7 +240,6 @@ class Connection(asyncio.Protocol):
             self.transport.resume_reading()
 
     def finish(self) -> None:
-        """Stop: end the stream properly, answer what is waiting, then close."""
         self.stopping = self._closing = True
         self._receiver.stop()
         if self.task is None:

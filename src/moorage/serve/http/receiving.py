@@ -6,7 +6,7 @@ kept. Limits are near those of kube-apiserver and Go's net/http. Kubernetes: net
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import httptools
@@ -43,15 +43,8 @@ class Limits:
     @property
     def sweep_seconds(self) -> float:
         """How often deadlines are checked."""
-        shortest = min(
-            self.head_seconds,
-            self.body_seconds,
-            self.idle_seconds,
-            self.answer_seconds,
-            self.unread_seconds,
-            self.linger_seconds,
-        )
-        return min(1.0, max(0.01, shortest / 4))
+        shortest = min(getattr(self, field.name) for field in fields(self) if field.name.endswith("_seconds"))
+        return min(1.0, max(0.01, float(shortest) / 4))
 
 
 if TYPE_CHECKING:
@@ -112,7 +105,6 @@ class Receiver:
         self._body = []
 
     def release(self) -> None:
-        """Drop references back to the connection, which is gone."""
         self.stop()
         del self._parser, self._answerer
 

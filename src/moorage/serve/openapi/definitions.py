@@ -1,20 +1,94 @@
-"""Define every type of the API's documents as OpenAPI does.
+"""Define and describe every type of the API's documents as OpenAPI does.
 
 Beyond plain OpenAPI, clients get group, version and kind, how lists are merged, and which objects are atomic. Versions
-2 and 3 differ in where references point and how they are described. Kubernetes: the definitions that openapi-gen makes
-of Go comments.
+2 and 3 differ in where references point and how they are described. The descriptions are in `texts`: a line
+`Type: text` for a type, or `Type Type:` for several, lines `  field: text` for fields, all else indented by four. The
+fields below `*` mean the same in every type. What has no text gets one made of its name.
+Kubernetes: the definitions that openapi-gen makes of the comments of k8s.io/api, of which nothing is repeated here.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
+from moorage.match.operators import NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of, gate_of, names_in, siblings
 from moorage.model.api_error import Raw
 from moorage.model.kinds import EVICTION, KINDS, SCALE, VIRTUAL_KINDS, Kind
 from moorage.model.schema.merge_schema import Field, ListType, MapType, Scalar, SchemaType, StructType
 from moorage.model.schema.merge_schema import struct_type as schema_of_view
 from moorage.model.types.view import View
-from moorage.serve.openapi.descriptions import describe_field, describe_type, values_of
+from moorage.serve.openapi import device_texts, texts
 from moorage.serve.openapi.required_fields import REQUIRED_FIELDS
+
+_SAME_AS = {"EphemeralContainer": "Container", "PodAntiAffinity": "PodAffinity"}
+_WORDS = re.compile("[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+_EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
+_DEVICE_EFFECTS = ("NoExecute", "NoSchedule", "None")
+
+VALUES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("Toleration", "operator"): tuple(sorted(names_in(TOLERATION))),
+    ("Toleration", "effect"): _EFFECTS,
+    ("Taint", "effect"): _EFFECTS,
+    ("DeviceToleration", "operator"): tuple(sorted(names_in(TOLERATION))),
+    ("DeviceToleration", "effect"): _DEVICE_EFFECTS,
+    ("DeviceTaint", "effect"): _DEVICE_EFFECTS,
+    ("NodeSelectorRequirement", "operator"): tuple(sorted(names_in(NODE_SELECTOR))),
+    ("TopologySpreadConstraint", "whenUnsatisfiable"): ("DoNotSchedule", "ScheduleAnyway"),
+    ("TopologySpreadConstraint", "nodeAffinityPolicy"): ("Honor", "Ignore"),
+    ("TopologySpreadConstraint", "nodeTaintsPolicy"): ("Honor", "Ignore"),
+    ("PriorityClass", "preemptionPolicy"): ("Never", "PreemptLowerPriority"),
+    ("PodSpec", "preemptionPolicy"): ("Never", "PreemptLowerPriority"),
+    ("PodSpec", "restartPolicy"): ("Always", "Never", "OnFailure"),
+    ("DeploymentStrategy", "type"): ("Recreate", "RollingUpdate"),
+    ("StorageClass", "volumeBindingMode"): ("Immediate", "WaitForFirstConsumer"),
+}
+
+
+def _comparisons(place: OperatorPlace) -> str:
+    """Describe the comparing operators of a place, grouped by what they compare and the gate they need."""
+    groups: dict[tuple[str, ...], str] = {}
+    for name in names_in(place):
+        if (comparison := comparison_of(name, place)) is not None:
+            *most, last = names = siblings(name, place)
+            gate = gate_of(name, place)
+            needs = f", with feature gate {gate.name}" if gate is not None else ""
+            groups[names] = f"{', '.join(most)} and {last} ({comparison.kind.plural}{needs})"
+    return ", ".join(groups.values())
+
+
+def _read_texts() -> dict[tuple[str, str], str]:
+    """Texts by type and field; the field of a type's own text is empty."""
+    text = f"{texts.TEXTS}{device_texts.TEXTS}".replace("\n    ", " ")
+    text = text.replace("{comparisons of tolerations}", _comparisons(TOLERATION))
+    text = text.replace("{comparisons of node selectors}", _comparisons(NODE_SELECTOR))
+    found, types = dict[tuple[str, str], str](), list[str]()
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, _, words = line.strip().partition(":")
+            is_field = line.startswith("  ")
+            types = types if is_field else name.split()
+            found.update({(type_name, name if is_field else ""): words.strip() for type_name in types if words})
+    return found
+
+
+TEXTS: Final = _read_texts()
+
+
+def describe_type(name: str) -> str:
+    return TEXTS.get((name, "")) or f"The type {name} of the Kubernetes API."
+
+
+def describe_field(type_name: str, field: str) -> str:
+    for name in (type_name, _SAME_AS.get(type_name, ""), "*"):
+        if (name, field) in TEXTS:
+            return TEXTS[name, field]
+    return f"The {_in_words(field)} of the {_in_words(type_name)}."
+
+
+def _in_words(name: str) -> str:
+    words = _WORDS.findall(name)
+    return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in words)
+
 
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
@@ -64,7 +138,6 @@ class Definitions:
         self._prefix = "#/definitions/" if version == 2 else "#/components/schemas/"
 
     def add_kinds(self, kinds: Iterable[Kind]) -> None:
-        """Add kinds and, unless they are virtual, the kinds of their lists."""
         for kind in kinds:
             self.add_type(kind.view)
             definition = self.found[definition_name(kind.view)]
@@ -121,7 +194,7 @@ class Definitions:
             made = self._with_text(made["$ref"], text)
         else:
             made["description"] = text
-        values = values_of(schema.name, name)
+        values = VALUES.get((schema.name, name))
         if values and self.version == 3:
             made["enum"] = list(values)
         made.update(_merging(field))

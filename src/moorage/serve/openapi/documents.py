@@ -164,7 +164,6 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 @lru_cache(maxsize=64)
 def etag_of(document: bytes) -> str:
-    """The document's entity tag, which is also the hash in its address."""
     return hashlib.sha256(document).hexdigest().upper()
 
 

@@ -30,9 +30,6 @@ def render_protobuf(document: Raw) -> bytes:
     return _message(document, _DOCUMENT)
 
 
-# -- the wire ----------------------------------------------------------------------------------------------------------
-
-
 def _varint(value: int) -> bytes:
     made = bytearray()
     while value > 0x7F:
@@ -66,9 +63,6 @@ def _message(value: Raw, fields: Fields) -> bytes:
     return b"".join(made + extensions)
 
 
-# -- what values become ------------------------------------------------------------------------------------------------
-
-
 def _text(value: str) -> bytes:
     return value.encode()
 
@@ -87,7 +81,6 @@ def _any(value: Any) -> bytes:
 
 
 def _names_to(encode: Encode, number: int = 1) -> Encode:
-    """An object whose members have names of their own."""
     return lambda value: b"".join(_tagged(number, _named(name, encode(member))) for name, member in value.items())
 
 
@@ -122,10 +115,6 @@ def _response(value: Raw) -> bytes:
 
 def _operation(value: Raw) -> bytes:
     return _message(value, _OPERATION)
-
-
-def _path(value: Raw) -> bytes:
-    return _message(value, _PATH_ITEM)
 
 
 _EXTENSIONS = "x-"
@@ -189,6 +178,6 @@ _PATH_ITEM: Fields = {
 _DOCUMENT: Fields = {
     "swagger": (1, _text),
     "info": (2, lambda value: _message(value, {"title": (1, _text), "version": (2, _text)})),
-    "paths": (8, _names_to(_path, 2)),
+    "paths": (8, _names_to(lambda value: _message(value, _PATH_ITEM), 2)),
     "definitions": (9, _names_to(_schema)),
 }

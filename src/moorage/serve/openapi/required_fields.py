@@ -119,8 +119,11 @@ volumeID: AWSElasticBlockStoreVolumeSource CinderPersistentVolumeSource CinderVo
 volumePath: VsphereVirtualDiskVolumeSource
 """
 
-REQUIRED_FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    type_name: tuple(fields.split())
-    for fields, _, types in (row.partition(": ") for row in _ROWS.strip().replace("\n  ", " ").splitlines())
-    for type_name in types.split()
-}
+
+def type_rows(text: str) -> dict[str, tuple[str, ...]]:
+    """Read rows of fields and the types that have them; a row goes on where the next line is indented."""
+    rows = (row.partition(": ") for row in text.strip().replace("\n  ", " ").splitlines())
+    return {type_name: tuple(fields.split()) for fields, _, types in rows for type_name in types.split()}
+
+
+REQUIRED_FIELDS: Final = type_rows(_ROWS)

@@ -169,7 +169,6 @@ def _index(text: str) -> int:
 
 
 def _place(text: str, length: int) -> int:
-    """An index into a list of that length, counted from its start."""
     index = _index(text)
     if index >= length or index < -length:
         raise _Failed(f"Unable to access invalid index: {index}: {_INVALID_INDEX}")

@@ -1,9 +1,10 @@
-"""Errors of patches and their answers, and the maximum depth of a document.
+"""Errors of patches and their answers, JSON values as Go prints and compares them, and the maximum depth of a document.
 
 Kubernetes: apiserver's handlers/patch.go. Differs: upstream answers a bad strategic merge patch with 500, this is 422,
 because the client is at fault; where upstream hides what was wrong with a JSON patch, the answer has it as a cause.
 """
 
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from moorage.model.api_error import ApiError, bad_request, failure, request_too_large
@@ -37,7 +38,6 @@ def refusal(error: PatchError) -> ApiError:
 
 
 def check_depth(document: Any) -> None:
-    """Raise PatchError if the document has too many levels."""
     level = [document]
     for _ in range(MAX_LEVELS):
         inner: list[Any] = []
@@ -59,3 +59,53 @@ def too_deep() -> PatchError:
 def not_decoded(value: Any, what: str = "value of type map[string]interface {}") -> str:
     """The text of Go's decoder about a value of another type than expected."""
     return f"json: cannot unmarshal {json_type(value)} into Go {what}"
+
+
+_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}"}
+
+
+def go_value(value: Any, other: Callable[[Any], str] | None = None) -> str:
+    """`%v`: maps sorted by key, no quotes. `other` prints what is neither text nor map nor list."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{name}:{go_value(value[name], other)}" for name in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_value(item, other) for item in value) + "]"
+    if other is not None:
+        return other(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _go_float(value)
+    return "<nil>" if value is None else str(value)
+
+
+def go_string(value: Any) -> str:
+    """`%s`, which marks values that are not strings."""
+    return go_value(
+        value, lambda other: f"%!s({go_type(other)}={go_value(other)})" if other is not None else "%!s(<nil>)"
+    )
+
+
+def go_type(value: Any) -> str:
+    return "%!s(<nil>)" if value is None else _TYPES.get(type(value), "[]interface {}")
+
+
+def token(value: Any) -> Hashable:
+    """Equal for values that Go finds equal: of one type and the same. Raises PatchError for maps and lists."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        raise PatchError(f"elements and merge keys of lists that are merged cannot be of type {go_type(value)}")
+    return (type(value), value)
+
+
+def _go_float(value: float) -> str:
+    """`%v` of a float64: `%g` with the fewest digits, and an exponent from 1e+21 on."""
+    digits = repr(value)
+    if 1e-4 <= abs(value) < 1e21 or value == 0:
+        return str(int(value)) if value.is_integer() else digits
+    mantissa, _, exponent = f"{value:e}".partition("e") if "e" not in digits else digits.partition("e")
+    sign = "-" if exponent.startswith("-") else "+"
+    return f"{mantissa}e{sign}{exponent.lstrip('+-').zfill(2)}"

@@ -14,9 +14,18 @@ from typing import Any
 from moorage.model.api_error import Raw
 from moorage.model.go.quoting import go_quote
 from moorage.model.schema.merge_schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType
-from moorage.serve.patch.go_values import go_string, go_type, go_value, token
 from moorage.serve.patch.json_patch import without_nulls
-from moorage.serve.patch.patch_error import BAD_REQUEST, UNPROCESSABLE, PatchError, not_decoded, too_deep
+from moorage.serve.patch.patch_error import (
+    BAD_REQUEST,
+    UNPROCESSABLE,
+    PatchError,
+    go_string,
+    go_type,
+    go_value,
+    not_decoded,
+    token,
+    too_deep,
+)
 
 _DIRECTIVE = "$patch"
 _RETAIN_KEYS = "$retainKeys"
@@ -339,7 +348,6 @@ def wrong_type(expected: Any, actual: Any) -> PatchError:
 
 
 def _positions(keys: list[Hashable]) -> dict[Hashable, int]:
-    """Where each key first occurs."""
     positions: dict[Hashable, int] = {}
     for position, key in enumerate(keys):
         positions.setdefault(key, position)
@@ -355,12 +363,8 @@ def _sorted(found: Sequence[tuple[int | None, Any]], of_maps: bool) -> list[Any]
     if any(place is None for place, _ in found):
         found = _inserted(found)
     elif len(found) > 1:
-        found = sorted(found, key=_place)
+        found = sorted(found, key=lambda pair: pair[0] or 0)
     return [item for _, item in found] + deleted
-
-
-def _place(pair: tuple[int | None, Any]) -> int:
-    return pair[0] or 0
 
 
 def _inserted(found: Sequence[tuple[int | None, Any]]) -> Sequence[tuple[int | None, Any]]:

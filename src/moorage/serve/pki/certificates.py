@@ -63,7 +63,6 @@ class Authority:
         return self._issue("kube-apiserver", (), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
 
     def issue_client(self, user: str, groups: Iterable[str] = ()) -> Issued:
-        """Issue a certificate for a user, such as `system:node:n1` in the group `system:nodes`."""
         return self._issue(user, groups, ExtendedKeyUsageOID.CLIENT_AUTH, None)
 
     @property

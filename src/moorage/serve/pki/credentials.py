@@ -84,7 +84,6 @@ class Credentials(NamedTuple):
 
 
 def server_names(bind_address: str) -> tuple[str, ...]:
-    """The names and addresses by which a server that listens at `bind_address` can be reached."""
     names = [*_ALWAYS, socket.gethostname()]
     names.append(_outward_address() if bind_address in _ANY_ADDRESS else bind_address)
     return tuple(dict.fromkeys(name for name in names if ":" in name or _HOST_NAME.fullmatch(name)))

@@ -1,1 +1,1 @@
-"""Requests in protobuf: `reader` reads them, `field_numbers` has the numbers of the API's fields."""
+"""Requests in protobuf: `reader` reads them and has the numbers of the API's fields."""

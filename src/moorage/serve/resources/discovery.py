@@ -75,7 +75,10 @@ def answer_discovery(path: str, accept: str = "", gates: GateSet | None = None) 
         return _aggregated(segments[0] == "api", version, gates)
     match segments:
         case ["api"]:
-            return _encoded(render_api_versions(gates))
+            # Without addresses: a client keeps the one it reached the server at.
+            return _encoded(
+                {"kind": "APIVersions", "versions": list(groups(gates)[""]), "serverAddressByClientCIDRs": []}
+            )
         case ["api", version]:
             return _encoded(render_resource_list("", version, gates))
         case ["apis"]:
@@ -103,19 +106,10 @@ def aggregated_version(accept: str) -> str:
 
 @cache
 def groups(gates: GateSet) -> dict[str, dict[str, list[Kind]]]:
-    """group → version → resources, in the table's order."""
     found: dict[str, dict[str, list[Kind]]] = {}
     for (group, version, _), resource in resources(gates).items():
         found.setdefault(group, {}).setdefault(version, []).append(resource)
     return found
-
-
-# -- the plain form ------------------------------------------------------------------------------------------------
-
-
-def render_api_versions(gates: GateSet) -> Raw:
-    """Without addresses: a client keeps the one it reached the server at."""
-    return {"kind": "APIVersions", "versions": list(groups(gates)[""]), "serverAddressByClientCIDRs": []}
 
 
 def render_group_list(gates: GateSet) -> Raw:
@@ -155,11 +149,12 @@ def _plain_resource(kind: Kind) -> list[Raw]:
         "kind": kind.name,
         "verbs": list(kind.verbs),
     }
-    if kind.short_names:
-        entry["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        entry["categories"] = list(kind.categories)
-    return [entry, *(_plain_subresource(kind, sub) for sub in kind.subresources)]
+    return [entry | _other_names(kind), *(_plain_subresource(kind, sub) for sub in kind.subresources)]
+
+
+def _other_names(kind: Kind) -> Raw:
+    names = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
+    return {name: listed for name, listed in names.items() if listed}
 
 
 def _plain_subresource(kind: Kind, sub: Subresource) -> Raw:
@@ -173,9 +168,6 @@ def _plain_subresource(kind: Kind, sub: Subresource) -> Raw:
     if sub.group_version not in ("", kind.api_version):
         entry["group"], _, entry["version"] = sub.group_version.rpartition("/")
     return entry
-
-
-# -- the aggregated form -------------------------------------------------------------------------------------------
 
 
 def render_aggregated(core: bool, version: str, gates: GateSet) -> Raw:
@@ -204,11 +196,7 @@ def _aggregated_resource(kind: Kind) -> Raw:
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
-    }
-    if kind.short_names:
-        entry["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        entry["categories"] = list(kind.categories)
+    } | _other_names(kind)
     if kind.subresources:
         entry["subresources"] = [
             {
@@ -224,9 +212,6 @@ def _aggregated_resource(kind: Kind) -> Raw:
 def _response_kind(group_version: str, kind: str) -> Raw:
     group, _, version = group_version.rpartition("/")
     return {"group": group, "version": version, "kind": kind}
-
-
-# -- the version ---------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -245,9 +230,6 @@ def version_document() -> Raw:
         "compiler": platform.python_implementation().lower(),
         "platform": f"{platform.system().lower()}/{machine}",
     }
-
-
-# -- bytes ---------------------------------------------------------------------------------------------------------
 
 
 def _encoded(raw: Raw | None) -> Response | None:

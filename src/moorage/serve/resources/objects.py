@@ -40,7 +40,6 @@ def from_core(raw: Raw) -> Raw:
 
 
 def is_renamed(kind: Kind) -> bool:
-    """Whether objects of the kind are stored under other field names."""
     return kind is REPORTED_EVENT
 
 
@@ -88,7 +87,6 @@ def cached_view(kind: Kind, view: Any) -> Any:
 
 
 def decode(kind: Kind, stored: Stored) -> Raw:
-    """Decode a new copy, with the resourceVersion if there is one."""
     raw: Raw = _decode(stored.value)
     if stored.revision:
         raw["metadata"]["resourceVersion"] = str(stored.revision)

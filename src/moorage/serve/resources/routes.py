@@ -89,7 +89,6 @@ def _verb(method: str, kind: Kind, name: str, subresource: str) -> str:
 
 
 def _not_served(kind: Kind, name: str, subresource: str) -> ApiError:
-    """The error for an unknown subresource; for containers it says that none runs."""
     wanted = _OF_CONTAINERS.get(subresource)
     if kind.name != "Pod" or wanted is None:
         return no_such_path()

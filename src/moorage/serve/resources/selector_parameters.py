@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.match.label_selector import Selector
+from moorage.match.label_selector import Selector, parse_selector
 from moorage.match.requirement import SelectorError
-from moorage.match.selector_text import parse_selector
 from moorage.model.api_error import Raw, bad_request
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind

@@ -45,7 +45,6 @@ def human_duration(seconds: float) -> str:
 
 
 def moment(text: Any) -> float | None:
-    """A timestamp in seconds since the epoch; None if it is absent or unreadable."""
     if not isinstance(text, str):
         return None
     try:
@@ -154,7 +153,9 @@ def part(raw: Raw, name: str) -> Raw:
     return raw.get(name) or {}
 
 
-def field(path: str, default: Any = "", *, empty_counts: bool = False) -> Cell:
+def field(
+    path: str, default: Any = "", *, empty_counts: bool = False, show: Callable[[Any], Any] | None = None
+) -> Cell:
     """Make a cell that shows a field such as `spec.nodeName`, or the default if it is absent or does not count."""
     *holders, name = path.split(".")
 
@@ -163,13 +164,14 @@ def field(path: str, default: Any = "", *, empty_counts: bool = False) -> Cell:
         for step in holders:
             holder = part(holder, step)
         value = holder.get(name)
-        return value if value or (empty_counts and value is not None) else default
+        if value or (empty_counts and value is not None):
+            return value if show is None else show(value)
+        return default
 
     return cell
 
 
 def condition_status(raw: Raw, kind: str) -> str | None:
-    """The status of the first condition of this type; None if there is none."""
     for condition in part(raw, "status").get("conditions") or ():
         if condition.get("type") == kind:
             status = condition.get("status")

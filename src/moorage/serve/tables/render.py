@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from moorage.model.kinds import Kind
-from moorage.serve.tables import devices, plain, pods, storage, workloads
+from moorage.serve.tables import devices, plain, workloads
 from moorage.serve.tables.columns import NAME_AND_AGE, UNKNOWN, Ages, Cells, Raw, Table, Tables
 
-TABLES: Tables = {**plain.TABLES, **pods.TABLES, **storage.TABLES, **workloads.TABLES, **devices.TABLES}
+TABLES: Tables = {**plain.TABLES, **workloads.TABLES, **devices.TABLES}
 
 
 def table_of(kind: Kind) -> Table:
@@ -25,14 +25,6 @@ META_API_VERSION = "meta.k8s.io/v1"
 IncludeObject = Literal["None", "Metadata", "Object"]
 
 _ODD = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
-
-
-def table_columns(kind: Kind) -> list[Raw]:
-    return list(table_of(kind).columns)
-
-
-def table_cells(kind: Kind, raw: Raw, now: float) -> Cells:
-    return _cells(table_of(kind), raw, Ages(now))
 
 
 def _cells(table: Table, raw: Raw, ages: Ages) -> Cells:

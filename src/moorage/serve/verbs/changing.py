@@ -1,8 +1,9 @@
-"""Change or replace an object, with retries on conflicts.
+"""Create, change or replace an object.
 
-An object that another client changed meanwhile is read and changed again, unless the caller expects one revision. A
-change that changes nothing is not written. An object whose last finalizer is removed while it is being deleted is
-deleted. Kubernetes: GuaranteedUpdate and the generic registry's Update.
+A generated name that is taken is generated again. An object that another client changed meanwhile is read and changed
+again, unless the caller expects one revision. A change that changes nothing is not written. An object whose last
+finalizer is removed while it is being deleted is deleted. Kubernetes: the create handler, GuaranteedUpdate and the
+generic registry's Create and Update.
 """
 
 import asyncio
@@ -14,15 +15,119 @@ import msgspec
 from moorage.admit.admission import Admitted
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.subresources.deletion import is_finalized
-from moorage.model.api_error import ApiError, bad_request, conflict, failure, not_found, stale
+from moorage.model.api_error import ApiError, already_exists, bad_request, conflict, failure, not_found, stale
 from moorage.model.go.quoting import go_json
 from moorage.model.kinds import Kind, Ref
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
-from moorage.serve.verbs.creating import check_namespace, create, has_much_cel, name_owners_once
-from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
+from moorage.serve.templates import Likeness
+from moorage.store.protocol import KeyExists, KeyMissing, RevisionMismatch, Stored
+
+_WARNING = (
+    ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may "
+    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
+)
+
+
+def name_owners_once(metadata: Raw, *, is_patch: bool = False) -> list[str]:
+    """Deduplicate in `metadata`, which is modified, though not its lists; return the warnings."""
+    owners = metadata.get("ownerReferences")
+    if not isinstance(owners, list) or len(owners) < 2:
+        return []
+    once: list[Any] = []
+    repeated = []
+    for owner in owners:
+        if owner in once and isinstance(owner, dict):
+            repeated.append(str(owner.get("uid") or ""))
+        else:
+            once.append(owner)
+    if not repeated:
+        return []
+    metadata["ownerReferences"] = once
+    when = " after mutating admission happens" if is_patch else ""
+    return [_WARNING.format(when=when, uids=", ".join(repeated))]
+
+
+_NAMES_TRIED = 8
+#: Kinds with CEL expressions that are compiled when they are admitted, and how many characters of them are many.
+_WITH_EXPRESSIONS = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate"})
+_MANY = 8 * 1024
+
+
+def has_much_cel(kind: Kind, document: Any) -> bool:
+    """Return whether compiling the expressions of a document or patch takes too long to let other requests wait."""
+    if kind.name not in _WITH_EXPRESSIONS:
+        return False
+    total, waiting = 0, [document.get("spec") if isinstance(document, dict) else document]
+    while waiting and total <= _MANY:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            expression = value.get("expression")
+            total += len(expression) if isinstance(expression, str) else 0
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return total > _MANY
+
+
+async def create(
+    api: Api,
+    kind: Kind,
+    namespace: str,
+    raw: Raw,
+    options: WriteOptions,
+    warnings: Sequence[str] = (),
+    *,
+    is_owned: bool = False,
+    like: Likeness | None = None,
+) -> WriteResult:
+    """Create an object from `raw`, which is modified. With `is_owned` it has its managedFields. Raises ApiError."""
+    metadata = raw["metadata"]
+    check_namespace(kind, namespace, metadata)
+    if metadata.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    warnings = (*warnings, *name_owners_once(metadata))
+    is_generated = not metadata.get("name") and metadata.get("generateName")
+    for _ in range(_NAMES_TRIED if is_generated else 1):
+        manager = None if is_owned else options.manager
+        if has_much_cel(kind, raw):
+            admitted, template = await asyncio.to_thread(api.admit_new, kind, raw, namespace, manager, like)
+        else:
+            admitted, template = api.admit_new(kind, raw, namespace, manager, like)
+        name = admitted.object["metadata"]["name"]
+        key = key_of(kind, namespace, name)
+        all_warnings = (*warnings, *admitted.warnings)
+        value = encode(kind, admitted.object) if template is None else template.encode(admitted.object["metadata"])
+        if options.dry_run:
+            if await api.store.get(key) is None:
+                return WriteResult(Stored(key, value, 0, 0, admitted.view), all_warnings, created=True)
+            continue
+        try:
+            stored = await api.store.create(key, value, cached_view(kind, admitted.view), template)
+        except KeyExists:
+            continue
+        api.directory.learn(kind, stored)
+        return WriteResult(stored, all_warnings, created=True)
+    if is_generated:
+        why = "the server was not able to generate a unique name for the object"
+        raise failure(409, "AlreadyExists", f'{kind.plural} "{name}" already exists, {why}')
+    raise already_exists(kind, name)
+
+
+def check_namespace(kind: Kind, namespace: str, metadata: Raw) -> None:
+    """Set the namespace of the path, or drop it if the kind has none. Raises ApiError if the document names another."""
+    if not kind.namespaced:
+        metadata.pop("namespace", None)
+        return
+    given = metadata.get("namespace")
+    if not namespace:
+        raise bad_request("namespace is required for this request")
+    if given and given != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata["namespace"] = namespace
+
 
 _TRIES = 100
 
@@ -126,10 +231,7 @@ def refuse_unknown_uid(kind: Kind, name: str, metadata: Raw) -> None:
 def admit_change(
     api: Api, ref: Ref, new: Raw, old: Raw, expected: int | None, manager: str | None, subresource: str, old_view: Any
 ) -> Changed:
-    """Admit the new document in the place of the old one. Raises ApiError.
-
-    Without a manager the document has its managedFields already.
-    """
+    """Admit the new document in place of the old one; without a manager it has its managedFields. Raises ApiError."""
     kind, _, name = ref
     if str(expected or "") not in ("", old["metadata"]["resourceVersion"]):
         raise stale(kind, name)  # before the document is checked, which may be wrong for another reason

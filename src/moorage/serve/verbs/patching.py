@@ -18,18 +18,10 @@ from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.claim_names import ClaimNames, learn_names, read_claim_names, with_names
-from moorage.serve.decoding import (
-    MAX_WARNINGS,
-    check_kind,
-    decode_json,
-    media_type,
-    read_yaml,
-    repeated_fields,
-)
+from moorage.serve.decoding import MAX_WARNINGS, check_kind, decode_json, media_type, read_yaml, repeated_fields
 from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
-from moorage.serve.patch.go_values import go_value
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
-from moorage.serve.patch.patch_error import PatchError, not_decoded, refusal
+from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import decode, key_of
 from moorage.serve.templates import POD
@@ -39,10 +31,13 @@ from moorage.serve.verbs.changing import (
     admit_change,
     change,
     check_name,
+    check_namespace,
+    create,
     expected_revision,
+    has_much_cel,
+    name_owners_once,
     refuse_unknown_uid,
 )
-from moorage.serve.verbs.creating import check_namespace, create, has_much_cel, name_owners_once
 from moorage.store.protocol import KeyMissing, RevisionMismatch
 
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)

@@ -105,7 +105,6 @@ def _page(
 
 
 def _where(prefix: str, options: ListOptions) -> tuple[int, str]:
-    """The revision to list at, 0 for the newest, and the key to continue after."""
     if options.continues:
         token = _decode_token(options.continues)
         return max(0, token.revision), prefix + token.after
@@ -121,10 +120,7 @@ def check_not_older(api: Api, asked: int) -> None:
 
 
 def too_large_revision(asked: int, current: int) -> ApiError:
-    """The error for a revision that this store never had: the client must list again.
-
-    Upstream answers 504, which makes clients wait for a revision that, after a reset of the data, never comes.
-    """
+    """The error for a revision that this store never had. Upstream answers 504, on which clients wait for ever."""
     error = expired(f"Too large resource version: {asked}, current: {current}")
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     error.status["details"] = {"causes": [cause], "retryAfterSeconds": 1}

@@ -2,7 +2,8 @@
 
 from tests.unit.admit.objects import document, pod, rejected, workload
 
-from moorage.admit.messages.rejection_status import bad_request_status, forbidden_status, invalid_message
+from moorage.admit.messages.rejection_status import bad_request_status, invalid_status
+from moorage.model.api_error import forbidden
 from moorage.model.field_error import required
 from moorage.model.kinds import KINDS
 
@@ -46,11 +47,14 @@ def test_the_message_says_each_thing_once_but_the_causes_say_all() -> None:
     status = rejected(node, old).status
     assert status["message"] == 'Node "x" is invalid: metadata.taints[0].effect: Required value'
     assert len(status["details"]["causes"]) == 2
-    assert invalid_message(POD, 'a"b', [required("x"), required("x")]) == 'Pod "a\\"b" is invalid: x: Required value'
+    assert (
+        invalid_status(POD, 'a"b', [required("x"), required("x")])["message"]
+        == 'Pod "a\\"b" is invalid: x: Required value'
+    )
 
 
 def test_other_failures() -> None:
-    assert forbidden_status(DEPLOYMENT, "", "no")["message"] == "deployments.apps is forbidden: no"
+    assert forbidden(DEPLOYMENT, "", "no").message == "deployments.apps is forbidden: no"
     status = bad_request_status(DEPLOYMENT, ["a", "b"])
     assert status["message"] == 'Deployment in version "v1" cannot be handled as a Deployment: a; b'
     assert "details" not in status

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from moorage.cli.commands.apiserver import command
+from moorage.cli.commands.up import apiserver as command
 from moorage.cluster.api_server import ApiServerSettings, CannotStart, start_api_server
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS

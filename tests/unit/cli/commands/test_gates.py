@@ -1,5 +1,6 @@
 """`moorage gates audit` with input that is not as it should be: what is said, and the exit code."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,9 @@ def test_endpoints_that_do_not_answer(url: str, said: str) -> None:
     assert f"moorage: --scrape: {url}" in result.stderr
     assert said in result.stderr
     assert "urlopen" not in result.stderr
+
+
+def test_components_are_sorted() -> None:
+    printed = CliRunner().invoke(command, ["-o", "json"], standalone_mode=False)
+    for components in json.loads(printed.stdout).values():
+        assert list(components) == sorted(components)

@@ -11,8 +11,7 @@ from tests.objects import pod
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client
 from moorage.cluster.api_server import ApiServer, ApiServerProcess, ApiServerSettings, start_api_server
-from moorage.cluster.component_process import CannotListen, Process
-from moorage.cluster.components import CannotRegister, KubeletProcess
+from moorage.cluster.components import CannotListen, CannotRegister, KubeletProcess, Process
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.loopback import LoopbackClient

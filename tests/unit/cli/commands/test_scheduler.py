@@ -13,8 +13,7 @@ from moorage.cli.commands.components import scheduler as command
 from moorage.client.election.elector import ElectionTimes
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
-from moorage.cluster.component_process import CannotListen, Process
-from moorage.cluster.components import SchedulerProcess
+from moorage.cluster.components import CannotListen, Process, SchedulerProcess
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION

@@ -13,9 +13,8 @@ from tests.virtual_time import time_of_day
 
 from moorage.client.protocol import Object
 from moorage.control.framework.workloads import POD
-from moorage.control.job.controller import JOB, JobController
+from moorage.control.job.controller import JOB, JobController, TimeToLiveController
 from moorage.control.job.pods import completion_index
-from moorage.control.job.time_to_live import TimeToLiveController
 from moorage.model.go.times import time_text
 from moorage.telemetry.metrics import Metrics
 

@@ -10,8 +10,7 @@ import pytest
 from tests.unit.lint.linting import lint_with_outcome, tolerating
 
 from moorage.lint.catalogue import RULES
-from moorage.lint.excerpts import excerpt_of
-from moorage.lint.finding import Finding, Severity, SourcePlace
+from moorage.lint.finding import Finding, Severity, SourcePlace, excerpt_of
 from moorage.lint.report.documents import JsonForm, JUnitForm, SarifForm, uri_of
 from moorage.lint.report.form import Form, LintSummary, Problem, counted
 from moorage.lint.report.text import GitHubForm, TextForm

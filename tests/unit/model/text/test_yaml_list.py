@@ -1,6 +1,6 @@
 import pytest
 
-from moorage.model.text.yaml_list import split_yaml_list, without_dash
+from moorage.model.text.documents import split_yaml_list, without_dash
 
 TEXT = b"""\
 apiVersion: v1

@@ -21,8 +21,7 @@ from tests.unit.plan.device_worlds import (
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node
 
-from moorage.plan.explain.explanation import Explanation, Standing
-from moorage.plan.explain.plain import plain
+from moorage.plan.explain.explanation import Explanation, Standing, plain
 from moorage.plan.explain.remedies.change import ChangeKind
 from moorage.plan.explain.text import ExplanationText
 

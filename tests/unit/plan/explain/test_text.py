@@ -6,9 +6,8 @@ import pytest
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, pod, running
 
-from moorage.plan.explain.explanation import Explanation
+from moorage.plan.explain.explanation import Explanation, plain
 from moorage.plan.explain.groups import abbreviated, merged
-from moorage.plan.explain.plain import plain
 from moorage.plan.explain.text import ExplanationText
 
 

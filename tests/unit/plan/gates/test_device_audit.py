@@ -6,8 +6,7 @@ import pytest
 
 from moorage.lint.sources import sources_of
 from moorage.model.gates import GATES, gates_from
-from moorage.plan.gates.audit import Finding, audit
-from moorage.plan.gates.report import render_text
+from moorage.plan.gate_audit import Finding, audit, render_text
 from moorage.plan.planner import Planner, Settings
 
 OFFER = """apiVersion: resource.k8s.io/v1

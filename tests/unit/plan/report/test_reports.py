@@ -8,14 +8,13 @@ import pytest
 import yaml
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
-from moorage.plan.difference import Difference
 from moorage.plan.node_changes import TaintChange
 from moorage.plan.report.grouping import average, by_reason, by_workload, fullest_nodes, histogram, names
 from moorage.plan.report.markdown import MarkdownReport
 from moorage.plan.report.plain import as_json, as_yaml, plain
 from moorage.plan.report.text import TextReport
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Changes
+from moorage.plan.what_if import Changes, Difference
 
 ESCAPE = "\x1b["
 

@@ -14,7 +14,7 @@ from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.live.feed import SurroundingsFeed
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
+from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 
 
 class Heard(Scheduler):

@@ -6,8 +6,12 @@ from tests.unit.schedule.clusters import alone, cluster_of, node, passing, place
 from moorage.columns.cluster import Cluster
 from moorage.schedule.framework.verdict import Code
 from moorage.schedule.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
-from moorage.schedule.plugins.resources.resource_scoring import most_allocated, requested_to_capacity_ratio
+from moorage.schedule.plugins.resources.node_resources_fit import (
+    NodeResourcesFit,
+    most_allocated,
+    requested_to_capacity_ratio,
+    shown,
+)
 
 
 def has(**allocatable: str) -> dict[str, dict[str, str]]:

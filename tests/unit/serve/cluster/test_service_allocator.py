@@ -6,7 +6,7 @@ import pytest
 
 from moorage.admit.prepare.service_addresses import NotAllocated
 from moorage.model.types.core import Service, ServicePort, ServiceSpec
-from moorage.serve.cluster.admission_lookups import ServiceAllocator
+from moorage.serve.api import ServiceAllocator
 
 
 def having(**spec: object) -> ServiceAllocator:

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
-from moorage.serve.openapi.definitions import definition_name
-from moorage.serve.openapi.descriptions import TEXTS, describe_field, describe_type
+from moorage.serve.openapi.definitions import TEXTS, definition_name, describe_field, describe_type
 from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v3, openapi_v3_index
 
 Raw = dict[str, Any]

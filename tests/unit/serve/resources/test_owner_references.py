@@ -7,8 +7,7 @@ from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, shown
 
 from moorage.model.kinds import Ref
 from moorage.serve.api import Api
-from moorage.serve.verbs.changing import replace
-from moorage.serve.verbs.creating import name_owners_once
+from moorage.serve.verbs.changing import name_owners_once, replace
 from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
 
 A: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1"}

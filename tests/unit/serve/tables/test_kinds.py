@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.model.kinds import KINDS
-from moorage.serve.tables.render import table_cells, table_columns
+from moorage.serve.tables.render import render_table, table_of
 
 Raw = dict[str, Any]
 NOW = 100_000.0
@@ -24,8 +24,8 @@ def raw(*, metadata: Raw | None = None, **members: Any) -> Raw:
 
 def cells(api_version: str, kind: str, document: Raw) -> list[Any]:
     facts = KINDS[api_version, kind]
-    found = table_cells(facts, document, NOW)
-    assert len(found) == len(table_columns(facts))
+    found: list[Any] = render_table(facts, [document], NOW)["rows"][0]["cells"]
+    assert len(found) == len(table_of(facts).columns)
     return found
 
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from moorage.model.kinds import KINDS
-from moorage.serve.tables.render import render_table, table_cells, table_columns
+from moorage.serve.tables.render import render_table, table_of
 
 Raw = dict[str, Any]
 POD = KINDS["v1", "Pod"]
@@ -37,7 +37,8 @@ def ended_at(text: str) -> Raw:
 
 def shown(raw: Raw) -> list[Any]:
     """READY, STATUS, RESTARTS."""
-    return table_cells(POD, raw, NOW)[1:4]
+    cells: list[Any] = render_table(POD, [raw], NOW)["rows"][0]["cells"]
+    return cells[1:4]
 
 
 READY = [{"type": "Ready", "status": "True"}]
@@ -176,9 +177,9 @@ def test_the_wide_columns() -> None:
             "readinessGates": [{"conditionType": "example.com/one"}, {"conditionType": "example.com/two"}],
         },
     )
-    assert table_cells(POD, raw, NOW)[4:] == ["5m", "10.0.0.7", "n1", "n2", "1/2"]
-    assert table_cells(POD, pod({}), NOW)[5:] == ["<none>"] * 4
-    assert [column["name"] for column in table_columns(POD) if column["priority"]] == [
+    assert render_table(POD, [raw], NOW)["rows"][0]["cells"][4:] == ["5m", "10.0.0.7", "n1", "n2", "1/2"]
+    assert render_table(POD, [pod({})], NOW)["rows"][0]["cells"][5:] == ["<none>"] * 4
+    assert [column["name"] for column in table_of(POD).columns if column["priority"]] == [
         "IP",
         "Node",
         "Nominated Node",

@@ -14,8 +14,7 @@ from moorage.serve.tables.render import (
     render_partial_metadata,
     render_partial_metadata_list,
     render_table,
-    table_cells,
-    table_columns,
+    table_of,
 )
 
 SECRET = KINDS["v1", "Secret"]
@@ -61,8 +60,8 @@ def test_every_kind_has_a_table_of_its_own() -> None:
 
 def test_a_kind_without_one_gets_name_and_age() -> None:
     kind = Kind("example.com/v1", "boats", View)
-    assert [column["name"] for column in table_columns(kind)] == ["Name", "Age"]
-    assert table_cells(kind, {"metadata": {"name": "b"}}, 0.0) == ["b", "<unknown>"]
+    assert [column["name"] for column in table_of(kind).columns] == ["Name", "Age"]
+    assert render_table(kind, [{"metadata": {"name": "b"}}], 0.0)["rows"][0]["cells"] == ["b", "<unknown>"]
 
 
 MEMBERS = [

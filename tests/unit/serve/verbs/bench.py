@@ -14,7 +14,7 @@ from moorage.serve.api import Api, WriteResult
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
-from moorage.serve.verbs.creating import create
+from moorage.serve.verbs.changing import create
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored
 

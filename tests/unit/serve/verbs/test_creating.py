@@ -21,8 +21,7 @@ from tests.unit.serve.verbs.bench import (
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api, WriteResult
-from moorage.serve.verbs.changing import replace
-from moorage.serve.verbs.creating import create, has_much_cel
+from moorage.serve.verbs.changing import create, has_much_cel, replace
 
 
 async def test_what_is_created_is_stored_with_its_owner(api: Api) -> None:

@@ -8,7 +8,7 @@ from tests.unit.serve.verbs.bench import BUDGET, ME, POD, Raw, document, make, p
 from moorage.model.kinds import Ref
 from moorage.serve.api import Api
 from moorage.serve.verbs.changing import replace
-from moorage.serve.verbs.pods import bind, evict
+from moorage.serve.verbs.subresources import bind, evict
 
 
 def binding(name: str = "p", **rest: Any) -> Raw:

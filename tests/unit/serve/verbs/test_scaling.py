@@ -9,7 +9,7 @@ from moorage.model.kinds import Ref
 from moorage.serve.api import Api
 from moorage.serve.options import WriteOptions
 from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH, Patch
-from moorage.serve.verbs.scaling import get_scale, patch_scale, put_scale
+from moorage.serve.verbs.subresources import get_scale, patch_scale, put_scale
 
 
 def scale(replicas: Any, kind: str = "Scale", **metadata: Any) -> Raw:

@@ -1,6 +1,5 @@
-"""Tree → checked tree: every node gets its type, every call the overloads that fit.
+"""Check a tree: give every node its type, every call the overloads that fit, or report issues with cel-go's texts.
 
-In: a parsed tree and an environment. Out: issues, with cel-go's texts and places, or none, and the tree is filled in.
 Kubernetes: cel-go checker/checker.go, checker/env.go.
 Differs: no messages can be built, so a message literal ends in an issue.
 """
@@ -48,23 +47,13 @@ class _Checker:
         self.issues: list[tuple[int, str]] = []
         self.visited: list[syntax.Node] = []
         self.free_variables = 0
-        self.rules: dict[type[syntax.Node], Callable[[Any], Type]] = {
-            syntax.Literal: lambda literal: type_of_value(literal.value),
-            syntax.Ident: self.ident,
-            syntax.Select: self.select,
-            syntax.Call: self.call,
-            syntax.ListLiteral: self.list_literal,
-            syntax.MapLiteral: self.map_literal,
-            syntax.StructLiteral: self.struct_literal,
-            syntax.Comprehension: self.comprehension,
-        }
 
     def report(self, position: int, message: str) -> None:
         self.issues.append((position, message))
 
     def check(self, node: syntax.Node) -> Type:
         """Return the type of a node, after checking all below it."""
-        node.type = self.rules[type(node)](node)
+        node.type = _RULES[type(node)](self, node)
         self.visited.append(node)
         return node.type
 
@@ -324,6 +313,18 @@ class _Checker:
     def require(self, node: syntax.Node, wanted: Type) -> None:
         if not self.assignable(wanted, node.type):
             self.report(node.position, f"expected type '{wanted}' but found '{node.type}'")
+
+
+_RULES: dict[type[syntax.Node], Callable[[Any, Any], Type]] = {
+    syntax.Literal: lambda _, literal: type_of_value(literal.value),
+    syntax.Ident: _Checker.ident,
+    syntax.Select: _Checker.select,
+    syntax.Call: _Checker.call,
+    syntax.ListLiteral: _Checker.list_literal,
+    syntax.MapLiteral: _Checker.map_literal,
+    syntax.StructLiteral: _Checker.struct_literal,
+    syntax.Comprehension: _Checker.comprehension,
+}
 
 
 def _resolved(name: str, type_: Type, denotes: Type | None) -> syntax.Ident:

@@ -1,7 +1,6 @@
-"""Checked tree → what evaluating it costs at least and at most.
+"""Estimate what evaluating a checked tree costs at least and at most.
 
-In: a checked tree and its environment (which knows how large the fields of objects may be). Out: an `Interval`.
-Admission compares its upper end with the limit before an expression is ever run. Kubernetes: cel-go checker/cost.go
+Admission compares the upper end with the limit before an expression is ever run. Kubernetes: cel-go checker/cost.go
 with apiserver/pkg/cel/library/cost.go; presence tests cost nothing, as Kubernetes has it.
 """
 
@@ -55,7 +54,6 @@ class _Local(NamedTuple):
 
 
 def estimate_cost(root: syntax.Node, environment: Environment) -> Interval:
-    """Return the least and the greatest cost of evaluating a checked tree."""
     return _Estimator(environment).cost(root)
 
 
@@ -73,16 +71,6 @@ class _Estimator:
         self.paths: dict[int, Path] = {}
         self.sizes: dict[int, Interval] = {}
         self.entry_sizes: dict[int, _EntrySize] = {}
-        self.rules: dict[type[syntax.Node], Callable[[Any], Interval]] = {
-            syntax.Literal: lambda _: ZERO,
-            syntax.Ident: self.ident,
-            syntax.Select: self.select,
-            syntax.Call: self.call,
-            syntax.ListLiteral: self.list_literal,
-            syntax.MapLiteral: self.map_literal,
-            syntax.StructLiteral: lambda _: _STRUCT_COST,
-            syntax.Comprehension: self.comprehension,
-        }
 
     def declared_size(self, path: Path) -> Interval | None:
         """Return what the environment declares of the value at a path."""
@@ -154,7 +142,7 @@ class _Estimator:
         path = self.path(node)
         if path and path[0] in (syntax.ACCUMULATOR, "__result__"):
             path = ()
-        element_size = self.declared_size((*path, "@items"))
+        element_size = self.declared_size((*path, "@items")) if node.type.parameters else None
         literal = node.value if isinstance(node, syntax.Literal) else None
         return Argument(node.type, self.known_size(node), element_size, literal)
 
@@ -164,7 +152,7 @@ class _Estimator:
     # -- the kinds of nodes
 
     def cost(self, node: syntax.Node) -> Interval:
-        return self.rules[type(node)](node)
+        return _RULES[type(node)](self, node)
 
     def ident(self, node: syntax.Ident) -> Interval:
         local = self.local(node.name)
@@ -311,6 +299,18 @@ class _Estimator:
             return CallEstimate(ONE.plus(total))
         own = overload.estimate(*args)
         return CallEstimate(own.cost.plus(total), own.result_size)
+
+
+_RULES: dict[type[syntax.Node], Callable[[Any, Any], Interval]] = {
+    syntax.Literal: lambda *_: ZERO,
+    syntax.Ident: _Estimator.ident,
+    syntax.Select: _Estimator.select,
+    syntax.Call: _Estimator.call,
+    syntax.ListLiteral: _Estimator.list_literal,
+    syntax.MapLiteral: _Estimator.map_literal,
+    syntax.StructLiteral: lambda *_: _STRUCT_COST,
+    syntax.Comprehension: _Estimator.comprehension,
+}
 
 
 def _literal_size(node: syntax.Node) -> Interval | None:

@@ -1,8 +1,6 @@
-"""May a value of one type stand where another is wanted? Type variables are bound on the way.
+"""Tell whether a value of one type may stand where another is wanted, binding type variables on the way.
 
-In: two types (or two lists of them) and the bindings known so far. Out: a new set of bindings, or None.
-Kubernetes: cel-go checker/types.go.
-Differs: no wrapper types.
+Kubernetes: cel-go checker/types.go. Differs: no wrapper types.
 """
 
 from __future__ import annotations
@@ -22,8 +20,7 @@ _CONTAINERS = frozenset((TypeKind.OPAQUE, TypeKind.LIST, TypeKind.MAP))
 
 def assign(bindings: Bindings, given: Type, wanted: Type) -> Bindings | None:
     """Return the bindings under which `given` is assignable to `wanted`, or None."""
-    copy = dict(bindings)
-    return copy if _assignable(copy, given, wanted) else None
+    return assign_all(bindings, (given,), (wanted,))
 
 
 def assign_all(bindings: Bindings, given: Sequence[Type], wanted: Sequence[Type]) -> Bindings | None:

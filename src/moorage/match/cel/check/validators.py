@@ -12,12 +12,12 @@ from moorage.match.cel.libraries.text.string_format import VERBS, Clause, Format
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.standard.calendar import parse_duration, parse_timestamp
+from moorage.match.cel.standard.operators import MAX_SECONDS, MIN_SECONDS
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError
 
 
 def validate_literals(root: syntax.Node) -> list[tuple[int, str]]:
-    """Return everything wrong with the literals of a checked tree."""
     issues: list[tuple[int, str]] = []
     for node, in_format in _walk(root):
         if isinstance(node, syntax.Call):
@@ -52,16 +52,14 @@ def _is_valid(function: str, value: object) -> bool:
         if function == "duration":
             return isinstance(value, str) and parse_duration(value) is not None
         if function == "timestamp":
-            return (isinstance(value, str) and parse_timestamp(value) is not None) or _is_time(value)
+            if isinstance(value, int):
+                return MIN_SECONDS <= value <= MAX_SECONDS
+            return isinstance(value, str) and parse_timestamp(value) is not None
         if isinstance(value, str):
             compile_pattern(value)
     except CelError:
         return False
     return True
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, int) and -62135596800 <= value <= 253402300799
 
 
 def _value_type(type_: Type, optional: bool) -> Type:

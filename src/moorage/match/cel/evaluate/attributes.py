@@ -1,9 +1,8 @@
 """Variables with what is selected from them: `taint.key`, `m['a'][0]`, `has(x.y)`, `x.?y`.
 
-cel-go calls such a chain an attribute and charges 1 for every selection plus 1 for the whole; what is selected from
-another value (a call's result, a literal) is charged likewise, which is why indexing a call's result costs 2. A chain
-turns optional at the first `?`: from there on, what is missing ends the chain with none instead of an error.
-Kubernetes: cel-go interpreter/attributes.go.
+cel-go (interpreter/attributes.go) calls such a chain an attribute and charges 1 for every selection plus 1 for the
+whole, also where it starts at a call's result or a literal. A chain turns optional at the first `?`: from there on,
+what is missing ends the chain with none instead of an error.
 """
 
 from __future__ import annotations
@@ -56,7 +55,6 @@ class AttributeStep(EvaluationStep):
         super().__init__(_tested(self.resolve) if test_only else charged(self.resolve, 1))
 
     def select(self, qualifier: Qualifier) -> AttributeStep:
-        """Return the chain with one more selection."""
         return AttributeStep(self.base, (*self.qualifiers, qualifier))
 
 
@@ -81,7 +79,6 @@ class ConditionalStep(AttributeStep):
 
 
 def as_attribute(step: EvaluationStep) -> AttributeStep:
-    """Return the step as the start of a chain."""
     return step if isinstance(step, AttributeStep) else AttributeStep(step.run, (), step.run)
 
 
@@ -178,7 +175,6 @@ def _index(key: Any) -> int:
 
 
 def find(value: Any, key: Any) -> Any:
-    """Return what a key selects from a map or a list."""
     if type(value) is list:
         index = _index(key)
         if 0 <= index < len(value):

@@ -1,11 +1,8 @@
-"""Calls: evaluate the arguments, charge, choose the overload if need be, call the implementation.
+"""Calls: evaluate the arguments, charge, choose the overload from the values where types are dyn, call it.
 
-Where the checker left one overload and the types are known, the implementation is called directly; where types are dyn,
-the overload is chosen from the values. An argument that fails does not spare the others from being evaluated, nor the
-call from being charged for: that is how cel-go counts, except for calls with many arguments, which stop at the first
-failure.
-Kubernetes: cel-go interpreter/interpretable.go (evalUnary, evalBinary, evalVarArgs), interpreter/runtimecost.go,
-common/decls/decls.go.
+An argument that fails does not spare the others from being evaluated, nor the call from being charged for: that is how
+cel-go counts, except for calls with many arguments, which stop at the first failure. Kubernetes: cel-go interpreter/
+(evalUnary, evalBinary, evalVarArgs in interpretable.go, runtimecost.go) and common/decls/decls.go.
 """
 
 from __future__ import annotations
@@ -69,7 +66,6 @@ def accepts(type_: Type, value: Any) -> bool:
 
 
 def choose(function: str, overloads: Sequence[Overload], args: Sequence[Any]) -> Overload:
-    """Return the first overload that accepts the values."""
     for overload in overloads:
         if len(overload.params) == len(args) and all(map(accepts, overload.params, args)):
             return overload
@@ -129,7 +125,7 @@ def build_call(
         known = all(map(_is_known, overload.params, types))
         if known and _reads_text(overload) and all(arg.is_constant for arg in args):
             return EvaluationStep(_prepared(overload, [arg.value for arg in args]))
-        implementation = _remembering(overload) if known else _guarded(function, overload)
+        implementation = _remembering(overload) if known else _dispatching(function, overloads)
         cost = overload.cost
     else:
         fitting = [overload for overload in overloads if len(overload.params) == len(args)]
@@ -221,18 +217,6 @@ def _remembering(overload: Overload) -> Callable[..., Any]:
         return memory(text, *rest) if len(text) <= _MEMORABLE else implementation(text, *rest)
 
     return call
-
-
-def _guarded(function: str, overload: Overload) -> Callable[..., Any]:
-    params = overload.params
-    implementation = overload.implementation
-
-    def call(*args: Any) -> Any:
-        if all(map(accepts, params, args)):
-            return implementation(*args)
-        raise no_such_overload(function, args)
-
-    return call if function not in _SINGLETONS else _dispatching(function, [overload])
 
 
 def _dispatching(function: str, overloads: Sequence[Overload]) -> Callable[..., Any]:

@@ -1,7 +1,6 @@
-"""Checked tree → closures.
+"""Compile a tree (checked, or only parsed) to closures.
 
-In: a tree (checked, or only parsed) and its environment. Out: the step that evaluates the whole, and where its
-variables go. Constants are folded exactly where cel-go folds them, because what is folded is not charged for.
+Constants are folded exactly where cel-go folds them, because what is folded is not charged for.
 Kubernetes: cel-go interpreter/planner.go and decorators.go.
 """
 
@@ -42,26 +41,15 @@ class Compiler:
         self.next_slot = FIRST_SLOT
         # Variables of macros, innermost last.
         self.scopes: list[dict[str, AttributeStep]] = []
-        self.rules: dict[type[syntax.Node], Callable[[Any], EvaluationStep]] = {
-            syntax.Literal: lambda literal: ConstantStep(literal.value),
-            syntax.Ident: self.ident,
-            syntax.Select: self.select,
-            syntax.Call: self.call,
-            syntax.ListLiteral: self.list_literal,
-            syntax.MapLiteral: self.map_literal,
-            syntax.StructLiteral: self.struct_literal,
-            syntax.Comprehension: self.comprehension,
-        }
 
     def new_slot(self) -> int:
         self.next_slot += 1
         return self.next_slot - 1
 
     def compile(self, node: syntax.Node) -> EvaluationStep:
-        return self.rules[type(node)](node)
+        return _RULES[type(node)](self, node)
 
-    @staticmethod
-    def struct_literal(_: syntax.StructLiteral) -> EvaluationStep:
+    def struct_literal(self, _: syntax.StructLiteral) -> EvaluationStep:
         raise CelError("messages cannot be built")
 
     # -- names
@@ -72,6 +60,11 @@ class Compiler:
                 return scope[name]
         return None
 
+    def slot_of(self, name: str) -> int:
+        if name not in self.slots:
+            self.slots[name] = self.new_slot()
+        return self.slots[name]
+
     def ident(self, node: syntax.Ident) -> EvaluationStep:
         found = self.local(node.name)
         if found is not None:
@@ -81,24 +74,17 @@ class Compiler:
         if not self.checked:
             return self.unchecked_name(node.name)
         type_ = self.environment.variables[node.name]
-        slot = self.slots.get(node.name)
-        if slot is None:
-            slot = self.slots[node.name] = self.new_slot()
+        slot = self.slot_of(node.name)
         fields = self.environment.objects.get(type_.name) if type_.kind is TypeKind.STRUCT else None
         return variable(slot) if fields is None else ObjectStep(slot, tuple(fields))
 
     def unchecked_name(self, name: str) -> EvaluationStep:
         """Return a name that was not checked: a variable of any of the names it may stand for, else a type."""
         candidates = self.environment.candidates(name)
-        found = [(candidate, self.slots.setdefault(candidate, self.next_slot)) for candidate in candidates[:1]]
-        for candidate in candidates[1:]:
-            self.next_slot = max(self.next_slot, found[-1][1] + 1)
-            found.append((candidate, self.slots.setdefault(candidate, self.next_slot)))
-        self.next_slot = max(self.next_slot, found[-1][1] + 1)
-        types = [self.environment.type_names.get(candidate) for candidate in candidates]
+        found = [(self.slot_of(candidate), self.environment.type_names.get(candidate)) for candidate in candidates]
 
         def load(state: State) -> Any:
-            for (_, slot), type_ in zip(found, types, strict=True):
+            for slot, type_ in found:
                 value = state[slot]
                 if not isinstance(value, CelError):
                     return value
@@ -179,24 +165,17 @@ class Compiler:
         if self.checked:
             types = [arg.type for arg in ([] if node.target is None else [node.target]) + node.args]
             if len(overloads) == 1 and overloads[0].id == "in_list" and args[1].is_constant:
-                known = self.membership(args)
-                if known is not None:
-                    return known
+                constants = args[1].value
+                if not constants:
+                    return ConstantStep(False)
+                if all(type(constant) in _PRIMITIVES for constant in constants):
+                    return EvaluationStep(logic.build_in_constants(args[0].run, constants))
         if len(args) >= 2 and function in ("matches", "find", "findAll") and type(args[1].value) is str:
             compile_pattern(args[1].value)
         step = build_call(function, overloads, args, types)
         if function in _CONVERSIONS and len(args) == 1 and args[0].is_constant:
             return ConstantStep(step.run([0, 0]))
         return step
-
-    @staticmethod
-    def membership(args: list[EvaluationStep]) -> EvaluationStep | None:
-        constants = args[1].value
-        if not constants:
-            return ConstantStep(False)
-        if all(type(constant) in _PRIMITIVES for constant in constants):
-            return EvaluationStep(logic.build_in_constants(args[0].run, constants))
-        return None
 
     def accumulation(self, node: syntax.Call, args: list[EvaluationStep]) -> Run | None:
         """Return the steps of loops that grow a list or a map, which is done in place."""
@@ -294,6 +273,18 @@ class Compiler:
         return EvaluationStep(
             logic.build_loop(range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run)
         )
+
+
+_RULES: dict[type[syntax.Node], Callable[[Any, Any], EvaluationStep]] = {
+    syntax.Literal: lambda _, literal: ConstantStep(literal.value),
+    syntax.Ident: Compiler.ident,
+    syntax.Select: Compiler.select,
+    syntax.Call: Compiler.call,
+    syntax.ListLiteral: Compiler.list_literal,
+    syntax.MapLiteral: Compiler.map_literal,
+    syntax.StructLiteral: Compiler.struct_literal,
+    syntax.Comprehension: Compiler.comprehension,
+}
 
 
 def _optional(value: Any, what: str) -> OptionalValue:

@@ -1,8 +1,7 @@
 """Operators that do not need all of their arguments (`&&`, `||`, orValue, `in` constants), and comprehensions.
 
-None of the operators costs anything beyond its arguments, except the test that keeps loops going. A step that fails
-does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the value is used. Lists
-and maps are accumulated in place, so a loop over n elements takes n steps. The clock is looked at on the way.
+A step that fails does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the
+value is used. Lists and maps are accumulated in place. The clock is looked at on the way.
 Kubernetes: cel-go interpreter/interpretable.go (evalAnd, evalOr, evalSetMembership, evalFold), cel/library.go.
 """
 

@@ -1,10 +1,8 @@
 """The unit of a compiled program: a closure over the state of one evaluation, and how it charges for its work.
 
 The state is a plain list, because nothing is quicker to reach: state[COST] is the cost so far, state[DEADLINE] the time
-when evaluation is stopped (0 until a loop first asks), and the rest are slots for variables. Costs are charged before
-the work is done, and evaluation stops as soon as they exceed the limit. Kubernetes: cel-go interpreter/runtimecost.go,
-cel.CostLimit.
-Differs: charges before, not after; also watches the clock.
+when evaluation is stopped (0 until a loop first asks), and the rest are slots for variables.
+Kubernetes: cel-go interpreter/runtimecost.go, cel.CostLimit. Differs: charges before the work; watches the clock.
 """
 
 from __future__ import annotations

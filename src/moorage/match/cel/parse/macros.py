@@ -1,8 +1,7 @@
-"""Macros: calls that become loops, presence tests and bindings while the expression is being parsed.
+"""Expand macros: calls that become loops, presence tests and bindings while the expression is being parsed.
 
-In: the name, receiver and arguments of a call. Out: its expansion, or None if the call is no macro, or a `MacroError`
-with the argument it is about. All nodes an expansion adds carry the position of the call. Kubernetes: cel-go
-parser/macro.go, cel/library.go (optMap), ext/bindings.go, ext/comprehensions.go, ext/lists.go (sortBy).
+All nodes an expansion adds carry the position of the call. Kubernetes: cel-go parser/macro.go, cel/library.go (optMap),
+ext/bindings.go, ext/comprehensions.go, ext/lists.go (sortBy).
 """
 
 from __future__ import annotations
@@ -51,11 +50,8 @@ def _variable(node: Node, message: str) -> str:
 
 def _variables(first: Node, second: Node) -> tuple[str, str]:
     message = "argument must be a simple name"
-    for node in (first, second):
-        if not isinstance(node, Ident):
-            raise MacroError(node.position, message)
-    assert isinstance(first, Ident)
-    assert isinstance(second, Ident)
+    if not isinstance(first, Ident) or not isinstance(second, Ident):
+        raise MacroError((second if isinstance(first, Ident) else first).position, message)
     if first.name == second.name:
         raise MacroError(second.position, f"duplicate variable name: {first.name}")
     return _variable(first, message), _variable(second, message)

@@ -1,9 +1,7 @@
-"""Tokens → syntax tree, macros expanded.
+"""Parse tokens to a syntax tree with macros expanded.
 
-In: a `Source`. Out: the root node, or issues. A recursive-descent parser for the grammar of CEL.g4 which counts the
-nesting of grammar rules as cel-go's ANTLR parser does and gives up beyond 250, long before Python would.
-Kubernetes: cel-go parser/parser.go.
-Differs: syntax errors are worded more briefly; see tokens.py for the rest.
+The nesting of grammar rules is counted as cel-go's ANTLR parser does, which gives up beyond 250, long before Python.
+Kubernetes: cel-go parser/parser.go. Differs: syntax errors are worded more briefly.
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ class _DepthError(Exception):
 
 
 def parse(source: syntax.Source) -> syntax.Node | list[syntax.Issue]:
-    """Return the tree of an expression, or what is wrong with it."""
     syntax.make_room(syntax.nesting(source.text))
     try:
         return _Parser(source).parse_all()
@@ -61,17 +58,13 @@ class _Parser(TokenStream):
         try:
             root = self.expr()
             if self.token.kind != "eof":
-                self.finish()
+                kind = "extraneous" if self.following() == "eof" else "mismatched"
+                self.complain(f"{kind} input '{self.token.text}' expecting <EOF>")
             if root.depth > MAX_DEPTH and not self.issues:
                 raise _DepthError("max recursion depth exceeded")
         except _DepthError as error:
             return [*self.issues, self.source.issue(syntax.NO_POSITION, str(error))]
         return self.issues or root
-
-    def finish(self) -> None:
-        """Nothing should be left."""
-        kind = "extraneous" if self.following() == "eof" else "mismatched"
-        self.complain(f"{kind} input '{self.token.text}' expecting <EOF>")
 
     # -- grammar rules
 
@@ -217,7 +210,6 @@ class _Parser(TokenStream):
         return node
 
     def arguments(self) -> list[syntax.Node]:
-        """Arguments of a call up to and including the closing parenthesis."""
         args: list[syntax.Node] = []
         if not self.accept(")"):
             args.append(self.nested(",)"))
@@ -279,7 +271,6 @@ class _Parser(TokenStream):
         return syntax.Literal(at, number) if INT_MIN <= number <= INT_MAX else self.issue(at, "invalid int literal")
 
     def name(self, token: Token) -> syntax.Node:
-        """Return an identifier, a global call, or a message literal."""
         dot = ""
         start = token.position
         if token.kind == ".":

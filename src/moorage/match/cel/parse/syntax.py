@@ -1,8 +1,7 @@
 """The syntax tree of an expression, and the source it came from.
 
-parser.py makes nodes of a text; checker.py writes each node's `type` and each call's `overloads` into the
-tree. A node's `position` is an offset in code points: of the operator, the dot, the opening parenthesis or the first
-token, whichever cel-go reports errors at. Kubernetes: cel-go common/ast and common/source.go.
+A node's `position` is an offset in code points: of the operator, the dot, the opening parenthesis or the first token,
+whichever cel-go reports errors at. Kubernetes: cel-go common/ast and common/source.go.
 """
 
 from __future__ import annotations

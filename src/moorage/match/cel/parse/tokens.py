@@ -1,10 +1,8 @@
 """Split an expression into tokens, repair the token sequence after syntax errors, and read string literals.
 
-What is no token becomes an error at the offset where ANTLR reports it. A single superfluous token is left out; a
-missing closing token is imagined; otherwise an issue is noted and tokens are skipped up to one that an enclosing rule
-can go on with, and until a token fits again no further issues are noted.
-Kubernetes: cel-go parser/gen/CEL.g4, parser/unescape.go and ANTLR's default error strategy: the places of all errors
-are the same, the words are fewer.
+A single superfluous token is left out; a missing closing token is imagined; otherwise an issue is noted and tokens are
+skipped up to one that an enclosing rule can go on with. Kubernetes: cel-go parser/gen/CEL.g4, parser/unescape.go and
+ANTLR's default error strategy: the places of all errors are the same, the words are fewer.
 """
 
 from __future__ import annotations

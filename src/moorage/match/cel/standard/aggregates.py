@@ -1,4 +1,4 @@
-"""Functions on lists, maps, optionals and strings: size, in, first, last, optional.*, contains, startsWith, matches, ….
+"""Functions on lists, maps, optionals and strings: size, in, first, last, optional.*, contains, startsWith, endsWith.
 
 Kubernetes: cel-go common/stdlib/standard.go, cel/library.go (optionals), ext/comprehensions.go (map insertion). Its
 two costs of startsWith and endsWith disagree (the estimate reads the argument, the charge is for the receiver): so do
@@ -19,15 +19,12 @@ from moorage.match.cel.functions import (
     argument_cost,
     ceil_factor,
     no_such_overload,
-    pattern_cost,
-    pattern_estimate,
     row,
 )
-from moorage.match.cel.patterns import search
+from moorage.match.cel.standard.operators import MIN_SECONDS
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, Duration, OptionalValue, Timestamp, equal
 
-# The zero of Go's time.Time: the year 1.
-_ZERO_TIME = -62135596800 * 1_000_000_000
+_ZERO_TIME = MIN_SECONDS * 1_000_000_000  # of Go's time.Time: the year 1
 
 
 def _in_list(item: Any, items: list[Any]) -> bool:
@@ -85,10 +82,6 @@ def _affix_estimate(_: Argument, affix: Argument) -> CallEstimate:
     return CallEstimate(affix.size.by_factor(STRING_FACTOR))
 
 
-def _matches(text: str, pattern: str) -> bool:
-    return search(pattern, text)
-
-
 _AFFIX = (_affix_estimate, argument_cost(STRING_FACTOR))
 AGGREGATES: tuple[Function, ...] = (
     row("@in(V, list(V)) -> bool", "in_list", _in_list, _in_list_estimate, _in_list_cost),
@@ -118,6 +111,4 @@ AGGREGATES: tuple[Function, ...] = (
     row("string.contains(string) -> bool", "contains_string", str.__contains__, _contains_estimate, _contains_cost),
     row("string.endsWith(string) -> bool", "ends_with_string", str.endswith, *_AFFIX),
     row("string.startsWith(string) -> bool", "starts_with_string", str.startswith, *_AFFIX),
-    row("matches(string, string) -> bool", "matches", _matches),
-    row("string.matches(string) -> bool", "matches_string", _matches, pattern_estimate, pattern_cost),
 )

@@ -28,7 +28,6 @@ _BOOLS = dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True) | dict.fro
 
 
 def conversion_error(source: Type, target: Type) -> CelError:
-    """Return what every failed conversion says."""
     return CelError(f"type conversion error from '{source.name}' to '{target.name}'")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from moorage.match.devices.allocation.pools import DevicePool
     from moorage.match.devices.allocation.published import AllocationNode
     from moorage.match.devices.allocation.result import RawAllocation
-    from moorage.match.devices.allocation.search import ClaimToAllocate, DevicesInUse
+    from moorage.match.devices.allocation.search import ClaimToAllocate, DevicesInUse, Hopeless
 
 
 def allocate(
@@ -31,12 +31,14 @@ def allocate(
     *,
     max_steps: int = MAX_STEPS,
     new_share_id: Callable[[], str] = lambda: str(uuid4()),
+    hopeless: Hopeless | None = None,
 ) -> list[RawAllocation] | None:
     """Return an AllocationResult for each claim, or None if they do not fit; raises AllocationError.
 
-    `pools` are those that the node sees, in order (`gather_pools`).
+    `pools` are those that the node sees, in order (`gather_pools`). `hopeless` is for the next search among them: where
+    nothing was freed meanwhile, it begins after the devices that cannot be picked.
     """
-    search = Search(pools, claims, in_use, node, features, max_steps)
+    search = Search(pools, claims, in_use, node, features, max_steps, hopeless)
     if not search.run():
         if any(pool.invalid for pool in pools):
             raise NodeAllocationError("invalid resource pools were encountered")

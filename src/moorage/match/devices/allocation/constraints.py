@@ -27,6 +27,9 @@ class Constraint(Protocol):
     def find(self, device: PublishedDevice) -> DeviceAttribute | None:
         """Return the attribute of the device that the constraint looks at."""
 
+    def allows(self, request: CompiledRequest, device: PublishedDevice) -> bool:
+        """Return False where `add` would, or True; nothing is added."""
+
     def add(self, request: CompiledRequest, device: PublishedDevice) -> bool: ...
 
     def remove(self, request: CompiledRequest) -> None: ...
@@ -59,6 +62,15 @@ class MatchAttribute(_AttributeConstraint):
         self.keeps_state = lists
         self._first: DeviceAttribute | None = None
         self._common: tuple[str, frozenset[Any]] = ("", frozenset())
+
+    def allows(self, request: CompiledRequest, device: PublishedDevice) -> bool:
+        if not self.applies(request):
+            return True
+        attribute = self.find(device)
+        if attribute is None or self._lists or not self._count:
+            return attribute is not None  # of lists `add` finds out
+        found = scalar(attribute)
+        return found is not None and getattr(self._first, found[0]) == found[1]
 
     def add(self, request: CompiledRequest, device: PublishedDevice) -> bool:
         if not self.applies(request):
@@ -100,6 +112,9 @@ class DistinctAttribute(_AttributeConstraint):
     def __init__(self, requests: tuple[str, ...], attribute: str, lists: bool) -> None:
         super().__init__(requests, attribute, lists)
         self._seen: dict[str, DeviceAttribute] = {}
+
+    def allows(self, request: CompiledRequest, device: PublishedDevice) -> bool:
+        return not self.applies(request) or self.find(device) is not None
 
     def add(self, request: CompiledRequest, device: PublishedDevice) -> bool:
         if not self.applies(request):

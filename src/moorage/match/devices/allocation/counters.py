@@ -22,9 +22,11 @@ CounterKey = tuple[str, str]  # counter set, counter
 class CounterBudget:
     """The counters of one pool during one allocation."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "_pool", "_taken")
 
     def __init__(self, pool: DevicePool, in_use: Collection[str]) -> None:
+        self._pool = pool
+        self._taken = 0
         self._left: dict[CounterKey, Quantity] = {
             (counter_set.name, name): counter.value
             for counter_set in pool.counter_sets.values()
@@ -54,13 +56,30 @@ class CounterBudget:
         if any(left.sign() < 0 for left in self._left.values()):
             self._left = before
             return False
+        self._taken += 1
+        return True
+
+    @property
+    def is_untouched(self) -> bool:
+        """Return whether this allocation takes nothing of it at the moment."""
+        return not self._taken
+
+    @property
+    def only_falls(self) -> bool:
+        """Return whether no device of the pool leaves more of a counter than it finds: negative amounts are valid."""
+        devices = (one.device for part in (self._pool.devices, self._pool.elsewhere) for one in part)
+        return all(amount.sign() >= 0 for device in devices for _, amount in _consumed(device))
+
+    def has_enough(self, device: Device) -> bool:
+        if not self.take(device):
+            return False
+        self.give_back(device)
         return True
 
     def why_not(self, device: Device) -> str | None:
         """Return which counter is not enough for a device, or None."""
         left = self._left
-        if self.take(device):
-            self.give_back(device)
+        if self.has_enough(device):
             return None
         for (counter_set, name), amount in _consumed(device):
             have = left.get((counter_set, name))
@@ -69,6 +88,7 @@ class CounterBudget:
         return "a counter of its pool is overdrawn"
 
     def give_back(self, device: Device) -> None:
+        self._taken -= 1
         for key, amount in _consumed(device):
             left = self._left.get(key)
             if left is not None:

@@ -116,9 +116,9 @@ class CompiledRequest:
         if self.problem:
             raise AllocationError(f"claim {claim}, {self.problem}")
 
-    def is_known(self, device: DeviceDescription) -> bool:
-        """Return whether the answer of `selects` is remembered."""
-        return device in self._selected
+    def known(self, device: DeviceDescription) -> bool | None:
+        """Return the answer of `selects` if it is remembered."""
+        return self._selected.get(device)
 
     def selects(self, device: DeviceDescription, claim: str) -> bool:
         """Return whether the class's and the request's selectors choose the device; raises AllocationError."""

@@ -35,6 +35,8 @@ MAX_RESULTS = 32
 MAX_STEPS = 100_000
 #: After so many, the search first makes sure that it is not in vain.
 _DOUBTFUL_STEPS = 2_000
+#: Of requests, how many of the first devices no search can pick for them until a device is freed or changed.
+Hopeless = dict["CompiledRequest", int]
 #: How much evaluating a selector may cost in CEL's units to count as one step.
 _COST_OF_A_STEP = 50
 
@@ -101,7 +103,9 @@ class Search:
         node: AllocationNode,
         features: AllocatorFeatures,
         max_steps: int = MAX_STEPS,
+        hopeless: Hopeless | None = None,
     ) -> None:
+        self._hopeless = {} if hopeless is None else hopeless
         self._pools = pools
         self._claims = claims
         self._in_use = in_use
@@ -223,18 +227,26 @@ class Search:
         return self._any_device(claim, index, request, have, start)
 
     def _any_device(self, claim: int, index: int, request: CompiledRequest, have: int, start: int) -> _Outcome:
-        name, failed = self._claims[claim].name, None
-        for position in range(start, len(self._devices)):
+        name, failed, constraints = self._claims[claim].name, None, self._constraints[claim]
+        for position in range(max(start, self._hopeless.get(request, 0)), len(self._devices)):
             self._step()
             device = self._devices[position]
             if self._is_unavailable(request, device, claim):
+                self._note_hopeless(request, device, position)
                 continue
-            if not self._selects(request, device, name) or not self._fits(request, device):
+            if not self._selects(request, device, name):
+                self._note_hopeless(request, device, position)
+                continue
+            if constraints and not all(one.allows(request, device) for one in constraints):
+                continue
+            if not self._fits(request, device):
+                self._note_hopeless(request, device, position)
                 continue
             if failed is not None and self._may_skip and self._like(device) in failed:
                 continue
             picked = self._pick(claim, request, device, must=False)
             if picked is None:
+                self._note_hopeless(request, device, position, was_tried=True)
                 continue
             outcome = self._device(claim, index, request, have + 1, position + 1)
             if outcome is _DONE:
@@ -246,6 +258,24 @@ class Search:
                 failed = failed or set()
                 failed.add(self._like(device))
         return _FAILED
+
+    def _note_hopeless(
+        self, request: CompiledRequest, device: PublishedDevice, position: int, was_tried: bool = False
+    ) -> None:
+        """Remember a device that cannot be picked, if all before it cannot either, and not for what is picked now."""
+        if position != self._hopeless.get(request, 0) or device.id in self._allocating or device.id in self._sharing:
+            return
+        if not was_tried or self._stays_refused(request, device):
+            self._hopeless[request] = position + 1
+
+    def _stays_refused(self, request: CompiledRequest, device: PublishedDevice) -> bool:
+        """Return whether a device was refused for its taints, or for counters of which there will not be more."""
+        if self._features.device_taints and not all(map(request.tolerations.tolerates, device.excluding)):
+            return True
+        budget = self._budgets.get(device.published.pool)
+        if budget is None or device.shareable:
+            return False
+        return budget.is_untouched and budget.only_falls and not budget.has_enough(device.device)
 
     def _step(self, steps: int = 1) -> None:
         self._steps_left -= steps
@@ -269,9 +299,8 @@ class Search:
         if device.device.bindingConditions and not self._features.binding_conditions:
             return False
         description = device.description
-        if request.is_known(description):
-            selected = request.selects(description, claim)
-        else:
+        selected = request.known(description)
+        if selected is None:
             spent = request.spent
             selected = request.selects(description, claim)
             self._step((request.spent - spent) // _COST_OF_A_STEP)

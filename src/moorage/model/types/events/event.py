@@ -5,7 +5,7 @@ Kubernetes: k8s.io/api/core/v1 and k8s.io/api/coordination/v1.
 
 from moorage.model.schema.named_types import CoordinatedLeaseStrategy, MicroTime, Time
 from moorage.model.types.meta import ApiObject, ObjectReference
-from moorage.model.types.view import CoordinationView, Int32, View
+from moorage.model.types.view import Int32, View
 
 
 class EventSource(View, frozen=True, gc=False):
@@ -35,7 +35,9 @@ class Event(ApiObject, frozen=True, gc=False):
     reportingInstance: str = ""
 
 
-class LeaseSpec(CoordinationView, frozen=True, gc=False):
+class LeaseSpec(View, frozen=True, gc=False):
+    package = "io.k8s.api.coordination.v1"
+
     holderIdentity: str | None = None
     leaseDurationSeconds: Int32 | None = None
     acquireTime: MicroTime | None = None

@@ -6,10 +6,12 @@ Kubernetes: k8s.io/api/events/v1.
 from moorage.model.schema.named_types import MicroTime, Time
 from moorage.model.types.events.event import EventSource
 from moorage.model.types.meta import ApiObject, ObjectReference
-from moorage.model.types.view import EventsView, Int32
+from moorage.model.types.view import Int32, View
 
 
-class EventSeries(EventsView, frozen=True, gc=False):
+class EventSeries(View, frozen=True, gc=False):
+    package = "io.k8s.api.events.v1"
+
     count: Int32 = 0
     lastObservedTime: MicroTime | None = None
 

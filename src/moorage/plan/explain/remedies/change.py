@@ -118,7 +118,6 @@ class Blockers:
         return mask is not None and bool(mask[slot])
 
     def number(self) -> Any:
-        """Return how many plugins refuse each slot."""
         return sum((mask.astype(np.int64) for mask in self._refused.values()), np.zeros(len(self.among), np.int64))
 
 
@@ -127,7 +126,6 @@ def with_spec(pod: Pod, **changes: Any) -> Pod:
 
 
 def with_affinity(pod: Pod, **changes: Any) -> Pod:
-    """Return the pod with other fields in its affinity."""
     if pod.spec.affinity is None:
         return pod
     return with_spec(pod, affinity=msgspec.structs.replace(pod.spec.affinity, **changes))

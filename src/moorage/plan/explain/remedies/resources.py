@@ -1,4 +1,4 @@
-"""Propose lower requests, host ports to drop, and pods that could leave.
+"""Propose lower requests, host ports and volumes to do without, and pods that could leave.
 
 Of several containers the one with the largest request is lowered first. Amounts are rounded down to whole Mi.
 """
@@ -10,21 +10,25 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from moorage.columns.cluster import PodRecord
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, amount, pod_requests
-from moorage.columns.shape import HostPort, controller_of
+from moorage.columns.shape import HostPort
+from moorage.match.volumes.claims import ClaimState, ClaimUse
 from moorage.model.quantity import Format, Quantity, parse_quantity
 from moorage.model.types.container import Container, ContainerPort
 from moorage.model.types.pod import Pod, PodSpec
+from moorage.model.types.storage import Volume
 from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, as_yaml, few, replaced, with_spec
-from moorage.plan.simulation.drain import MIRROR_ANNOTATION
+from moorage.plan.simulation.drain import stays
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
+from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
 from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions
+from moorage.schedule.plugins.volumes.volume_zone import VolumeZone
 
+_PLUGINS = (VolumeBinding.name, VolumeZone.name, VolumeRestrictions.name, NodeVolumeLimits.name)
 _NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _ROUND = 1 << 20
 _CURED_BY_DEPARTURE = (
@@ -141,7 +145,7 @@ def departures(blockers: Blockers) -> Iterator[Change]:
     """Pods that take what is needed: if one of them left, whatever its priority, there might be room."""
     for slot in blockers.only(*_CURED_BY_DEPARTURE)[:_MAX_CROWDED].tolist():
         name = blockers.cluster.nodes.node(slot).metadata.name
-        movable = (record for record in blockers.cluster.pods_on[slot].values() if not _belongs_there(record))
+        movable = (record for record in blockers.cluster.pods_on[slot].values() if not stays(record.pod))
         there = sorted(movable, key=lambda record: (record.priority, record.key))
         for record in there[:_MAX_DEPARTURES]:
             yield Change(
@@ -152,13 +156,6 @@ def departures(blockers: Blockers) -> Iterator[Change]:
                 gone=record.key,
                 move=record.priority,
             )
-
-
-def _belongs_there(record: PodRecord) -> bool:
-    """Whether a pod is for this very node: a DaemonSet's, or one that the kubelet runs from a file."""
-    controller = controller_of(record.pod.metadata)
-    is_mirror = MIRROR_ANNOTATION in record.pod.metadata.annotations
-    return is_mirror or (controller is not None and controller[0] == "DaemonSet")
 
 
 # -- host ports -------------------------------------------------------------------------------------------------------
@@ -187,3 +184,34 @@ def described_port(port: ContainerPort) -> str:
     described: HostPort = (port.hostIP or "0.0.0.0", port.protocol or "TCP", port.hostPort)
     address, protocol, host_port = described
     return f"{host_port}/{protocol}{'' if address == '0.0.0.0' else f' at {address}'}"
+
+
+def volume_changes(blockers: Blockers) -> Iterator[Change]:
+    if not len(blockers.only(*_PLUGINS)):
+        return
+    volumes = blockers.pod.spec.volumes
+    for index, volume in enumerate(volumes):
+        yield Change(
+            ChangeKind.VOLUME,
+            f"volume {volume.name}",
+            _advice(blockers, blockers.pod, volume),
+            6,
+            pod=with_spec(blockers.pod, volumes=replaced(volumes, index)),
+        )
+
+
+def _advice(blockers: Blockers, pod: Pod, volume: Volume) -> str:
+    """What to do about a volume; whatever it is, without the volume the pod would fit."""
+    claim = volume.persistentVolumeClaim
+    if claim is None:
+        return f"volume {volume.name} is all that is in the way: without it the pod fits"
+    kind = blockers.cluster.storage.claim_facts(pod, ClaimUse(claim.claimName, False), True)
+    named = f"claim {claim.claimName} (volume {volume.name})"
+    if kind.state is ClaimState.MISSING:
+        return (
+            f"create PersistentVolumeClaim {claim.claimName} in namespace {pod.metadata.namespace}: {named} is missing"
+        )
+    if kind.state is ClaimState.BOUND and kind.volume is not None:
+        name = kind.volume.metadata.name
+        return f"{named} is all that is in the way: PersistentVolume {name} cannot be used on these nodes"
+    return f"{named} is all that is in the way: it is {kind.state.value}"

@@ -19,9 +19,8 @@ from moorage.plan.explain.remedies.change import Blockers, Change
 from moorage.plan.explain.remedies.devices import device_changes
 from moorage.plan.explain.remedies.labels import label_changes
 from moorage.plan.explain.remedies.neighbours import affinity_changes, spread_changes
-from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes
+from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes, volume_changes
 from moorage.plan.explain.remedies.taints import taint_changes
-from moorage.plan.explain.remedies.volumes import volume_changes
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask, Profile
 
@@ -49,7 +48,6 @@ Propose = Callable[[Blockers, GateSet, Any], Iterator[Change]]
 
 
 def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterator[Change]:
-    """Propose all changes that might help, untried."""
     yield from taint_changes(blockers, gates, programs)
     yield from label_changes(blockers, gates)
     yield from resource_changes(blockers)

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.devices.devices import Devices
 from moorage.columns.selector_masks import NodePredicate, selector_predicate
 from moorage.match.devices.allocation.allocate import allocate
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.allocation.requests import CompiledClaim
-from moorage.match.devices.allocation.search import ClaimToAllocate
+from moorage.match.devices.allocation.search import ClaimToAllocate, Hopeless
 from moorage.match.devices.claims import DeviceClaimFacts
 from moorage.match.devices.extended_resources import RequestsAndMappings
 from moorage.match.node_selector import compile_node_selector
@@ -95,6 +96,8 @@ class DeviceNeeds:
         self._answers: dict[int, Answer] = {}
         self._failed: list[int] = []  # codes whose answer is an error
         self._table: NDArray[np.int8] = np.zeros(0, np.int8)
+        self._hopeless: dict[int, Hopeless] = {}  # by code
+        self._freedom: tuple[int, ...] = ()
 
     @property
     def searches(self) -> bool:
@@ -185,8 +188,18 @@ class DeviceNeeds:
             for name, (_, compiled) in zip(names, self.waiting, strict=True)
         ]
         pools = devices.pools_at(slot, self.features)
-        more = {} if new_share_id is None else {"new_share_id": new_share_id}
+        more: dict[str, Any] = {} if new_share_id is None else {"new_share_id": new_share_id}
+        more["hopeless"] = self._hopeless_at(devices, slot)
         return allocate(pools, claims, devices.use, devices.node(slot), self.features, **more)
+
+    def _hopeless_at(self, devices: Devices, slot: int) -> Hopeless | None:
+        """Return what earlier searches found in vain; only wide pools change without another code."""
+        if not devices.pools.wide:
+            return None
+        if devices.freedom != self._freedom:
+            self._hopeless.clear()
+            self._freedom = devices.freedom
+        return self._hopeless.setdefault(devices.code(slot), {})
 
     def _score(self, allocations: list[dict[str, Any]]) -> int:
         """Prefer nodes where earlier alternatives fit. Kubernetes: computeScore."""

@@ -8,7 +8,7 @@ Kubernetes: pkg/scheduler/framework/plugins/interpodaffinity.
 Differs: the detail names the term, the domain and the count; counted when pods come and go, not for each pod.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -55,7 +55,6 @@ def _is_own_kind(want: AffinityWant, cluster: Cluster) -> bool:
 
 
 def _shunned(want: AffinityWant, pod: Pod, cluster: Cluster) -> frozenset[int]:
-    """Return which anti-affinity terms are about the pod."""
     namespace, labels = pod.metadata.namespace, pod.metadata.labels
     terms = enumerate(want.terms.required_anti_affinity)
     return frozenset(index for index, term in terms if is_about(term, namespace, labels, cluster))
@@ -219,7 +218,7 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
 
     def _unmet(self, want: AffinityWant, slot: int) -> list[str]:
         details = []
-        for number, (term, domain) in enumerate(_pairs(want.terms.required_affinity, want.affinity), 1):
+        for number, (term, domain) in enumerate(zip(want.terms.required_affinity, want.affinity, strict=True), 1):
             code = int(domain.column.codes[slot])
             head = f"affinity term {number} ({describe_term(term)})"
             if code == ABSENT:
@@ -231,7 +230,9 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
 
     def _excluded(self, want: AffinityWant, slot: int) -> list[str]:
         details = []
-        for number, (term, domain) in enumerate(_pairs(want.terms.required_anti_affinity, want.anti_affinity), 1):
+        for number, (term, domain) in enumerate(
+            zip(want.terms.required_anti_affinity, want.anti_affinity, strict=True), 1
+        ):
             code = int(domain.column.codes[slot])
             if domain.counts[code] > 0:
                 pods = _pods(int(domain.counts[code]))
@@ -251,7 +252,6 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
 
 
 def describe_term(term: PodAffinityTermMatcher) -> str:
-    """Describe a term: which pods, in which namespaces."""
     if term.selector.nothing:
         return "no pod at all"
     spaces = [*sorted(term.namespaces)]
@@ -282,9 +282,3 @@ def _place(domain: DomainCounts, code: int) -> str:
 
 def _pods(count: int) -> str:
     return "1 pod" if count == 1 else f"{count} pods"
-
-
-def _pairs(
-    terms: Iterable[PodAffinityTermMatcher], domains: Iterable[DomainCounts]
-) -> Iterable[tuple[PodAffinityTermMatcher, DomainCounts]]:
-    return zip(terms, domains, strict=True)

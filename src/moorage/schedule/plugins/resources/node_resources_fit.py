@@ -8,28 +8,51 @@ Kubernetes: pkg/scheduler/framework/plugins/noderesources/fit.go. Differs: the d
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, pod_requests
 from moorage.columns.shape import Shape
+from moorage.columns.slots import SlotArray
 from moorage.match.devices.extended_resources import classes_by_resource
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
+from moorage.schedule.framework.plugin import MAX_SCORE, ChosenSlots, Mask, Plugin, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict
-from moorage.schedule.plugins.resources.resource_scoring import (
-    ScoresByState,
-    Strategy,
-    least_allocated,
-    weighted_every,
-    weighted_one,
-)
 
 DEFAULT_WEIGHTS = ((CPU, 1), (MEMORY, 1))
 _TOO_MANY_PODS = "Too many pods"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
+_STATES_KEPT = 1 << 12
+
+
+class Strategy(msgspec.Struct, frozen=True):
+    """One resource's score, for integers and for arrays, and how weighted scores are averaged."""
+
+    one: Callable[[int, int], int]
+    every: Callable[[Scores, Scores], Scores]
+    skips_zero: bool = False  # a resource that scores 0 does not count into the average, which is then rounded
+
+
+class ScoresByState:
+    """Scores that follow from a node's amounts alone, each computed once."""
+
+    __slots__ = ("_arrays", "known")
+
+    def __init__(self, arrays: Iterable[SlotArray]) -> None:
+        self._arrays = tuple(arrays)
+        self.known: dict[tuple[int, ...], int] = {}
+
+    def state(self, slot: int) -> tuple[int, ...]:
+        return tuple([array.values.item(slot) for array in self._arrays])
+
+    def learn(self, state: tuple[int, ...], score: int) -> int:
+        if len(self.known) >= _STATES_KEPT:
+            self.known.clear()
+        self.known[state] = score
+        return score
 
 
 class _Want:
@@ -186,9 +209,9 @@ class NodeResourcesFit(Plugin[_Want]):
         for resource, value, weight in want.scored:
             capacity = nodes.allocatable(resource)
             if resource == CPU:
-                used = cluster.non_zero_cpu
+                used = cluster.non_zero_cpu_array.values
             elif resource == MEMORY:
-                used = cluster.non_zero_memory
+                used = cluster.non_zero_memory_array.values
             else:
                 used = capacity - nodes.free(resource)
             needs.append((used + value, capacity, weight))
@@ -219,3 +242,81 @@ def shown(resource: str, value: int) -> str:
         if value and value % size == 0:
             return f"{value // size}{unit}"
     return str(value)
+
+
+# -- scoring strategies: what would be requested and what there is, for one node and for all --------------------------
+
+
+def least_allocated() -> Strategy:
+    def one(requested: int, capacity: int) -> int:
+        return 0 if requested > capacity else (capacity - requested) * MAX_SCORE // capacity
+
+    def every(requested: Scores, capacity: Scores) -> Scores:
+        left: Scores = np.maximum(capacity - requested, 0)
+        return left * MAX_SCORE // np.maximum(capacity, 1)
+
+    return Strategy(one, every)
+
+
+def most_allocated() -> Strategy:
+    def one(requested: int, capacity: int) -> int:
+        return min(requested, capacity) * MAX_SCORE // capacity
+
+    def every(requested: Scores, capacity: Scores) -> Scores:
+        return np.minimum(requested, capacity) * MAX_SCORE // np.maximum(capacity, 1)
+
+    return Strategy(one, every)
+
+
+def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Strategy:
+    """Interpolate between (utilization in percent, score 0–10) points, tabulated for 0–100 %."""
+    table = np.array([_broken_line(points, percent) for percent in range(101)], np.int64)
+
+    def one(requested: int, capacity: int) -> int:
+        return int(table[100 if requested > capacity else requested * 100 // capacity])
+
+    def every(requested: Scores, capacity: Scores) -> Scores:
+        return table[np.where(requested > capacity, 100, np.maximum(requested, 0) * 100 // np.maximum(capacity, 1))]
+
+    return Strategy(one, every, skips_zero=True)
+
+
+def _broken_line(points: Sequence[tuple[int, int]], percent: int) -> int:
+    scaled = [(utilization, score * (MAX_SCORE // 10)) for utilization, score in points]
+    for (left, low), (right, high) in zip([scaled[0], *scaled], scaled, strict=False):
+        if percent <= right:
+            if left == right:
+                return high
+            return low + int((high - low) * (percent - left) / (right - left))
+    return scaled[-1][1]
+
+
+def weighted_one(strategy: Strategy, needs: Sequence[tuple[int, int, int]]) -> int:
+    """Return the weighted average over (requested, capacity, weight) of the resources that one node has."""
+    total = weights = 0
+    for requested, capacity, weight in needs:
+        if capacity == 0:
+            continue
+        score = strategy.one(requested, capacity)
+        if strategy.skips_zero and score <= 0:
+            continue
+        total += score * weight
+        weights += weight
+    if weights == 0:
+        return 0
+    return int(total / weights + 0.5) if strategy.skips_zero else total // weights
+
+
+def weighted_every(strategy: Strategy, needs: Sequence[tuple[Scores, Scores, int]]) -> Scores:
+    """Return `weighted_one` for all slots."""
+    total = np.zeros_like(needs[0][0])
+    weights = np.zeros_like(total)
+    for requested, capacity, weight in needs:
+        score = strategy.every(requested, capacity)
+        counts = (capacity != 0) & (score > 0) if strategy.skips_zero else capacity != 0
+        total += np.where(counts, score * weight, 0)
+        weights += np.where(counts, weight, 0)
+    divisor = np.maximum(weights, 1)
+    if strategy.skips_zero:
+        return np.where(weights == 0, 0, np.floor(total / divisor + 0.5)).astype(np.int64)
+    return np.where(weights == 0, 0, total // divisor)

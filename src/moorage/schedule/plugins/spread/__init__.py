@@ -1,1 +1,1 @@
-"""PodTopologySpread, what it counts, and the selectors of its default constraints."""
+"""PodTopologySpread, and what it counts."""

@@ -31,13 +31,13 @@ from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.framework.wide import Trait, Traits, WidePlugin
-from moorage.schedule.plugins.spread.default_selector import DefaultSelectors
 from moorage.schedule.plugins.spread.spread_domains import (
     HARD_EFFECTS,
     HOSTNAME,
     BalancedDomains,
     Constraint,
     Constraints,
+    DefaultSelectors,
     SpreadWant,
 )
 
@@ -60,7 +60,6 @@ def _constraints(want: SpreadWant, cluster: Cluster) -> tuple[Constraint, ...]:
 
 
 def _counted(want: SpreadWant, pod: Pod, cluster: Cluster) -> list[bool]:
-    """Return which constraints count the pod."""
     if pod.metadata.namespace != want.namespace:
         return []
     return [constraint.selector.match(pod.metadata.labels) for constraint in _constraints(want, cluster)]

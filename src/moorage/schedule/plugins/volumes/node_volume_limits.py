@@ -19,18 +19,22 @@ from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedula
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
+_Handles = dict[str, dict[Attachable, bool]]
 
 
 class _Want:
-    """The pod's volumes by driver, and whether they are themselves or stand for others like them."""
+    """The pod's volumes by driver and handle: the ways in which it has each, by its driver or a plugin migrated to it.
+
+    With each way, whether the volume is itself or stands for others like it.
+    """
 
     __slots__ = ("by_driver", "missing")
 
     def __init__(self, volumes: list[tuple[Attachable, bool]], missing: str) -> None:
         self.missing = missing
-        self.by_driver: dict[str, list[tuple[Attachable, bool]]] = {}
+        self.by_driver: dict[str, _Handles] = {}
         for volume, is_itself in volumes:
-            self.by_driver.setdefault(volume.driver, []).append((volume, is_itself))
+            self.by_driver.setdefault(volume.driver, {}).setdefault(volume.handle, {})[volume] = is_itself
 
 
 def _had_volumes(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
@@ -65,9 +69,9 @@ class NodeVolumeLimits(Plugin[_Want]):
         if want.missing:
             return np.zeros(capacity, np.bool_)
         mask = np.ones(capacity, np.bool_)
-        for driver, volumes in want.by_driver.items():
+        for driver, handles in want.by_driver.items():
             limits = cluster.storage.attachments.limits(driver)
-            new = _new_volumes(volumes, cluster)
+            new = _new_volumes(driver, handles, cluster)
             fits = cluster.storage.attachments.counts(driver) + new <= limits
             mask &= fits | (limits == NO_LIMIT) | (new == 0)
         return mask
@@ -80,48 +84,40 @@ class NodeVolumeLimits(Plugin[_Want]):
 
     def _too_many(self, want: _Want, cluster: Cluster, slot: int) -> str | None:
         attachments = cluster.storage.attachments
-        for driver, volumes in want.by_driver.items():
+        for driver, handles in want.by_driver.items():
             limit = int(attachments.limits(driver)[slot])
             if limit == NO_LIMIT:
                 continue
-            new = _new_volumes_at(volumes, cluster, slot)
+            new = _new_volumes_at(driver, handles, cluster, slot)
             attached = int(attachments.counts(driver)[slot])
             if new and attached + new > limit:
                 return f"{driver}: {attached} attached + {new} <= {limit} is false"
         return None
 
 
-def _new_volumes(volumes: list[tuple[Attachable, bool]], cluster: Cluster) -> NDArray[np.int64]:
+def _new_volumes(driver: str, handles: _Handles, cluster: Cluster) -> NDArray[np.int64]:
     """Return how many volumes of one driver the pod would bring to each slot."""
     attachments = cluster.storage.attachments
     new = np.zeros(cluster.nodes.slots.capacity, np.int64)
     doubtful: set[int] = set()
-    for (driver, handle), ways in _ways(volumes).items():
+    for handle, ways in handles.items():
         plugins = [volume.plugin for volume in ways]
         if "" in plugins:
             new += 1
         else:
             new += np.maximum.reduce([attachments.moved(plugin) for plugin in plugins])
-        if any(volumes_own for volumes_own in ways.values()):
+        if any(ways.values()):
             doubtful.update(attachments.slots_with(Attachable(driver, handle)))
     for slot in doubtful:
-        new[slot] = _new_volumes_at(volumes, cluster, slot)
+        new[slot] = _new_volumes_at(driver, handles, cluster, slot)
     return new
 
 
-def _new_volumes_at(volumes: list[tuple[Attachable, bool]], cluster: Cluster, slot: int) -> int:
+def _new_volumes_at(driver: str, handles: _Handles, cluster: Cluster, slot: int) -> int:
     attachments = cluster.storage.attachments
     new = 0
-    for (driver, handle), ways in _ways(volumes).items():
+    for handle, ways in handles.items():
         counts = any(not volume.plugin or attachments.moved(volume.plugin)[slot] for volume in ways)
         there = any(ways.values()) and attachments.is_counted((driver, handle), slot)
         new += counts and not there
     return new
-
-
-def _ways(volumes: list[tuple[Attachable, bool]]) -> dict[tuple[str, str], dict[Attachable, bool]]:
-    """Return the ways in which the pod has each volume: by its driver, or by a plugin migrated to it."""
-    ways: dict[tuple[str, str], dict[Attachable, bool]] = {}
-    for volume, is_itself in volumes:
-        ways.setdefault((volume.driver, volume.handle), {})[volume] = is_itself
-    return ways

@@ -22,8 +22,15 @@ from moorage.model.gates import GateSet
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
-from moorage.schedule.plugins.volumes.volume_needs import BIND_CONFLICT, NOT_ENOUGH_SPACE, BoundVolume, Need
-from moorage.schedule.plugins.volumes.volume_topology import EVERYWHERE, VolumeTopology, required_of
+from moorage.schedule.plugins.volumes.volume_needs import (
+    BIND_CONFLICT,
+    EVERYWHERE,
+    NOT_ENOUGH_SPACE,
+    BoundVolume,
+    Need,
+    VolumeTopology,
+    required_of,
+)
 
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"

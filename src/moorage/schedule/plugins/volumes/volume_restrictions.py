@@ -30,7 +30,6 @@ class _Want(msgspec.Struct, eq=False):
     exclusive: tuple[ClaimKey, ...]
 
     def conflict(self, cluster: Cluster) -> ClaimKey | None:
-        """Return an exclusive claim that is in use."""
         users = cluster.storage.users
         return next((claim for claim in self.exclusive if claim in users), None)
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from moorage.match.cel import CelError, Environment, Program, compile_expression, types
-from moorage.match.cel.standard import STANDARD_FUNCTIONS
+from moorage.match.cel.environment import KUBERNETES_FUNCTIONS
 from moorage.match.cel.standard.conversions import format_double
 from moorage.match.cel.values import Duration, Timestamp, UInt
 
-ENVIRONMENT = Environment(STANDARD_FUNCTIONS, variables={"x": types.DYN}, homogeneous=False)
+ENVIRONMENT = Environment(KUBERNETES_FUNCTIONS, variables={"x": types.DYN}, homogeneous=False)
 
 
 def convert(function: str, value: Any) -> Any:

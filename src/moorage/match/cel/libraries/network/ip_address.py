@@ -121,7 +121,9 @@ class Prefix(OpaqueValue):
         return f"{self.address}/{self.bits}"
 
     def masked(self) -> Prefix:
-        return Prefix(_keep_leading(self.address, self.bits), self.bits)
+        host_bits = self.address.bit_length - self.bits
+        kept = Address(self.address.bit_length, self.address.number >> host_bits << host_bits)
+        return Prefix(kept, self.bits)
 
     def contains(self, address: Address) -> bool:
         if address.zone or address.bit_length != self.address.bit_length:
@@ -129,10 +131,7 @@ class Prefix(OpaqueValue):
         return (self.address.number ^ address.number) >> (self.address.bit_length - self.bits) == 0
 
     def overlaps(self, other: Prefix) -> bool:
-        if self.address.bit_length != other.address.bit_length:
-            return False
-        bits = min(self.bits, other.bits)
-        return _keep_leading(self.address, bits) == _keep_leading(other.address, bits)
+        return Prefix(self.address, min(self.bits, other.bits)).contains(other.address)
 
 
 def parse_address(text: str) -> Address:
@@ -258,11 +257,6 @@ def _group_width(whole: str, rest: str) -> int:
     return width
 
 
-def _keep_leading(address: Address, bits: int) -> Address:
-    host_bits = address.bit_length - bits
-    return Address(address.bit_length, address.number >> host_bits << host_bits)
-
-
 def _error(whole: str, reason: str, at: str = "") -> AddressError:
     position = f" (at {quote(at)})" if at else ""
     return AddressError(f"ParseAddr({quote(whole)}): {reason}{position}")
@@ -282,10 +276,6 @@ def _ip(text: str) -> Address:
     if address.is_4_in_6:
         raise CelError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
     return address
-
-
-def _is_canonical(text: str) -> bool:
-    return str(_ip(text)) == text
 
 
 def _cidr(text: str) -> Prefix:
@@ -337,7 +327,7 @@ _CIDR_TEXT, _CIDR = _containment(network=True, text=True), _containment(network=
 FUNCTIONS = (
     row("ip(string) -> IP", "string_to_ip", _ip, *READS_TEXT),
     row("IP.family() -> int", "ip_family", lambda ip: 4 if ip.is_4 else 6),
-    row("ip.isCanonical(string) -> bool", "ip_is_canonical", _is_canonical, *_TWICE),
+    row("ip.isCanonical(string) -> bool", "ip_is_canonical", lambda text: str(_ip(text)) == text, *_TWICE),
     row("IP.isUnspecified() -> bool", "ip_is_unspecified", Address.is_unspecified),
     row("IP.isLoopback() -> bool", "ip_is_loopback", Address.is_loopback),
     row("IP.isLinkLocalMulticast() -> bool", "ip_is_link_local_multicast", Address.is_link_local_multicast),

@@ -141,7 +141,6 @@ def parse_request_uri(text: str) -> ParsedURL:
 
 
 def parse_url(text: str) -> ParsedURL:
-    """Return a URL reference, with its fragment."""
     head, _, fragment = text.partition("#")
     try:
         url = _parse(head.encode("utf-8", "surrogatepass"), via_request=False)

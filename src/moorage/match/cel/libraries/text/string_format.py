@@ -49,7 +49,10 @@ class Verb(NamedTuple):
 
 def format_string(text: str, arguments: list[Any]) -> str:
     def render(index: int, clause: Clause) -> str:
-        return render_clause(clause, arguments[index])
+        try:
+            return VERBS[clause.verb].render(arguments[index], clause)
+        except FormatError as error:
+            raise FormatError(f"error during formatting: {error}") from None
 
     try:
         return interpolate(text, len(arguments), render, arguments_first=True)
@@ -86,14 +89,6 @@ def interpolate(text: str, argument_count: int, render: Callable[[int, Clause], 
             used += 1
         size += len(out[-2]) + len(out[-1])
         require_result_size(size)
-
-
-def render_clause(clause: Clause, value: Any) -> str:
-    """One argument as its clause wants it."""
-    try:
-        return VERBS[clause.verb].render(value, clause)
-    except FormatError as error:
-        raise FormatError(f"error during formatting: {error}") from None
 
 
 def refusal(verb: str, type_name: str) -> FormatError:

@@ -18,9 +18,8 @@ from moorage.model.gates import (
     gates_from,
 )
 from moorage.model.types.pod import Toleration
-from moorage.plan.gates import audit as audit_module
-from moorage.plan.gates.audit import Finding, audit, order_of_disabling
-from moorage.plan.gates.report import as_document, render_text
+from moorage.plan import gate_audit as audit_module
+from moorage.plan.gate_audit import Finding, as_document, audit, order_of_disabling, render_text
 from moorage.plan.planner import Planner, Settings
 
 NODE = """

@@ -1,7 +1,8 @@
 """Tell what would happen to each object if a gate it depends on were disabled, and in which order to disable.
 
 The inventory is read with all gates on. Admission says what would be refused, taint eviction which pods would have to
-leave. Kubernetes: "Downgrade" and "Version Skew" of the KEPs.
+leave. Kubernetes: "Downgrade" and "Version Skew" of the KEPs; the scanning tool that KEP-5721 (semver operators) asks
+operators to have.
 """
 
 import math
@@ -11,11 +12,16 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.admit.raw import Raw
+from moorage.lint.facts.requirements import gates_needed
+from moorage.lint.report.printable import printable
+from moorage.lint.subject import pod_part_of
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations, describe_taint
 from moorage.model.gates import (
+    DYNAMIC_RESOURCE_ALLOCATION,
+    GATES,
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     SEMVER_COMPARISON_OPERATORS,
@@ -28,9 +34,10 @@ from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
 from moorage.plan.gates.consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
 from moorage.plan.gates.devices import DEVICE_KINDS, DeviceAudit
-from moorage.plan.gates.uses import Use, uses_in_devices, uses_in_spec, uses_in_volume
 from moorage.plan.input.inventory import Inventory, Item
 
+_MAX_SHOWN = 50
+_GATES = {gate.name: gate for gate in GATES}
 _FINISHED = frozenset({"Succeeded", "Failed"})
 _KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
 _OVER = frozenset({"Complete", "Failed"})
@@ -73,7 +80,6 @@ class Nodes:
         return compiled
 
     def open_to(self, spec: PodSpec, gates: GateSet) -> list[str]:
-        """Return the nodes that the pod may be scheduled on."""
         affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
         key = msgspec.msgpack.encode(("pod", spec.tolerations, spec.nodeSelector, affinity)), gates
         found = self._found.get(key)
@@ -91,7 +97,6 @@ class Nodes:
         return found
 
     def reached_by(self, volume: PersistentVolume, gates: GateSet) -> list[str]:
-        """Return the nodes that satisfy the volume's node affinity."""
         affinity = volume.spec.nodeAffinity
         if affinity is None or affinity.required is None:
             return list(self.by_name)
@@ -110,48 +115,24 @@ def order_of_disabling(gate: Gate) -> tuple[Component, ...]:
 
 
 def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
-    """Return the objects that depend on one of the gates, in the order of the input."""
     nodes = Nodes({item.key.name: item.view for item in inventory.of_kind("Node")})
     devices = DeviceAudit(inventory)
     wanted = {gate.name for gate in gates}
     findings: list[Finding] = []
     for item in inventory.items.values():
-        by_gate: dict[str, list[Use]] = {}
-        for use in _uses(item):
-            if use.gate.name in wanted:
-                by_gate.setdefault(use.gate.name, []).append(use)
-        for uses in by_gate.values():
-            gate = uses[0].gate
+        paths: dict[str, list[str]] = {}
+        for gate, path in gates_needed(item.key.kind, item.view, pod_part_of(item.key.kind, item.view)):
+            if gate.name in wanted and gate.name != DYNAMIC_RESOURCE_ALLOCATION.name:
+                paths.setdefault(gate.name, []).append(path)
+        for name, found in paths.items():
+            gate = _GATES[name]
             of_item = (
                 devices.consequences(item, gate)
                 if item.key.kind in DEVICE_KINDS
                 else _consequences(item, gate, inventory.gates, nodes)
             )
-            consequences = tuple(of_item)
-            findings.append(Finding(item, gate, tuple(use.path for use in uses), consequences))
+            findings.append(Finding(item, gate, tuple(found), tuple(of_item)))
     return findings
-
-
-def _uses(item: Item) -> list[Use]:
-    kind = item.key.kind
-    if kind == "Pod":
-        return uses_in_spec(item.view.spec, "spec")
-    if kind == "PersistentVolume":
-        return uses_in_volume(item.view)
-    if kind in DEVICE_KINDS:
-        return uses_in_devices(kind, item.view)
-    if item.kind.template is None:
-        return []
-    return uses_in_spec(_template(item).spec, f"{'.'.join(item.kind.template)}.spec")
-
-
-def _template(item: Item) -> Pod:
-    """A template has the two parts of a pod that matter here."""
-    view = item.view
-    for step in item.kind.template or ():
-        view = getattr(view, step)
-    template: Pod = view
-    return template
 
 
 def _consequences(item: Item, gate: Gate, on: GateSet, nodes: Nodes) -> Iterator[Consequence]:
@@ -260,7 +241,7 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes
         if not unless:
             yield Consequence(MANAGER, "its controller tries again with growing delays (FailedCreate)", breaks=False)
     if item.key.kind == "DaemonSet":
-        yield from _of_daemons(_template(item).spec, on, off, nodes)
+        yield from _of_daemons(item.view.spec.template.spec, on, off, nodes)
 
 
 def _has_finished(item: Item) -> bool:
@@ -314,3 +295,63 @@ def _missing(names: list[str], others: list[str]) -> list[str]:
 def _some(names: list[str]) -> str:
     shown = ", ".join(names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+
+
+def render_text(findings: list[Finding], gates: Iterable[Gate], *, everything: bool = False) -> str:
+    """Print for each gate which objects depend on it, what would happen, and in which order to disable it."""
+    return "\n".join(line for gate in gates for line in _of_gate(gate, findings, everything)) + "\n"
+
+
+def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[str]:
+    mine = [finding for finding in findings if finding.gate.name == gate.name]
+    if not mine and gate.locked:
+        yield f"{gate.name}: is locked {'on' if gate.default else 'off'}, and cannot be disabled"
+        return
+    if not mine:
+        yield f"{gate.name}: nothing depends on it"
+        return
+    breaking = sum(finding.breaks for finding in mine)
+    depends = "1 object depends on it" if len(mine) == 1 else f"{len(mine)} objects depend on it"
+    yield f"{gate.name}: {depends}, {breaking} would be affected"
+    shown = mine if everything else mine[:_MAX_SHOWN]
+    for finding in shown:
+        yield f"  {printable(str(finding.item.key))}  {', '.join(finding.paths)}"
+        for component, text, breaks in finding.consequences:
+            yield f"    {'!' if breaks else '-'} {component.value}: {printable(text)}"
+    if len(shown) < len(mine):
+        yield f"  … and {len(mine) - len(shown)} more (--all shows them)"
+    if gate.locked:
+        yield "  It is locked on, and cannot be disabled."
+        return
+    order = ", then ".join(component.value for component in order_of_disabling(gate))
+    yield f"  To disable it: {order}."
+
+
+def as_document(findings: list[Finding], gates: Iterable[Gate]) -> Raw:
+    return {
+        "gates": [
+            {
+                "name": gate.name,
+                "disableOrder": [component.value for component in order_of_disabling(gate)],
+                "findings": [_as_raw(finding) for finding in findings if finding.gate.name == gate.name],
+            }
+            for gate in gates
+        ],
+        "breaks": any(finding.breaks for finding in findings),
+    }
+
+
+def _as_raw(finding: Finding) -> Raw:
+    key, place = finding.item.key, finding.item.place
+    return {
+        "kind": key.kind,
+        "namespace": key.namespace,
+        "name": key.name,
+        "source": place.source,
+        "fields": list(finding.paths),
+        "breaks": finding.breaks,
+        "consequences": [
+            {"component": component.value, "text": text, "breaks": breaks}
+            for component, text, breaks in finding.consequences
+        ],
+    }

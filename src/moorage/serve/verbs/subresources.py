@@ -1,8 +1,9 @@
-"""Bind and evict pods.
+"""Bind and evict pods; read and write the replicas of any workload as a Scale.
 
-Kubernetes: BindingREST and EvictionREST.
+Kubernetes: BindingREST, EvictionREST, ScaleREST.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,16 +18,23 @@ from moorage.admit.subresources.pods import (
     read_eviction,
     still_processed,
 )
+from moorage.admit.subresources.scaling import apply_scale, render_scale
 from moorage.model.api_error import not_found, stale
-from moorage.model.kinds import KINDS, Kind, Ref
+from moorage.model.kinds import KINDS, SCALE, Ref
 from moorage.model.schema.conversion import convert_view
+from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.request import Binding, DeleteOptions
 from moorage.serve.api import Api, Raw
+from moorage.serve.apply.managed_fields import apply_patch
+from moorage.serve.decoding import check_kind
+from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
 from moorage.serve.templates import POD, PodTemplate
+from moorage.serve.verbs.changing import Changed, admit_change, change, check_name, check_namespace, expected_revision
 from moorage.serve.verbs.deleting import delete
+from moorage.serve.verbs.patching import APPLY, Patch, checked_to_apply, patched
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
@@ -87,7 +95,7 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
             return
         try:
             if verdict.budget is not None:
-                await _store(api, _BUDGET, namespace, verdict.budget)
+                await _store_budget(api, namespace, verdict.budget)
             marked = marked_for_eviction(pod, api.now_text())
             view = cached_view(POD, convert_view(marked, Pod))
             written = await api.store.update(stored.key, encode(POD, marked), stored.revision, view)
@@ -101,7 +109,6 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
 
 
 def _on_from(options: DeleteOptions, revision: int) -> DeleteOptions:
-    """The delete options for a pod that was marked after its preconditions had been checked."""
     preconditions = options.preconditions
     if preconditions is not None and preconditions.resourceVersion:
         preconditions = msgspec.structs.replace(preconditions, resourceVersion=str(revision))
@@ -114,7 +121,58 @@ async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBud
     return [(raw, convert_view(raw, PodDisruptionBudget)) for raw in budgets]
 
 
-async def _store(api: Api, kind: Kind, namespace: str, raw: Raw) -> None:
-    metadata = raw["metadata"]
-    key, revision = key_of(kind, namespace, metadata["name"]), int(metadata["resourceVersion"])
-    await api.store.update(key, encode(kind, raw), revision, cached_view(kind, convert_view(raw, kind.view)))
+async def _store_budget(api: Api, namespace: str, raw: Raw) -> None:
+    key, revision = key_of(_BUDGET, namespace, raw["metadata"]["name"]), int(raw["metadata"]["resourceVersion"])
+    await api.store.update(key, encode(_BUDGET, raw), revision, cached_view(_BUDGET, convert_view(raw, _BUDGET.view)))
+
+
+async def get_scale(api: Api, ref: Ref) -> Raw:
+    return render_scale(decode(ref.kind, await get(api, ref)))
+
+
+async def put_scale(api: Api, ref: Ref, document: Raw, options: WriteOptions) -> Raw:
+    return await _write(api, ref, lambda old: document, options)
+
+
+async def patch_scale(api: Api, ref: Ref, patch: Patch, options: WriteOptions) -> Raw:
+    if patch.patch_type == APPLY:
+        return await _apply(api, ref, patch.document, options)
+
+    def make(old: Raw) -> Raw:
+        return patched(old, patch, schema_of(SCALE))
+
+    return await _write(api, ref, make, options)
+
+
+async def _apply(api: Api, ref: Ref, patch: Raw, options: WriteOptions) -> Raw:
+    kind, namespace, name = ref
+    patch = checked_to_apply(patch, SCALE, namespace, name)
+    spec = patch.get("spec")
+    scaled = {"replicas": spec["replicas"]} if isinstance(spec, dict) and "replicas" in spec else {}
+    applied: Raw = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": patch["metadata"], "spec": scaled}
+
+    def make(old: Raw, old_view: Any) -> Changed:
+        new = apply_patch(old, applied, kind, options.manager, bool(options.force), "scale", api.now_text())
+        apply_scale(kind, old, render_scale(new))  # which complains about what is no Scale
+        expected = expected_revision(kind, name, patch)
+        return admit_change(api, ref, new, old, expected, None, "scale", None)
+
+    outcome = await change(api, ref, make, dry_run=options.dry_run)
+    return render_scale(decode(kind, outcome.stored))
+
+
+async def _write(api: Api, ref: Ref, make: Callable[[Raw], Raw], options: WriteOptions) -> Raw:
+    kind, namespace, name = ref
+
+    def change_replicas(old: Raw, old_view: Any) -> Changed:
+        scale = dict(make(render_scale(old)))
+        check_kind(scale, SCALE)
+        scale["metadata"] = dict(scale["metadata"])
+        check_namespace(kind, namespace, scale["metadata"])
+        check_name(scale["metadata"], name)
+        new = apply_scale(kind, old, scale)
+        expected = expected_revision(kind, name, new)
+        return admit_change(api, ref, new, old, expected, options.manager, "scale", None)
+
+    outcome = await change(api, ref, change_replicas, dry_run=options.dry_run)
+    return render_scale(decode(kind, outcome.stored))

@@ -1,6 +1,6 @@
 """Resources that say nothing do not make another template."""
 
-from moorage.model.template_identity import telling_part
+from moorage.control.framework.workloads import telling_part
 
 CONTAINER = {"name": "c", "image": "i"}
 

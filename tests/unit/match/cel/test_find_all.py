@@ -3,8 +3,8 @@
 import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
+from moorage.match.cel import patterns
 from moorage.match.cel.functions import Argument, Interval
-from moorage.match.cel.libraries.text import regex
 from moorage.match.cel.types import STRING
 from moorage.match.cel.values import CelError
 
@@ -20,7 +20,7 @@ from moorage.match.cel.values import CelError
     ],
 )
 def test_find(text: str, pattern: str, found: str) -> None:
-    assert call(regex.FUNCTIONS, "string_find_string", text, pattern) == found
+    assert call(patterns.FUNCTIONS, "string_find_string", text, pattern) == found
 
 
 @pytest.mark.parametrize(
@@ -40,27 +40,27 @@ def test_find(text: str, pattern: str, found: str) -> None:
     ],
 )
 def test_find_all(text: str, pattern: str, limit: int, found: list[str]) -> None:
-    assert call(regex.FUNCTIONS, "string_find_all_string_int", text, pattern, limit) == found
+    assert call(patterns.FUNCTIONS, "string_find_all_string_int", text, pattern, limit) == found
     if limit < 0:
-        assert call(regex.FUNCTIONS, "string_find_all_string", text, pattern) == found
+        assert call(patterns.FUNCTIONS, "string_find_all_string", text, pattern) == found
 
 
 def test_a_broken_pattern() -> None:
     for overload_id in ("string_find_string", "string_find_all_string"):
         with pytest.raises(CelError) as caught:
-            call(regex.FUNCTIONS, overload_id, "x", "(")
+            call(patterns.FUNCTIONS, overload_id, "x", "(")
         assert str(caught.value) == "Illegal regex: error parsing regexp: missing closing ): `(`"
 
 
 def test_matches_are_not_collected_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regex, "_MAX_MATCHES", 3)
-    assert len(call(regex.FUNCTIONS, "string_find_all_string", "aaa", "a")) == 3
+    monkeypatch.setattr(patterns, "_MAX_MATCHES", 3)
+    assert len(call(patterns.FUNCTIONS, "string_find_all_string", "aaa", "a")) == 3
     with pytest.raises(CelError, match="result too large"):
-        call(regex.FUNCTIONS, "string_find_all_string", "aaaa", "a")
+        call(patterns.FUNCTIONS, "string_find_all_string", "aaaa", "a")
 
 
 def test_costs() -> None:
-    assert cost(regex.FUNCTIONS, "string_find_string", "x" * 10, "12345") == 4
-    assert cost(regex.FUNCTIONS, "string_find_string", "x", "") == 0
+    assert cost(patterns.FUNCTIONS, "string_find_string", "x" * 10, "12345") == 4
+    assert cost(patterns.FUNCTIONS, "string_find_string", "x", "") == 0
     text, pattern = Argument(STRING, Interval(0, 317)), Argument(STRING, Interval(6, 6))
-    assert estimate(regex.FUNCTIONS, "string_find_string", text, pattern) == ((2, 64), (0, 317))
+    assert estimate(patterns.FUNCTIONS, "string_find_string", text, pattern) == ((2, 64), (0, 317))
