@@ -64,12 +64,15 @@ def _placer(workload: Workload) -> Callable[[], None]:
     last = workload.operations[-1]
     if not isinstance(last, CreatePods):
         raise TypeError(f"{workload.name} does not end with createPods")
-    pods = iter(executor.make_pods(msgspec.structs.replace(last, count=PODS), "twins"))
-    add, step, now = executor.objects.add_pod, executor.objects.scheduler.step, executor.clock.now
+    pods = iter(executor.make_pods(msgspec.structs.replace(last, count=PODS), last.namespace or "twins"))
+    objects, now = executor.objects, executor.clock.now
+    add, step = objects.add_pod, objects.scheduler.step
 
     def place() -> None:
         add(next(pods), now())
-        if not isinstance(step(now()), Bind):
+        action = step(now())
+        if not isinstance(action, Bind):
             raise RuntimeError(f"{workload.name}: a pod found no node")
+        objects.pod_bound(action.record, now())
 
     return place
