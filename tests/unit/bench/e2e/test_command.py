@@ -37,9 +37,9 @@ def test_what_fails_and_what_is_not_supported_is_listed(tmp_path: Path, capsys: 
     write_suite(tmp_path, nodes(1), measured(2, "budget.yaml"))
     assert main(["--suite", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
     assert "Case/Small: failed: POST" in capsys.readouterr().out
-    write_suite(tmp_path, nodes(1), {"opcode": "createResourceDriver"}, measured(1))
+    write_suite(tmp_path, nodes(1), {"opcode": "createAny", "templatePath": "config-map.yaml"}, measured(1))
     assert main(["--suite", str(tmp_path), "--output", str(tmp_path / "out")]) == 0
-    assert "Case/Small: not supported: opcode createResourceDriver" in capsys.readouterr().out
+    assert "Case/Small: not supported: createAny of ConfigMap" in capsys.readouterr().out
 
 
 def test_unless_told_the_workloads_of_the_real_one_are_run(capsys: pytest.CaptureFixture[str]) -> None:
