@@ -34,6 +34,8 @@ DROPPED_SILENTLY = frozenset(
         known.DRA_PARTITIONABLE_DEVICES,
     )
 )
+#: Earlier releases have the kinds in other versions of resource.k8s.io only.
+_IN_V1 = replace(known.DYNAMIC_RESOURCE_ALLOCATION, releases=known.DYNAMIC_RESOURCE_ALLOCATION.releases[-1:])
 KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule"})
 _IN_DEVICES = {
     known.TAINT_TOLERATION_COMPARISON_OPERATORS.name: "operators Lt and Gt in device tolerations",
@@ -52,11 +54,11 @@ def device_gates(kind: str, view: Any) -> Iterator[tuple[Gate, str]]:
     if kind == "DeviceTaintRule":
         yield known.DRA_DEVICE_TAINT_RULES, "spec.taint"
     elif kind == "DeviceClass":
-        yield known.DYNAMIC_RESOURCE_ALLOCATION, "spec"
+        yield _IN_V1, "spec"
         if view.spec.extendedResourceName is not None:
             yield known.DRA_EXTENDED_RESOURCE, "spec.extendedResourceName"
     elif kind == "ResourceSlice":
-        yield known.DYNAMIC_RESOURCE_ALLOCATION, "spec"
+        yield _IN_V1, "spec"
         if view.spec.sharedCounters:
             yield known.DRA_PARTITIONABLE_DEVICES, "spec.sharedCounters"
         if view.spec.perDeviceNodeSelection:
@@ -64,7 +66,7 @@ def device_gates(kind: str, view: Any) -> Iterator[tuple[Gate, str]]:
         for index, device in enumerate(view.spec.devices):
             yield from _of_device(device, f"spec.devices[{index}]")
     elif (found := claim_spec_of(kind, view)) is not None:
-        yield known.DYNAMIC_RESOURCE_ALLOCATION, "spec"
+        yield _IN_V1, "spec"
         yield from _of_claim(kind, view, found[0])
 
 
