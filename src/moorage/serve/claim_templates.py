@@ -32,13 +32,15 @@ _LIMIT = 1024
 class ClaimTemplate(Template):
     """What claims share: document, view, the fields of the manager that created them, JSON after the metadata."""
 
-    __slots__ = ("object", "rest", "view")
+    __slots__ = ("object", "rest", "view", "writes")
 
     def __init__(self, first: Admitted, view: ResourceClaim) -> None:
         super().__init__()
         self.object = first.object
         self.view = _replace(view, metadata=_replace(view.metadata, managedFields=()))
         self.rest = b"," + _encode({name: value for name, value in first.object.items() if name != "metadata"})[1:]
+
+        self.writes: dict[Any, Any] = {}  # what the scheduler writes into them: see `claim_writes`
 
     def named(self, raw: Raw, request: Request) -> Admitted:
         given, now = raw["metadata"], request.timestamp

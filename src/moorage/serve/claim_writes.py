@@ -1,0 +1,182 @@
+"""Write finalizer, allocation and reservation into claims of one template, as the scheduler does, at the cost of one.
+
+In: a whole document to replace a claim that was generated and has no status yet. The first write of a form goes the
+usual way; what that made of the claim is repeated for others if it gives the same for the first. Names of pools,
+devices, nodes and pods may differ. Kubernetes: no counterpart.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from moorage.client.protocol import Raw
+from moorage.model.go.times import seconds_of
+from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.devices import ResourceClaim, ResourceClaimStatus
+from moorage.serve.claim_templates import CLAIM, ClaimTemplate
+from moorage.serve.resources.objects import decode
+from moorage.store.protocol import Stored
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+_fingerprint = msgspec.msgpack.Encoder().encode
+_replace = msgspec.structs.replace
+_MAX_FORMS = 64
+#: How the JSON of a new claim ends.
+_NO_STATUS = b',"status":{}}'
+_STATUS = frozenset(("allocation", "reservedFor"))
+_ALLOCATION = frozenset(("devices", "nodeSelector", "allocationTimestamp"))
+_CONSUMER = frozenset(("resource", "name", "uid"))
+
+
+class LearnedWrite(NamedTuple):
+    """The entry of managedFields for a write, and its place."""
+
+    entry: Raw
+    place: int
+
+
+class ClaimWrite(NamedTuple):
+    """A write of a known form: `key` is equal for writes that differ by names only."""
+
+    template: ClaimTemplate
+    stored: Stored
+    old: Raw
+    raw: Raw
+    key: Any
+    manager: str
+    now: str
+
+    @property
+    def is_status(self) -> bool:
+        return bool(self.key[0] != FINALIZER)
+
+    def at_once(self) -> tuple[bytes, ResourceClaim] | None:
+        """Return the value and the view to write; None if it must go the usual way."""
+        learned = self.template.writes.get(self.key)
+        return None if learned is None else (self._value(learned), self._view())
+
+    def learn(self, written: Stored) -> None:
+        """Remember what the usual way has made of the claim."""
+        if not isinstance(written.view, ResourceClaim):
+            return
+        owners = _decode(written.value)["metadata"].get("managedFields") or []
+        view = _replace(written.view, metadata=_replace(written.view.metadata, resourceVersion=""))
+        subresource = "status" if self.is_status else ""
+        for place, entry in enumerate(owners):
+            if entry.get("manager") == self.manager and entry.get("subresource", "") == subresource:
+                learned = LearnedWrite(entry, place)
+                is_same = _decode(self._value(learned)) == _decode(written.value) and self._view() == view
+                if is_same and len(self.template.writes) < _MAX_FORMS:
+                    self.template.writes[self.key] = learned
+
+    def _value(self, learned: LearnedWrite) -> bytes:
+        metadata = {name: value for name, value in self.old["metadata"].items() if name != "resourceVersion"}
+        entry, rest = {**learned.entry, "time": self.now}, self.template.rest
+        if self.is_status:
+            status = self.raw["status"]
+            about = entry["fieldsV1"]["f:status"]
+            (inner,) = (fields for name, fields in about["f:reservedFor"].items() if name != ".")
+            uid = _encode(status["reservedFor"][0]["uid"]).decode()
+            consumers = {".": {}, f'k:{{"uid":{uid}}}': inner}
+            entry["fieldsV1"] = {"f:status": {**about, "f:reservedFor": consumers}}
+            rest = rest.removesuffix(_NO_STATUS) + b',"status":' + _encode(status) + b"}"
+        else:
+            metadata["finalizers"] = [FINALIZER]
+        owners = list(metadata["managedFields"])
+        owners.insert(learned.place, entry)
+        metadata["managedFields"] = owners
+        return b'{"metadata":' + _encode(metadata) + rest
+
+    def _view(self) -> ResourceClaim:
+        view: ResourceClaim = self.stored.view
+        if self.is_status:
+            return _replace(view, status=convert_view(self.raw["status"], ResourceClaimStatus))
+        return _replace(view, metadata=_replace(view.metadata, finalizers=(FINALIZER,)))
+
+
+def claim_write(stored: Stored | None, raw: Raw, manager: str, subresource: str, now: str) -> ClaimWrite | None:
+    """Recognise a write that adds the finalizer, or the whole status, to a claim that has neither."""
+    template = stored.template if stored is not None else None
+    if stored is None or not isinstance(template, ClaimTemplate) or not stored.value.endswith(template.rest):
+        return None
+    if not template.rest.endswith(_NO_STATUS):
+        return None
+    if raw["metadata"].get("resourceVersion") != str(stored.revision) or not isinstance(stored.view, ResourceClaim):
+        return None
+    old = decode(CLAIM, stored)
+    owners = old["metadata"].get("managedFields") or ()
+    if "deletionTimestamp" in old["metadata"] or old.get("status") or not owners:
+        return None
+    form = _status_form(raw, old) if subresource == "status" else _finalizer_form(raw, old)
+    if form is None or any((one["manager"], one.get("subresource", "")) == (manager, subresource) for one in owners):
+        return None
+    times = tuple(one.get("time") == now for one in owners)  # entries are sorted by time, then by manager
+    return ClaimWrite(template, stored, old, raw, (form, manager, times), manager, now)
+
+
+def _finalizer_form(raw: Raw, old: Raw) -> str | None:
+    if "finalizers" in old["metadata"]:
+        return None
+    return FINALIZER if raw == {**old, "metadata": {**old["metadata"], "finalizers": [FINALIZER]}} else None
+
+
+def _status_form(raw: Raw, old: Raw) -> bytes | None:
+    """Return what statuses have in common that differ by pools, devices, nodes, times and pods."""
+    status = raw.get("status")
+    if type(status) is not dict or status.keys() != _STATUS or {**raw, "status": None} != {**old, "status": None}:
+        return None
+    allocation, consumers = status["allocation"], status["reservedFor"]
+    if type(allocation) is not dict or not allocation.keys() <= _ALLOCATION or not _is_pod(consumers):
+        return None
+    devices, selector, time = (allocation.get(name) for name in ("devices", "nodeSelector", "allocationTimestamp"))
+    if type(devices) is not dict or type(devices.get("results")) is not list or not _is_time(time):
+        return None
+    masked = []
+    for result in devices["results"]:
+        if type(result) is not dict or not _has_names(result):
+            return None
+        masked.append({name: value for name, value in result.items() if name not in ("pool", "device")})
+    if selector is not None and not _is_node(selector):
+        return None
+    others = {name: value for name, value in devices.items() if name != "results"}
+    try:
+        form = _fingerprint((masked, others, selector is None, time is None))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+    return None if b"adminAccess" in form else form  # it depends on the labels of the namespace
+
+
+def _is_pod(consumers: Any) -> bool:
+    if type(consumers) is not list or len(consumers) != 1 or type(consumers[0]) is not dict:
+        return False
+    (one,) = consumers
+    return (
+        one.keys() == _CONSUMER
+        and one["resource"] == "pods"
+        and all(type(value) is str and bool(value) for value in one.values())
+    )
+
+
+def _is_time(time: Any) -> bool:
+    return time is None or (type(time) is str and len(time) == 20 and time[-1] == "Z" and seconds_of(time) is not None)
+
+
+def _has_names(result: Raw) -> bool:
+    pool, device = result.get("pool"), result.get("device")
+    if type(pool) is not str or type(device) is not str:
+        return False
+    return not dns1123_subdomain_errors(pool) and not dns1123_label_errors(device)
+
+
+def _is_node(selector: Any) -> bool:
+    """Return whether the selector is for one node by its name."""
+    try:
+        node = selector["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
+    except (LookupError, TypeError):
+        return False
+    wanted = {"key": "metadata.name", "operator": "In", "values": [node]}
+    is_plain = selector == {"nodeSelectorTerms": [{"matchFields": [wanted]}]}
+    return is_plain and type(node) is str and not dns1123_subdomain_errors(node)

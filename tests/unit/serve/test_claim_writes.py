@@ -1,0 +1,110 @@
+"""What the scheduler writes into claims of one template is written at once, as if each went the usual way."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.unit.control.devices.claimed import CLAIM, FINALIZER, Raw
+from tests.unit.serve.test_claim_templates import generated
+from tests.virtual_cluster import VirtualCluster
+from tests.virtual_time import BASE, time_of_day
+
+from moorage.client.protocol import Object
+from moorage.model.api_error import ApiError
+from moorage.serve import claim_writes
+from moorage.serve.loopback import LoopbackClient
+
+CLAIMS = 5
+
+
+def clock() -> Callable[[], float]:
+    """The time of day, beginning with the same."""
+    began = time_of_day()
+    return lambda: BASE + time_of_day() - began
+
+
+def status_of(name: str, **result: Any) -> Raw:
+    node = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [f"node-of-{name}"]}]}
+    device = {"request": "gpu", "driver": "gpu.example.com", "pool": name, "device": f"d-{name}", **result}
+    allocation = {
+        "devices": {"results": [device]},
+        "nodeSelector": {"nodeSelectorTerms": [node]},
+        "allocationTimestamp": "2026-01-01T00:00:00Z",
+    }
+    return {"allocation": allocation, "reservedFor": [{"resource": "pods", "name": name, "uid": f"uid-of-{name}"}]}
+
+
+async def protect(client: LoopbackClient, found: Object) -> Object:
+    metadata = {**found.raw["metadata"], "finalizers": [FINALIZER]}
+    return await client.update(CLAIM, {**found.raw, "metadata": metadata})
+
+
+async def allocate(client: LoopbackClient, found: Object, status: Raw) -> Object:
+    return await client.update(CLAIM, {**found.raw, "status": status}, subresource="status")
+
+
+async def written(cluster: VirtualCluster, manager: str = "scheduler", waits: float = 0.0) -> list[tuple[Raw, Any]]:
+    scheduler, found = LoopbackClient(cluster.api, manager), []
+    for number in range(CLAIMS):
+        name = f"p{number}"
+        claim = await cluster.client.create(CLAIM, generated(name), "default")
+        await cluster.settle(waits)
+        claim = await protect(scheduler, claim)
+        assert claim.view.metadata.finalizers == (FINALIZER,)
+        await cluster.settle(waits)
+        claim = await allocate(scheduler, claim, status_of(name))
+        raw = (await cluster.client.get(CLAIM, claim.name, "default")).raw
+        for field in ("uid", "resourceVersion"):
+            del raw["metadata"][field]
+        found.append((raw, claim.view.status))
+    return found
+
+
+@pytest.mark.parametrize("waits", [0.0, 3.0])
+@pytest.mark.parametrize("manager", ["scheduler", "test", "z"])  # the claims are made by "test"
+async def test_claims_are_the_same_as_if_they_went_the_usual_way(
+    monkeypatch: pytest.MonkeyPatch, waits: float, manager: str
+) -> None:
+    taken: list[Any] = []
+    at_once = claim_writes.ClaimWrite.at_once
+
+    def counted(write: claim_writes.ClaimWrite) -> Any:
+        taken.append(at_once(write))
+        return taken[-1]
+
+    monkeypatch.setattr(claim_writes.ClaimWrite, "at_once", counted)
+    async with VirtualCluster.running(list, clock=clock()) as cluster:
+        found = await written(cluster, manager, waits)
+    assert any(taken) == (manager != "test")  # a manager that has an entry already goes the usual way
+    monkeypatch.setattr(claim_writes.ClaimWrite, "at_once", lambda write: None)
+    async with VirtualCluster.running(list, clock=clock()) as cluster:
+        assert await written(cluster, manager, waits) == found
+
+
+@pytest.mark.parametrize(
+    "result", [{"device": "D"}, {"pool": "a_b"}, {"driver": "a/b"}, {"request": "other"}, {"shareID": "x"}]
+)
+async def test_what_the_usual_way_refuses_is_refused(result: Raw) -> None:
+    async with VirtualCluster.running(list) as cluster:
+        await written(cluster)
+        scheduler = LoopbackClient(cluster.api, "scheduler")
+        claim = await protect(scheduler, await cluster.client.create(CLAIM, generated("q"), "default"))
+        with pytest.raises(ApiError, match="is invalid"):
+            await allocate(scheduler, claim, status_of("q", **result))
+        claim = await allocate(scheduler, claim, status_of("q"))
+        with pytest.raises(ApiError, match="field is immutable"):
+            await allocate(scheduler, claim, status_of("r"))
+
+
+async def test_a_claim_that_has_changed_is_not_written() -> None:
+    async with VirtualCluster.running(list) as cluster:
+        await written(cluster)
+        scheduler = LoopbackClient(cluster.api, "scheduler")
+        claim = await cluster.client.create(CLAIM, generated("q"), "default")
+        protected = await protect(scheduler, claim)
+        for write in (protect(scheduler, claim), allocate(scheduler, claim, status_of("q"))):
+            with pytest.raises(ApiError, match="the object has been modified"):
+                await write
+        await cluster.client.patch(CLAIM, claim.name, "default", {"metadata": {"labels": {"a": "b"}}})
+        with pytest.raises(ApiError, match="the object has been modified"):
+            await allocate(scheduler, protected, status_of("q"))
