@@ -250,6 +250,7 @@ class Scheduler:
         for pod in found:
             if pod.record.slot >= 0:
                 self.cluster.remove_pod(pod.record)
+            self.cluster.devices.promises.release(pod.key)
         return found
 
     def eviction_failed(self, victim: str, preemptor: str) -> None:
