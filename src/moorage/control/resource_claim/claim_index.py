@@ -10,6 +10,8 @@ from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.pod import Pod
 
 _MAX_GONE = 500
+#: Distinct labels, shared by all claims.
+_SAME: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 
 class PodsByClaim:
@@ -73,12 +75,20 @@ class ClaimCounts:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, ...]] = Counter()
+        self._labels: dict[str, tuple[str, ...]] = {}  # by the claim's key
 
     def changed(self, old: Object | None, new: Object | None) -> None:
-        before = _labels(old.view) if old is not None else None
+        claim = new if new is not None else old
+        if claim is None:
+            return
+        before = self._labels.get(claim.key)
         after = _labels(new.view) if new is not None else None
         if before == after:
             return
+        if after is None:
+            self._labels.pop(claim.key, None)
+        else:
+            self._labels[claim.key] = _SAME.setdefault(after, after)
         if before is not None:
             self._counts[before] -= 1
             if not self._counts[before]:

@@ -81,8 +81,9 @@ class ResourceClaimController(Controller):
         if found is None or not (_has_claims(found.view) or (old is not None and _has_claims(old.view))):
             return ()
         pod: Pod = found.view
-        self._by_claim.set(found.key, named_claims(pod) if new is not None else ())
-        self._by_template.set(found.key, named_templates(pod) if new is not None else ())
+        if old is None or new is None or not _names_the_same(old.view, pod):
+            self._by_claim.set(found.key, named_claims(pod) if new is not None else ())
+            self._by_template.set(found.key, named_templates(pod) if new is not None else ())
         keys: dict[str, None] = {}
         if old is not None and (new is None or old.view.metadata.uid != pod.metadata.uid):
             self._gone.add(old.view.metadata.uid)
@@ -100,10 +101,9 @@ class ResourceClaimController(Controller):
             label = self._creating.pop(new.key, None)
             if label is not None:
                 self._creates.labels("success", label).inc()
-        keys: dict[str, None] = {}
+        keys = list(self._pods_concerned(self._by_claim.of(claim.key), world))
         if new is not None and may_need_release(new.view, world, self._gone.__contains__):
-            keys[_CLAIM_KEY + new.key] = None
-        keys.update(dict.fromkeys(self._pods_concerned(self._by_claim.of(claim.key), world)))
+            keys.append(_CLAIM_KEY + new.key)
         return keys
 
     def _pods_concerned(self, pods: Iterable[str], world: World) -> Iterable[str]:
@@ -169,6 +169,14 @@ class ResourceClaimController(Controller):
 
 def _has_claims(pod: Pod) -> bool:
     return bool(pod.spec.resourceClaims) or pod.status.extendedResourceClaimStatus is not None
+
+
+def _names_the_same(old: Pod, new: Pod) -> bool:
+    """Return whether a changed pod shares what names its claims with its older state."""
+    return (
+        old.spec.resourceClaims is new.spec.resourceClaims
+        and old.status.resourceClaimStatuses is new.status.resourceClaimStatuses
+    )
 
 
 def _claims_to_release(found: Object) -> Iterable[str]:
