@@ -172,3 +172,49 @@ def test_a_pod_whose_claim_is_not_there(kubectl: Kubectl) -> None:
         'resourceclaims.resource.k8s.io "shared" not found'
     )
     assert kubectl("get pod forced").rows[0][2].strip() == "ContainerCreating"
+
+
+FABRIC = """\
+apiVersion: v1
+kind: Node
+metadata:
+  name: fabric
+  annotations:
+    simulate.moorage.dev/devices: |
+      - driver: fabric.example.com
+        count: 2
+        bindsToNode: true
+        bindingConditions: [example.com/attached]
+        bindingFailureConditions: [example.com/failed]
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: fabric}
+spec:
+  extendedResourceName: example.com/fabric
+  selectors: [{cel: {expression: 'device.driver == "fabric.example.com"'}}]
+"""
+ATTACHED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: attached}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{name: c, image: "c:1", resources: {limits: {example.com/fabric: 2}}}]
+"""
+
+
+def test_extended_resources_and_binding_conditions(kubectl: Kubectl) -> None:
+    kubectl("apply -f -", FABRIC)
+    kubectl("apply -f -", ATTACHED)
+    kubectl("wait --for=condition=Ready pod/attached --timeout=60s")
+    name = kubectl("get pod attached -o jsonpath={.status.extendedResourceClaimStatus.resourceClaimName}").out
+    assert re.fullmatch(r"attached-extended-resources-\w{5}", name)
+    kubectl(f"wait --for=jsonpath='{{.status.devices[1].conditions[1].type}}'=Ready resourceclaim/{name} --timeout=60s")
+    devices = json.loads(kubectl(f"get resourceclaim {name} -o json").out)["status"]["devices"]
+    told = {device["device"]: [one["type"] for one in device["conditions"]] for device in devices}
+    assert told == {"fabric-0": ["example.com/attached", "Ready"], "fabric-1": ["example.com/attached", "Ready"]}
+    kubectl("delete pod attached")
+    kubectl(f"wait --for=delete resourceclaim/{name} --timeout=60s")
+    kubectl("delete node fabric")
+    kubectl("wait --for=delete resourceslice --field-selector spec.nodeName=fabric --timeout=60s")
