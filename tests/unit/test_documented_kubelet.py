@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "kubelet.md").read_text(encoding="utf-8")
-SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "moorage" / "run").glob("*.py"))
+SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "moorage" / "run").rglob("*.py"))
 
 
 def test_every_name_under_our_prefix_is_told() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from moorage.plan.input.inventory import Note
     from moorage.plan.input.live_cluster import LiveCluster
     from moorage.plan.planner import Planner
-    from moorage.run.device_spec import DeviceSet
+    from moorage.run.devices.spec import DeviceSet
     from moorage.schedule.config.configured_scheduler import Configuration
 
 _BAD_CONFIGURATION = _NO_CLUSTER = 2
@@ -170,7 +170,7 @@ def complain_of_unreadable(notes: Iterable[Note]) -> None:
 def read_devices(values: tuple[str, ...]) -> tuple[DeviceSet, ...]:
     """Read the values of --devices: `driver=count,…`, or files. Raises click.BadParameter."""
     from moorage.lint.sources import reason_of
-    from moorage.run.device_spec import DeviceSpecError, parse_devices
+    from moorage.run.devices.spec import DeviceSpecError, parse_devices
 
     found: list[DeviceSet] = []
     for value in values:

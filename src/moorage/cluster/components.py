@@ -25,7 +25,7 @@ from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, Row
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
-from moorage.run.device_spec import DeviceSet
+from moorage.run.devices.spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.run.node_objects import CAPACITY, SIMULATOR
 from moorage.schedule.config.configured_scheduler import Configuration

@@ -15,7 +15,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
 from moorage.run.admission import Admission, Load
-from moorage.run.device_claims import DeviceClaims, NotPrepared
+from moorage.run.devices.claims import DeviceClaims, NotPrepared
 from moorage.run.mounts import Mounts, NotMounted
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing

@@ -20,10 +20,10 @@ from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run.admission import Admission
-from moorage.run.claim_writer import ClaimWriter
-from moorage.run.device_claims import DeviceClaims, awaits_driver
-from moorage.run.device_drivers import DeviceDrivers
-from moorage.run.device_spec import DeviceSet
+from moorage.run.devices.claim_writer import ClaimWriter
+from moorage.run.devices.claims import DeviceClaims, awaits_driver
+from moorage.run.devices.drivers import DeviceDrivers
+from moorage.run.devices.spec import DeviceSet
 from moorage.run.heartbeats import Heartbeats
 from moorage.run.kubelet_state import KubeletState, Remove, ReportDevices, ReportEvent, WriteStatus
 from moorage.run.mounts import Mounts

@@ -5,7 +5,7 @@ from typing import Any
 from tests.unit.run.simulation import NODE, POD, Raw, Simulation, container, simulating
 
 from moorage.model.kinds import KINDS
-from moorage.run.device_spec import DEVICES
+from moorage.run.devices.spec import DEVICES
 
 CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 NAMED: Any = [{"name": "gpu", "resourceClaimName": "c"}]

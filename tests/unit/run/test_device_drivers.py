@@ -7,7 +7,7 @@ import pytest
 from tests.unit.run.simulation import NODE, Raw, Simulation, simulating
 
 from moorage.model.kinds import KINDS
-from moorage.run.device_spec import DEVICES, DeviceSpecError, annotation, devices_of, parse_devices
+from moorage.run.devices.spec import DEVICES, DeviceSpecError, annotation, devices_of, parse_devices
 
 SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 FILE = """

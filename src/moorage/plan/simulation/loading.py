@@ -33,7 +33,7 @@ from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.input.references import note_dangling
 from moorage.plan.simulation.api import MAX_WRITES, NODE, POD, SimulatedApi
 from moorage.plan.simulation.simulation import DEFAULT_START, FINISHED, Settings, Simulation
-from moorage.run.device_slices import new_slices, wanted_devices
+from moorage.run.devices.slices import new_slices, wanted_devices
 from moorage.run.node_objects import SIMULATOR, node_status
 from moorage.serve.cluster.bootstrap import NAMESPACES
 

@@ -31,7 +31,7 @@ from moorage.plan.simulation.api import NODE, POD, Clock, SimulatedApi, TooManyW
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS, NODE_LIFECYCLE, Controllers
 from moorage.plan.simulation.scheduling import SimulatedScheduler
 from moorage.run.admission import Admission
-from moorage.run.device_claims import DeviceClaims
+from moorage.run.devices.claims import DeviceClaims
 from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
 from moorage.run.mounts import Mounts
 from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease

@@ -8,7 +8,7 @@ from moorage.client.background_calls import BackgroundCalls
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.run.device_claims import DeviceClaims, Simulates, device_statuses
+from moorage.run.devices.claims import DeviceClaims, Simulates, device_statuses
 from moorage.telemetry.logs import get_logger
 
 _CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]

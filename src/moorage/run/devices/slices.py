@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from moorage.model.types.node import Node
-from moorage.run.device_spec import DEVICES, DeviceSpecError, devices_of, parse_devices
+from moorage.run.devices.spec import DEVICES, DeviceSpecError, devices_of, parse_devices
 from moorage.run.node_objects import SIMULATOR_LABEL
 from moorage.telemetry.logs import get_logger
 

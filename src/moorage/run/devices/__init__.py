@@ -1,0 +1,1 @@
+"""Devices of simulated nodes: what drivers publish, and claims that kubelets prepare."""
