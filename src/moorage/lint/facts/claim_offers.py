@@ -94,7 +94,7 @@ class DeviceOffers:
                 problems[str(error)] = None
         if not self._pools:
             return ""
-        return next(iter(problems)) if problems else self._reasons(compiled)
+        return next(iter(problems)) if problems else self._reasons(compiled, until)
 
     def _class(self, name: str) -> DeviceClass:
         return self.classes.get(name) or DeviceClass(metadata=ObjectMeta(name=name))
@@ -125,7 +125,7 @@ class DeviceOffers:
                 found.append((node, pools))
         return found
 
-    def _reasons(self, compiled: CompiledClaim) -> str:
+    def _reasons(self, compiled: CompiledClaim, until: float) -> str:
         """Say what keeps the devices of all nodes out of the first request that none satisfies alone."""
         assert self._pools is not None
         for pool in (pool for _, pools in self._pools for pool in pools):
@@ -134,12 +134,12 @@ class DeviceOffers:
             if pool.invalid:
                 return f"pool {pool} is invalid: {pool.invalid}"
         for alternatives in compiled.requests:
-            told = [why for one in alternatives if (why := self._why_not(one))]
+            told = [why for one in alternatives if (why := self._why_not(one, until))]
             if len(told) == len(alternatives):
                 return "; ".join(told)
         return "each request alone finds devices, but not all together on one node, with the claim's constraints"
 
-    def _why_not(self, request: CompiledRequest) -> str:
+    def _why_not(self, request: CompiledRequest, until: float) -> str:
         """Return why no node satisfies a request alone; empty if one does."""
         assert self._pools is not None
         needed = max(request.count, 1)
@@ -147,6 +147,8 @@ class DeviceOffers:
         seen: set[DeviceId] = set()
         reasons: Counter[str] = Counter()
         for node, pools in self._pools:
+            if time.monotonic() > until:
+                return f"request {request.full_name} alone cannot be satisfied by the nodes that were looked at"
             kept_out = explain_request(request, pools, DeviceUse(), node, self._features)
             here = [device.id for pool in pools for device in pool.devices]
             most = max(most, len(here) - sum(kept_out.values()))

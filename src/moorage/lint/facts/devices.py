@@ -8,6 +8,7 @@ nothing is reported. Kubernetes: accepts all of it; the pods stay Pending.
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from moorage.model.types.devices import ResourceClaimSpec
     from moorage.model.types.resource_slice import DeviceTaint
 
-#: Bounds on what is kept; `_MAX_SECONDS` on the search for devices for all claims together.
+#: Bounds on what is kept; `_MAX_SECONDS` on looking at all tolerations, and on the search for devices for all claims.
 _MAX_KEPT = 10_000
 _MAX_TAINTS = 500
 _MAX_SECONDS = 3.0
@@ -145,17 +146,23 @@ class DeviceFacts:
     def _tolerations(self) -> Iterator[PlacedComplaint]:
         if not self._taints or len(self._taints) >= _MAX_TAINTS:
             return
+        until = time.monotonic() + _MAX_SECONDS
+        never = lru_cache(maxsize=_MAX_KEPT)(self._never_matches)
+        evicted = lru_cache(maxsize=_MAX_KEPT)(self._evicted)
         for claim in self._claims.values():
             for tolerations, places in claim.tolerations:
+                if time.monotonic() > until:
+                    return
                 for toleration, place in zip(tolerations, places, strict=True):
-                    if (complaint := self._never_matches(toleration, place.path)) is not None:
-                        yield complaint, place
-                if (found := self._evicted(tolerations)) is not None:
+                    if (told := never(toleration)) is not None:
+                        yield Complaint("device-toleration-never-matches", place.path, *told), place
+                if (found := evicted(tolerations)) is not None:
                     index, message = found
                     hint = "write effect: NoExecute, in a toleration of its own if NoSchedule is meant too"
                     yield Complaint("device-toleration-evicts", places[index].path, message, hint), places[index]
 
-    def _never_matches(self, toleration: DeviceToleration, path: str) -> Complaint | None:
+    def _never_matches(self, toleration: DeviceToleration) -> tuple[str, str] | None:
+        """Return message and hint for a toleration that matches no taint of the input."""
         matcher = compile_device_toleration(toleration, _ALL_GATES)
         if matcher.never is not None or any(matcher.match(as_taint(taint)) for taint, _ in self._taints.values()):
             return None
@@ -168,7 +175,7 @@ class DeviceFacts:
         keys = sorted({taint.key for taint, _ in self._taints.values()})
         hint = "" if of_key or toleration.expression else did_you_mean(toleration.key, keys)
         message = f"no taint that the slices and rules of the input publish matches this toleration: {why}"
-        return Complaint("device-toleration-never-matches", path, message, hint)
+        return message, hint
 
     def _evicted(self, tolerations: tuple[DeviceToleration, ...]) -> tuple[int, str] | None:
         """Return a toleration that lets a device be allocated whose taint evicts the pod at once."""
