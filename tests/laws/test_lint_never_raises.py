@@ -78,7 +78,57 @@ _WORKLOAD = {
     "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 1}},
     "template": _TEMPLATE,
 }
+_REQUESTS: list[dict[str, Any]] = [
+    {
+        "name": "gpu",
+        "exactly": {
+            "deviceClassName": "gpu",
+            "count": 2,
+            "selectors": [{"cel": {"expression": "device.driver == 'gpu.example.com'"}}],
+            "tolerations": [{"key": "sla", "operator": "Gt", "value": "950", "effect": "NoExecute"}],
+            "capacity": {"requests": {"memory": "1Gi"}},
+        },
+    },
+    {"name": "any", "firstAvailable": [{"name": "a", "deviceClassName": "gpu", "allocationMode": "All"}]},
+]
+_SLICE: dict[str, Any] = {
+    "driver": "gpu.example.com",
+    "nodeName": "n",
+    "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1},
+    "devices": [
+        {
+            "name": "gpu-0",
+            "attributes": {"model": {"string": "a"}, "driver": {"version": "1.2.3"}},
+            "capacity": {"memory": {"value": "40Gi"}},
+            "taints": [{"key": "sla", "value": "910", "effect": "NoExecute"}],
+        }
+    ],
+}
+_CLAIM: dict[str, Any] = {"devices": {"requests": _REQUESTS, "constraints": [{"matchAttribute": "a.example.com/b"}]}}
+_DRA = "resource.k8s.io/v1"
+_DEVICES: list[dict[str, Any]] = [
+    {"apiVersion": _DRA, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": _SLICE},
+    {"apiVersion": _DRA, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "a/b"}},
+    {"apiVersion": _DRA, "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": _CLAIM},
+    {"apiVersion": _DRA, "kind": "ResourceClaimTemplate", "metadata": {"name": "t"}, "spec": {"spec": _CLAIM}},
+    {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "r"},
+        "spec": {"deviceSelector": {"driver": "gpu.example.com"}, "taint": {"key": "sla", "effect": "NoSchedule"}},
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {**_SPEC, "resourceClaims": [{"name": "a", "resourceClaimName": "c"}]},
+    },
+]
 MANIFESTS: list[dict[str, Any]] = [
+    *_DEVICES,
+    {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": _CLAIM},
+    {"apiVersion": "resource.k8s.io/v1alpha4", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": _SLICE},
+    {"apiVersion": "v1", "kind": "List", "items": _DEVICES},
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"app": "web"}, "uid": "u"}, "spec": _SPEC},
     {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": _WORKLOAD},
     {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}, "spec": {"template": _TEMPLATE}},

@@ -11,6 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
+from tests.unit.plan.device_worlds import (
+    above,
+    device_class,
+    gpu,
+    of_claim,
+    of_template,
+    request,
+    template,
+    with_claim,
+    with_gpus,
+)
+from tests.unit.plan.device_worlds import claim as device_claim
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
 from tests.unit.plan.test_volume_controller import claim, storage_class, user, volume
 
@@ -49,6 +61,12 @@ DOCUMENTS: list[Raw] = [
     workload("Job", "j", completions=2, parallelism=2, completionMode="Indexed"),
     running("r", "n1", ("ReplicaSet", "web-abc"), labels={"app": "web", "pod-template-hash": "abc"}, **RULES),
     pod("p", priorityClassName="pc"),
+    *with_gpus("gpu-node", gpu("gpu-0", "8"), gpu("gpu-1")),
+    device_class(),
+    template("t", request(tolerations=above("5"))),
+    device_claim("shared-device", request(count=1)),
+    with_claim("a", of_template("t")),
+    with_claim("b", of_claim("shared-device")),
     claim(),
     volume("v", zone="a"),
     storage_class("sc", default=True),
