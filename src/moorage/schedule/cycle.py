@@ -103,6 +103,7 @@ class Scheduler:
             backoff,
             ungated=frozenset(name for name, p in profiles.items() if not p.respects_scheduling_gates),
             why_claims_wait=cluster.devices.why_claims_wait,
+            has_promised_claims=cluster.devices.has_promised_claims,
         )
         args = {name: (preemption or {}).get(name, _DEFAULT_ARGS) for name in profiles}
         self._preemption = {

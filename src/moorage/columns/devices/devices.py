@@ -20,7 +20,14 @@ from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId
 from moorage.match.devices.binding_conditions import TIMED_OUT, binding_failure
-from moorage.match.devices.claims import ClaimKey, DeviceClaimFacts, DeviceClaimState, claim_facts, extended_facts
+from moorage.match.devices.claims import (
+    ClaimKey,
+    DeviceClaimFacts,
+    DeviceClaimState,
+    claim_facts,
+    claim_keys,
+    extended_facts,
+)
 from moorage.match.devices.extended_resources import ANNOTATION, classes_by_resource, requested_resources
 from moorage.model.gates import (
     DRA_DEVICE_BINDING_CONDITIONS,
@@ -105,6 +112,15 @@ class Devices:
     def why_claims_wait(self, pod: Pod) -> str:
         """Return why a pod's claims are not there to be allocated or used; empty if they are."""
         return next((one.problem for one in self.facts(pod) if one.state is DeviceClaimState.UNUSABLE), "")
+
+    def has_promised_claims(self, pod: Pod) -> bool:
+        """Return whether a pod uses a claim that is about to be allocated for another one."""
+        promises = self.promises
+        return bool(promises) and any(key in promises and not self._is_allocated(key) for key in claim_keys(pod))
+
+    def _is_allocated(self, key: ClaimKey) -> bool:
+        claim = self.claims.get(key)
+        return claim is not None and claim.status.allocation is not None
 
     def _why_broken(self, claim: ResourceClaim) -> str:
         if not self._has_binding_conditions:

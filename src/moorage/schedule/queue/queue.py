@@ -37,7 +37,7 @@ from moorage.schedule.queue.waiting_pods import (
 )
 
 MAX_WAIT_SECONDS = 300.0
-CLAIMS_WAIT_SECONDS = 1.0  # before a pod is told that its ResourceClaims are not there
+CLAIMS_WAIT_SECONDS = 1.0  # before a pod is told that its ResourceClaims are not there, or are being allocated
 INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 1.0, 10.0
 Cause = QueueMove | EventKind
 
@@ -98,7 +98,8 @@ class SchedulingQueue:
     """All pods without a node.
 
     `tables` has the plugins' hints by scheduler name; `ungated` names schedulers that ignore scheduling gates;
-    `why_claims_wait` says why a pod's ResourceClaims are not there, if they are not.
+    `why_claims_wait` says why a pod's ResourceClaims are not there, if they are not; `has_promised_claims`, whether
+    any of them is about to be allocated for another pod.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class SchedulingQueue:
         backoff: Backoff | None = None,
         ungated: frozenset[str] = frozenset(),
         why_claims_wait: Callable[[Pod], str] = lambda pod: "",
+        has_promised_claims: Callable[[Pod], bool] = lambda pod: False,
     ) -> None:
         self._tables = tables
         self._backoff = backoff or Backoff()
@@ -114,6 +116,7 @@ class SchedulingQueue:
         self._gate = SchedulingGates().pre_enqueue
         self._ungated = ungated
         self._why_claims_wait = why_claims_wait
+        self._has_promised_claims = has_promised_claims
         self._pods: dict[str, QueuedPod] = {}
         self._number = 0
         # Heaps hold entries of pods that have moved on; such an entry's number is not the pod's any more.
@@ -222,15 +225,26 @@ class SchedulingQueue:
         """Return the next pod to try, which is in flight from now on; None if there is none now."""
         if self._in_backoff or self._after_error or self._longest_waiting or self._without_claims:
             self._pass_time(now)
-        pod = self._pop_active()
-        if pod is None:
-            pod = self._in_backoff.pop_early()
+        pod = self._pop_active() or self._in_backoff.pop_early()
+        while pod is not None and pod.record.pod.spec.resourceClaims and self._hold(pod, now):
+            pod = self._pop_active() or self._in_backoff.pop_early()
         if pod is None:
             return None
         pod.place = QueueState.IN_FLIGHT
         pod.attempts += 1
         self._in_flight[pod.key] = self._events_dropped + len(self._events)
         return pod
+
+    def _hold(self, pod: QueuedPod, now: float) -> bool:
+        """Hold a pod that shares a ResourceClaim which is being allocated, until it is, but not for long."""
+        if not self._has_promised_claims(pod.record.pod):
+            return False
+        pod.held_until = pod.held_until or now + CLAIMS_WAIT_SECONDS
+        if now >= pod.held_until:
+            return False
+        pod.place = QueueState.GATED
+        self._without_claims.push(pod.held_until, self._place(pod), pod)
+        return True
 
     def done(self, pod: QueuedPod) -> None:
         """Drop a pod that has a node."""

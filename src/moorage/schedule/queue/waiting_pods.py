@@ -54,6 +54,7 @@ class QueuedPod:
     scheduler: str = field(init=False)
     entered: float = field(init=False)  # to the queue, before the first attempt
     backoff_until: float = field(init=False)
+    held_until: float = 0.0  # because another pod is about to get its ResourceClaim; 0 before it was held
     place: QueueState = QueueState.NOWHERE
     attempts: int = 0
     unschedulable: int = 0  # how often no node was found

@@ -122,11 +122,24 @@ def test_a_second_pod_of_a_promised_claim_waits_until_it_is_written() -> None:
     world.pod("one", "c")
     world.pod("two", "c")
     assert bound(world) == "a"
-    assert no_node(world).message.startswith(
+    assert world.step() is None
+    world.claim("c", allocated("a"), now=0.5)
+    assert bound(world, 0.5) == "a"
+
+
+def test_a_pod_of_a_promised_claim_that_is_not_written_is_told_so_after_a_second() -> None:
+    world = World("a")
+    world.claim("c")
+    world.pod("one", "c")
+    world.pod("two", "c")
+    assert bound(world) == "a"
+    assert world.step() is None
+    assert world.scheduler.queue.next_time() <= 2.0
+    assert no_node(world, 2.0).message.startswith(
         "0/1 nodes are available: resource claim default/c is in the process of being allocated."
     )
-    world.claim("c", allocated("a"), now=2.0)
-    assert bound(world, 2.0) == "a"
+    world.claim("c", allocated("a"), now=4.0)
+    assert bound(world, 4.0) == "a"
 
 
 # -- deallocation ------------------------------------------------------------------------------------------------------
