@@ -11,6 +11,7 @@ from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
 from moorage.library.manifests import Gates, as_moorage_errors, gates_of
 from moorage.library.planning import read_config
 from moorage.model.gates import Component
+from moorage.run.devices.spec import DeviceSpecError, parse_devices
 
 _START_SECONDS, _STOP_SECONDS = 120.0, 60.0
 
@@ -20,8 +21,9 @@ class Cluster:
 
     `with Cluster() as cluster` runs it on an event loop in a thread of its own, `async with` on the running loop.
     `kubeconfig` and `url` are known inside the block. Nothing is kept unless `data_dir` is given. `load` are paths of
-    manifests to apply at the start, `controllers` which controllers run, as `moorage up --controllers` has it.
-    Entering raises MoorageError if the cluster cannot start.
+    manifests to apply at the start, `controllers` which controllers run, as `moorage up --controllers` has it,
+    `devices` those of its nodes: `gpu.example.com=8`, or a YAML list. Raises MoorageError for arguments that cannot be
+    read; entering raises it if the cluster cannot start.
     """
 
     def __init__(
@@ -33,10 +35,13 @@ class Cluster:
         data_dir: str | Path | None = None,
         config: str | Path | None = None,
         controllers: Iterable[str] = ("*",),
+        devices: str = "",
         bind_address: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
         switched = gates_of(gates)
+        with as_moorage_errors(DeviceSpecError):
+            sets = parse_devices(devices)
         self._settings = Settings(
             gates=dict.fromkeys(Component, switched),
             configuration=read_config(config, switched),
@@ -48,6 +53,7 @@ class Cluster:
             kubeconfig=None,
             manifests=tuple(map(str, load)),
             controllers=tuple(controllers),
+            devices=sets,
         )
         self._plane: ControlPlane | None = None
         self._thread: _LoopThread | None = None

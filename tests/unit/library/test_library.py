@@ -137,7 +137,9 @@ def _is_alive(cluster: moorage.Cluster) -> bool:
 
 
 def test_a_cluster_for_programs_without_an_event_loop() -> None:
-    with moorage.Cluster(nodes=1) as cluster:
+    with pytest.raises(moorage.MoorageError, match="must be DRIVER=COUNT"):
+        moorage.Cluster(devices="gpu")
+    with moorage.Cluster(nodes=1, devices="gpu.example.com=8") as cluster:
         kubeconfig = cluster.kubeconfig
         assert _is_alive(cluster)
         assert kubeconfig.is_file()
