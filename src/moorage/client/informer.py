@@ -59,6 +59,10 @@ class Delta(NamedTuple):
 Handler = Callable[[list[Delta]], None]
 
 
+#: Groups that an API server may not serve: it is older than they are, or their gates are off.
+_OPTIONAL_GROUPS = frozenset({"resource.k8s.io"})
+
+
 class _StartOver(Exception):
     """The watch cannot be resumed: list again."""
 
@@ -110,6 +114,8 @@ class Informer:
             except _StartOver as reason:
                 delay = self._start_over(str(reason))
             except ApiError as error:
+                if error.code == 404 and self.kind.group in _OPTIONAL_GROUPS:
+                    self._synced.set()  # there are no such objects: components must not wait for them
                 delay = self._start_over(error.message) if _history_is_lost(error) else self._failed(error.message)
             except Unreachable as error:
                 delay = self._failed(str(error))

@@ -13,7 +13,8 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, EventType, Listing, Unreachable, WatchEvent
-from moorage.model.api_error import ApiError, expired, failure, unauthorized
+from moorage.model.api_error import ApiError, expired, failure, no_such_path, unauthorized
+from moorage.model.kinds import KINDS, Kind
 
 
 class _Follower:
@@ -237,6 +238,35 @@ async def test_what_came_with_a_bad_bookmark_is_not_lost(
     del server.history[1:]
     assert follower.said == [("added", "a", 2)]
     assert server.lists >= 2
+
+
+class _WithoutDevices(ScriptedServer):
+    """Does not serve a kind until it is told to."""
+
+    is_served = False
+
+    async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        if not self.is_served:
+            raise no_such_path()
+        return Listing([], 1)
+
+
+@pytest.mark.parametrize(("kind", "waits"), [(KINDS["resource.k8s.io/v1", "ResourceClaim"], False), (PODS, True)])
+async def test_nothing_waits_for_an_optional_kind_that_is_not_served(kind: Kind, waits: bool) -> None:
+    server = _WithoutDevices()
+    loop = asyncio.get_running_loop()
+    informer = Informer(cast(Client, server), kind, lambda deltas: None, now=loop.time, random=lambda: 0.5)
+    task = asyncio.create_task(informer.run())
+    await asyncio.sleep(5)
+    assert informer.has_synced is not waits
+    assert "could not find the requested resource" in informer.problem
+    server.is_served = True
+    await asyncio.sleep(60)
+    assert informer.has_synced
+    assert informer.revision == 1
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 async def test_an_exception_of_the_handler_ends_the_informer() -> None:
