@@ -14,11 +14,13 @@ from moorage.columns.resources import PODS
 from moorage.columns.shape import HostPort, Shape, shape_key
 from moorage.columns.volumes.inline_disks import DiskUsers
 from moorage.columns.volumes.storage import Storage
-from moorage.match.devices.claims import DeviceClaimFacts, device_facts_key
+from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, claims_of, facts_key
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+
+_SHAPES_OF_TEMPLATE = 8
 
 
 class PodRecord:
@@ -68,11 +70,14 @@ class Cluster:
 
         With `by_name`, pods with other claims have another shape, so that explanations name the right ones.
         """
-        claims = self._facts(pod, by_name) if pod.spec.volumes else ()
         devices = self.devices.facts(pod) if self.devices.may_concern(pod) else ()
-        key = shape_key(
-            pod, node_name, tuple(map(facts_key, claims)), device_facts_key(devices, by_name) if devices else b""
-        )
+        return self._shape_with(pod, node_name, devices, device_facts_key(devices, by_name), by_name)
+
+    def _shape_with(
+        self, pod: Pod, node_name: str, devices: tuple[DeviceClaimFacts, ...], devices_key: bytes, by_name: bool = False
+    ) -> Shape:
+        claims = self._facts(pod, by_name) if pod.spec.volumes else ()
+        key = shape_key(pod, node_name, tuple(map(facts_key, claims)), devices_key)
         shape = self._shape_of.get(key)
         if shape is None:
             shape = self._shape_of[key] = self._new_shape(pod, node_name, claims, devices)
@@ -121,8 +126,24 @@ class Cluster:
             record.shape = self.shape_of(pod, shape.node_name)
         return record.shape
 
-    def record(self, key: str, pod: Pod) -> PodRecord:
-        return PodRecord(key, pod, self.shape_of(pod))
+    def record(self, key: str, pod: Pod, shapes: dict[bytes, Shape] | None = None) -> PodRecord:
+        """Return a pod's record. `shapes` has those of pods that differ by their names only, by their devices' keys.
+
+        A pod whose ResourceClaims are not there has the shape of one without any until it is tried.
+        """
+        devices = self.devices.facts(pod) if self.devices.may_concern(pod) else ()
+        if any(facts.state is DeviceClaimState.UNUSABLE for facts in devices):
+            devices = ()
+        devices_key = device_facts_key(devices) if devices else b""
+        shape = shapes.get(devices_key) if shapes else None
+        if shape is not None:
+            return PodRecord(key, pod, shape)
+        record = PodRecord(key, pod, self._shape_with(pod, "", devices, devices_key))
+        if shapes is not None and not record.claims:  # with claims on volumes the shape changes as these are bound
+            if len(shapes) >= _SHAPES_OF_TEMPLATE:
+                shapes.clear()
+            shapes[devices_key] = record.shape
+        return record
 
     # -- nodes and namespaces -----------------------------------------------------------------------------------
 

@@ -218,7 +218,7 @@ class Scheduler:
 
     def _attempt(self, record: PodRecord) -> tuple[Candidates, PreemptionResult]:
         scheduler = QueuedPod(record, 0.0).scheduler
-        candidates = self.engines[scheduler].candidates(record.shape)
+        candidates = self.engines[scheduler].candidates(self.cluster.refresh(record))
         return candidates, self._preempt(scheduler, candidates, self.nominations.slot_of(record.key))
 
     # -- pods without a node ------------------------------------------------------------------------------------------

@@ -123,16 +123,13 @@ class PodFeed:
         return record.pod if record is not None else None
 
     def _record(self, key: str, pod: Pod, template: Template | None) -> PodRecord:
-        """The pod's record, with the shape that its template has already."""
+        """Return the pod's record, with a shape that its template has already."""
         if template is None:
             return self._cluster.record(key, pod)
         held = template.shape
-        if held is not None and held[0] is self._shapes_are_of:
-            return PodRecord(key, pod, held[1])
-        record = self._cluster.record(key, pod)
-        if not record.claims and not pod.spec.resourceClaims:  # with claims the shape changes as these are bound
-            template.shape = (self._shapes_are_of, record.shape)
-        return record
+        if held is None or held[0] is not self._shapes_are_of:
+            held = template.shape = (self._shapes_are_of, {})
+        return self._cluster.record(key, pod, held[1])
 
     def _unbound(self, key: str, pod: Pod, now: float, template: Template | None = None) -> None:
         scheduler = self._scheduler

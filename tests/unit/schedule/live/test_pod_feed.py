@@ -146,7 +146,7 @@ def test_pods_of_a_template_share_the_shape_that_the_cluster_gives() -> None:
         bench.feed.pod_changed(f"default/{name}-c", pod(f"{name}-c", f"{name}-c", volumes=claim), 0.0, claiming)
     first = cluster.shape_of(pod())
     assert {waiting.record.shape for waiting in bench.scheduler.queue} == {first, cluster.shape_of(pod(volumes=claim))}
-    assert template.shape[1] is first
+    assert list(template.shape[1].values()) == [first]
     assert claiming.shape is None  # its shape changes with the claims
     template.shape = (object(), cluster.shape_of(pod(cpu="7")))  # of another scheduler, or from before a retirement
     bench.feed.pod_changed("default/c", pod("c", "c"), 0.0, template)
