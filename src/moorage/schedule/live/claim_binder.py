@@ -3,7 +3,8 @@
 A crash leaves nothing behind that would not be found: an allocation is written together with the reservation of its
 pod, which the resourceclaim controller takes back when there is no such pod. After a lost answer the claim is looked at
 before anything is written again. Kubernetes: PreBind, bindClaim, Unreserve and PostFilter of the DynamicResources
-plugin. Differs: looks when a claim changes, not every five seconds.
+plugin. Differs: looks when a claim changes, not every five seconds; pods that reserve a claim at the same time are
+written together.
 """
 
 import asyncio
@@ -39,10 +40,23 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 _LOG = get_logger("scheduler")
 _TRIES, _PAUSE = 5, 0.01  # after conflicts
 _MAX_PAUSE = 10.0
+_MAX_USERS = 256
 
 
 class ClaimsNotBound(Exception):
     """A pod's claims could not be written, or its devices are not ready; the text says why."""
+
+
+class _Writers:
+    """The pods that write one claim now: they take turns, and each writes the reservations of all that wait."""
+
+    __slots__ = ("lock", "newest", "number", "waiting")
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.number = 0
+        self.waiting: dict[str, Pod] = {}  # by UID, those that only reserve the claim
+        self.newest: Object | None = None
 
 
 class ClaimBinder:
@@ -70,6 +84,7 @@ class ClaimBinder:
         self._sleep = sleep
         self._wall_clock = wall_clock
         self._changed = asyncio.Event()
+        self._writers: dict[ClaimKey, _Writers] = {}
         self._created: dict[str, ClaimKey] = {}  # for extended resources of pods that are being bound, by the pod's key
         self._has_conditions = all(
             map(gates.enabled, (DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS))
@@ -124,7 +139,29 @@ class ClaimBinder:
     async def _bind_claim(
         self, key: ClaimKey, pod: Pod, allocation: Raw | None, assumption: Assumption, found: Object | None = None
     ) -> None:
-        found = found or self._newest("/".join(key))
+        writers = self._writers.setdefault(key, _Writers())
+        writers.number += 1
+        if allocation is None:
+            writers.waiting[pod.metadata.uid] = pod
+        try:
+            async with writers.lock:
+                await self._write_claim(key, pod, allocation, assumption, found, writers)
+        finally:
+            writers.number -= 1
+            writers.waiting.pop(pod.metadata.uid, None)
+            if not writers.number:
+                del self._writers[key]
+
+    async def _write_claim(
+        self,
+        key: ClaimKey,
+        pod: Pod,
+        allocation: Raw | None,
+        assumption: Assumption,
+        found: Object | None,
+        writers: _Writers,
+    ) -> None:
+        found = found or writers.newest or self._newest("/".join(key))
         tries, pause, is_lost = _TRIES, _PAUSE, False
         while True:
             try:
@@ -132,7 +169,8 @@ class ClaimBinder:
                     found = await self._get(key)
                 if _is_reserved(found, pod) and (allocation is None or is_lost):
                     return
-                written = await self._reserve(found, key, pod, allocation)
+                pods = {pod.metadata.uid: pod, **writers.waiting}
+                writers.newest = written = await self._reserve(found, key, tuple(pods.values()), allocation)
             except NotSent:
                 pass
             except Unreachable:
@@ -156,7 +194,7 @@ class ClaimBinder:
         except ApiError as error:
             raise ClaimsNotBound(f"get updated claim {'/'.join(key)} after conflict: {error.message}") from None
 
-    async def _reserve(self, found: Object, key: ClaimKey, pod: Pod, allocation: Raw | None) -> Object:
+    async def _reserve(self, found: Object, key: ClaimKey, pods: tuple[Pod, ...], allocation: Raw | None) -> Object:
         """Write a claim once, in two calls if it has no finalizer."""
         name, claim = "/".join(key), found.view
         expected = self._devices.claims.get(key)
@@ -175,8 +213,11 @@ class ClaimBinder:
         status = document["status"] = {**(found.raw.get("status") or {})}
         if allocation is not None:
             status["allocation"] = allocation
-        user = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
-        status["reservedFor"] = [*(status.get("reservedFor") or ()), user]
+        users = list(status.get("reservedFor") or ())
+        for pod in pods:
+            if pod is pods[0] or (len(users) < _MAX_USERS and not _is_reserved(found, pod)):
+                users.append({"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid})
+        status["reservedFor"] = users
         if self._has_conditions:
             if status.get("allocation") is None:
                 raise ClaimsNotBound(f"claim {name} got deallocated elsewhere in the meantime")

@@ -98,6 +98,18 @@ async def test_an_allocated_claim_is_reserved_for_every_pod_that_uses_it() -> No
         assert devices(api) == ["gpu-0"]
 
 
+async def test_pods_that_reserve_a_claim_at_the_same_time_are_written_together() -> None:
+    api = world("c")
+    for number in range(5):
+        add_pod(api, f"more-{number}", "c")
+    async with running(api):
+        await settle(2)
+        assert set(api.nodes_of_pods().values()) == {"n1"}
+        users = [user["name"] for user in status(api, "c")["reservedFor"]]
+        assert sorted(users) == sorted(["pod-c", *(f"more-{number}" for number in range(5))])
+        assert [verb for verb, _ in api.calls].count("update") == 4  # finalizer, allocation, the first, all others
+
+
 @pytest.mark.parametrize("after", [0, 1])
 @pytest.mark.parametrize("fate", [Fate.LOST, Fate.UNANSWERED])
 async def test_a_lost_answer_does_no_harm(fate: Fate, after: int) -> None:
