@@ -1,7 +1,7 @@
-"""Admit ResourceClaims that are generated for the pods of one template, at the cost of one.
+"""Admit ResourceClaims that differ by their names, and by the pods that own them, at the cost of one.
 
-Such claims differ by their names and by the pod that owns them. The first goes the usual way; what that made of it is
-repeated for the others if it gives the same for the first. Kubernetes: no counterpart.
+Such claims are generated for the pods of one template, or created by the thousand by a user. The first goes the usual
+way; what that made of it is repeated for the others if it gives the same for the first. Kubernetes: no counterpart.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,26 +44,25 @@ class ClaimTemplate(Template):
 
     def named(self, raw: Raw, request: Request) -> Admitted:
         given, now = raw["metadata"], request.timestamp
-        name, base, (owner,) = given["name"], given["generateName"], given["ownerReferences"]
         metadata = self.object["metadata"].copy()
-        metadata["name"], metadata["generateName"], metadata["uid"] = name, base, request.uid
-        metadata["creationTimestamp"], metadata["ownerReferences"] = now, [owner]
+        changes: Raw = {"name": given["name"], "uid": request.uid, "creationTimestamp": now}
+        if "generateName" in given:
+            changes["generateName"] = given["generateName"]
+        metadata.update(changes)
         (entry,) = metadata["managedFields"]
-        fields = entry["fieldsV1"]
-        owners: Raw = {".": {}, f'k:{{"uid":{_encode(owner["uid"]).decode()}}}': {}}
-        about = {**fields["f:metadata"], "f:ownerReferences": owners}
-        metadata["managedFields"] = [{**entry, "time": now, "fieldsV1": {**fields, "f:metadata": about}}]
-        reference = OwnerReference(
-            apiVersion="v1", kind="Pod", name=owner["name"], uid=owner["uid"], controller=owner["controller"]
-        )
-        seen = _replace(
-            self.view.metadata,
-            name=name,
-            generateName=base,
-            uid=request.uid,
-            creationTimestamp=now,
-            ownerReferences=(reference,),
-        )
+        entry = {**entry, "time": now}
+        if "ownerReferences" in given:
+            (owner,) = metadata["ownerReferences"] = given["ownerReferences"]
+            owners: Raw = {".": {}, f'k:{{"uid":{_encode(owner["uid"]).decode()}}}': {}}
+            fields = entry["fieldsV1"]
+            about = {**fields["f:metadata"], "f:ownerReferences": owners}
+            entry["fieldsV1"] = {**fields, "f:metadata": about}
+            reference = OwnerReference(
+                apiVersion="v1", kind="Pod", name=owner["name"], uid=owner["uid"], controller=owner["controller"]
+            )
+            changes["ownerReferences"] = (reference,)
+        metadata["managedFields"] = [entry]
+        seen = _replace(self.view.metadata, **changes)
         return Admitted({**self.object, "metadata": metadata}, _replace(self.view, metadata=seen), ())
 
     def encode(self, metadata: Raw) -> bytes:
@@ -106,7 +105,7 @@ class ClaimTemplates:
 
     def _learn(self, likeness: bytes, raw: Raw, request: Request, first: Admitted, view: ResourceClaim) -> None:
         owners = first.object["metadata"].get("managedFields") or []
-        if len(owners) != 1 or "f:ownerReferences" not in owners[0]["fieldsV1"].get("f:metadata", ()):
+        if len(owners) != 1:
             return
         template = ClaimTemplate(first, view)
         again = template.named(raw, request)
@@ -129,14 +128,17 @@ class ClaimTemplates:
 def _likeness(raw: Raw, namespace: str, manager: str) -> bytes:
     """Return what claims of one template have in common; empty for a document that is not of that form."""
     metadata = raw["metadata"]
-    owners, name, base = metadata.get("ownerReferences"), metadata.get("name"), metadata.get("generateName")
-    if raw.keys() != _DOCUMENT or not metadata.keys() <= _METADATA or type(owners) is not list or len(owners) != 1:
+    name, base, owners = metadata.get("name"), metadata.get("generateName"), metadata.get("ownerReferences")
+    if raw.keys() != _DOCUMENT or not metadata.keys() <= _METADATA or type(name) is not str:
         return b""
-    if type(name) is not str or type(base) is not str or not base or not name.startswith(base):
+    if "generateName" in metadata and not (type(base) is str and base and name.startswith(base)):
         return b""
-    if dns1123_subdomain_errors(name) or not _is_pod(owners[0]):
+    if "ownerReferences" in metadata and not (type(owners) is list and len(owners) == 1 and _is_pod(owners[0])):
         return b""
-    about: list[Any] = [namespace, manager, metadata.get("annotations"), metadata.get("labels"), raw["spec"]]
+    if dns1123_subdomain_errors(name):
+        return b""
+    has = base is not None, owners is not None
+    about: list[Any] = [namespace, manager, *has, metadata.get("annotations"), metadata.get("labels"), raw["spec"]]
     try:
         likeness = _fingerprint(about)
     except (TypeError, ValueError, OverflowError, RecursionError):

@@ -1,6 +1,6 @@
 """Write finalizer, allocation and reservation into claims of one template, as the scheduler does, at the cost of one.
 
-In: a whole document to replace a claim that was generated and has no status yet. The first write of a form goes the
+In: a whole document to replace a claim that has a template and no status yet. The first write of a form goes the
 usual way; what that made of the claim is repeated for others if it gives the same for the first. Names of pools,
 devices, nodes and pods may differ. Kubernetes: no counterpart.
 """

@@ -1,5 +1,6 @@
 """Claims that are generated for the pods of one template are admitted at once, as if each went the usual way."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,14 +31,25 @@ async def made(cluster: VirtualCluster, document: Raw) -> tuple[Raw, Any]:
     return raw, found.view
 
 
+def plain(pod: str, **changes: Any) -> Raw:
+    """A claim that a user has made."""
+    document = generated(pod, **changes)
+    for field in ("generateName", "annotations", "ownerReferences"):
+        del document["metadata"][field]
+    return document
+
+
+@pytest.mark.parametrize("document", [generated, plain])
 @pytest.mark.parametrize("more", [{}, {"labels": {"a": "b"}}])
-async def test_claims_are_the_same_as_if_they_went_the_usual_way(monkeypatch: pytest.MonkeyPatch, more: Raw) -> None:
+async def test_claims_are_the_same_as_if_they_went_the_usual_way(
+    monkeypatch: pytest.MonkeyPatch, more: Raw, document: Callable[..., Raw]
+) -> None:
     async with VirtualCluster.running(list) as cluster:
-        at_once = [await made(cluster, generated(f"p{number}", **more)) for number in range(4)]
+        at_once = [await made(cluster, document(f"p{number}", **more)) for number in range(4)]
         assert len(cluster.api.claim_templates._known) == 1
     monkeypatch.setattr(claim_templates, "_likeness", lambda *arguments: b"")
     async with VirtualCluster.running(list) as cluster:
-        usual = [await made(cluster, generated(f"p{number}", **more)) for number in range(4)]
+        usual = [await made(cluster, document(f"p{number}", **more)) for number in range(4)]
         assert not cluster.api.claim_templates._known
     assert [raw for raw, _ in at_once] == [raw for raw, _ in usual]
     for (_, one), (_, other) in zip(at_once, usual, strict=True):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.unit.control.devices.claimed import CLAIM, FINALIZER, Raw
-from tests.unit.serve.test_claim_templates import generated
+from tests.unit.serve.test_claim_templates import generated, plain
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE, time_of_day
 
@@ -43,11 +43,13 @@ async def allocate(client: LoopbackClient, found: Object, status: Raw) -> Object
     return await client.update(CLAIM, {**found.raw, "status": status}, subresource="status")
 
 
-async def written(cluster: VirtualCluster, manager: str = "scheduler", waits: float = 0.0) -> list[tuple[Raw, Any]]:
+async def written(
+    cluster: VirtualCluster, manager: str = "scheduler", waits: float = 0.0, document: Callable[..., Raw] = generated
+) -> list[tuple[Raw, Any]]:
     scheduler, found = LoopbackClient(cluster.api, manager), []
     for number in range(CLAIMS):
         name = f"p{number}"
-        claim = await cluster.client.create(CLAIM, generated(name), "default")
+        claim = await cluster.client.create(CLAIM, document(name), "default")
         await cluster.settle(waits)
         claim = await protect(scheduler, claim)
         assert claim.view.metadata.finalizers == (FINALIZER,)
@@ -62,8 +64,9 @@ async def written(cluster: VirtualCluster, manager: str = "scheduler", waits: fl
 
 @pytest.mark.parametrize("waits", [0.0, 3.0])
 @pytest.mark.parametrize("manager", ["scheduler", "test", "z"])  # the claims are made by "test"
+@pytest.mark.parametrize("document", [generated, plain])
 async def test_claims_are_the_same_as_if_they_went_the_usual_way(
-    monkeypatch: pytest.MonkeyPatch, waits: float, manager: str
+    monkeypatch: pytest.MonkeyPatch, waits: float, manager: str, document: Callable[..., Raw]
 ) -> None:
     taken: list[Any] = []
     at_once = claim_writes.ClaimWrite.at_once
@@ -74,11 +77,11 @@ async def test_claims_are_the_same_as_if_they_went_the_usual_way(
 
     monkeypatch.setattr(claim_writes.ClaimWrite, "at_once", counted)
     async with VirtualCluster.running(list, clock=clock()) as cluster:
-        found = await written(cluster, manager, waits)
+        found = await written(cluster, manager, waits, document)
     assert any(taken) == (manager != "test")  # a manager that has an entry already goes the usual way
     monkeypatch.setattr(claim_writes.ClaimWrite, "at_once", lambda write: None)
     async with VirtualCluster.running(list, clock=clock()) as cluster:
-        assert await written(cluster, manager, waits) == found
+        assert await written(cluster, manager, waits, document) == found
 
 
 @pytest.mark.parametrize(
