@@ -21,6 +21,7 @@ from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
     AddedNodes,
+    ChangeError,
     ScaleChange,
     TaintChange,
     UntaintChange,
@@ -195,8 +196,11 @@ class WhatIf:
             self._scale(scale)
         for added in changes.adds:
             add_nodes(simulation, added)
-        for name in changes.cordons:
-            cordon(simulation, name)
+        for name in (*changes.cordons, *changes.drains):
+            try:
+                cordon(simulation, name)
+            except ApiError as error:
+                raise ChangeError(error.message) from None
         for name in changes.removes:
             simulation.api.delete(NODE, name)
             self._inventory.items.pop(Key("Node", "", name), None)
