@@ -32,8 +32,8 @@ from moorage.model.gates import (
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
-from moorage.plan.gates.consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
-from moorage.plan.gates.devices import DEVICE_KINDS, DeviceAudit
+from moorage.plan.device_gates import DEVICE_KINDS, DeviceAudit
+from moorage.plan.gate_consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
 from moorage.plan.input.inventory import Inventory, Item
 
 _MAX_SHOWN = 50

@@ -1,1 +1,0 @@
-"""Consequences of disabling a gate, for the audit of gates."""
