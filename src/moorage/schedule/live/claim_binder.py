@@ -31,9 +31,11 @@ from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.plugin_args import DEFAULT_BINDING_SECONDS
 from moorage.schedule.framework.plugin import PostFilterResult
+from moorage.schedule.live.claim_metrics import ClaimMetrics
 from moorage.schedule.live.pod_feed import Assumption, Assumptions
 from moorage.schedule.live.pod_status import POD
 from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
 
 CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -75,6 +77,7 @@ class ClaimBinder:
         newest: Callable[[str], Object | None] = lambda key: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         wall_clock: Callable[[], float] = time.time,
+        metrics: ClaimMetrics | None = None,
     ) -> None:
         self._client = client
         self._devices = devices
@@ -83,6 +86,7 @@ class ClaimBinder:
         self._newest = newest
         self._sleep = sleep
         self._wall_clock = wall_clock
+        self._metrics = metrics or ClaimMetrics(Metrics())
         self._changed = asyncio.Event()
         self._writers: dict[ClaimKey, _Writers] = {}
         self._created: dict[str, ClaimKey] = {}  # for extended resources of pods that are being bound, by the pod's key
@@ -117,9 +121,11 @@ class ClaimBinder:
         try:
             created = await self._client.create(CLAIM, extended_claim(pod, made), pod.metadata.namespace)
         except (ApiError, Unreachable) as error:
+            self._metrics.created(is_success=False)
             # If it was created nevertheless, the watch shows it, and the next attempt deletes it.
             name = f"{pod.metadata.namespace}/{SPECIAL_NAME}"
             raise ClaimsNotBound(f"create claim for extended resources {name}: {_text(error)}") from None
+        self._metrics.created(is_success=True)
         key = (created.namespace, created.name)
         self._created[assumption.key] = key
         self._devices.promises.created(special_key(assumption.key), key, created.uid)
@@ -249,6 +255,18 @@ class ClaimBinder:
 
     async def wait(self, assumption: Assumption) -> None:
         """Return when the binding conditions of all devices are true. Raises ClaimsNotBound."""
+        clock, error = asyncio.get_running_loop().time, ""
+        began = clock()
+        try:
+            await self._wait(assumption)
+        except ClaimsNotBound as problem:
+            error = str(problem)
+            raise
+        finally:
+            scheduler = assumption.action.pod.scheduler
+            self._metrics.waited(scheduler, self._claims(assumption), clock() - began, error)
+
+    async def _wait(self, assumption: Assumption) -> None:
         timeout = self._timeouts.get(assumption.action.pod.scheduler, DEFAULT_BINDING_SECONDS)
         try:
             async with asyncio.timeout(self._seconds_left(assumption, timeout)):

@@ -18,6 +18,7 @@ from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.cycle import Bind
 from moorage.schedule.live.binder import Binder, Recorder, Reporter
 from moorage.schedule.live.claim_binder import CLAIM, ClaimBinder
+from moorage.schedule.live.claim_metrics import ClaimMetrics
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
 from moorage.schedule.live.metrics import SchedulerMetrics, TaintWarnings
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
@@ -64,7 +65,8 @@ class LiveScheduler:
         volumes = VolumeBinder(
             client, self.scheduler.cluster, surroundings, self.assumptions, gates, _timeouts(configuration)
         )
-        self._metrics = SchedulerMetrics(metrics or Metrics(), self.scheduler, self.assumptions)
+        metrics = metrics or Metrics()
+        self._metrics = SchedulerMetrics(metrics, self.scheduler, self.assumptions)
         self._warnings = TaintWarnings(self.scheduler, gates)
         self.informers = [Informer(client, kind, self.feed.handler(kind)) for kind in kinds]
         watched_pods = next(informer for informer in self.informers if informer.kind is POD)
@@ -76,6 +78,7 @@ class LiveScheduler:
             _device_timeouts(configuration),
             self._newest_claim,
             sleep,
+            metrics=ClaimMetrics(metrics),
         )
         surroundings.resource_claims_changed = claims.look_again
         self.binder = Binder(

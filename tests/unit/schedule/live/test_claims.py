@@ -8,6 +8,7 @@ from tests.unit.schedule.live.fake_api import FakeApi, Fate
 from tests.unit.schedule.live.running import running, settle
 
 from moorage.model.kinds import KINDS
+from moorage.telemetry.metrics import Metrics
 
 CLAIM, SLICE = KINDS["resource.k8s.io/v1", "ResourceClaim"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
 CLASS = KINDS["resource.k8s.io/v1", "DeviceClass"]
@@ -258,8 +259,11 @@ async def test_a_device_that_fails_is_deallocated() -> None:
 
 async def test_a_device_that_is_not_ready_in_time_is_deallocated() -> None:
     api = world("c", **CONDITIONS)
-    async with running(api):
+    metrics = Metrics()
+    async with running(api, metrics=metrics):
         await settle(610)
+        wanted = f'allocations_total{{profile="default-scheduler",driver="{DRIVER}",status="timeout"}} 1'
+        assert wanted in metrics.render()[0].decode()
         notes = [note for _, reason, note in api.recorded if reason == "FailedScheduling"]
         assert notes[0] == 'running PreBind plugin "DynamicResources": device binding timeout: claim=c'
         assert any("deallocation of ResourceClaim completed" in note for note in notes)
