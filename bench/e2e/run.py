@@ -18,7 +18,7 @@ from bench.e2e.problems import RunFailed
 from bench.e2e.requests import Requests
 from bench.e2e.sender import Sender
 from bench.e2e.server import Server
-from bench.perf.operations import CreateResourceClaims, CreateResourceDriver, UpdateAny
+from bench.perf.operations import AllocResourceClaims, CreateResourceClaims, CreateResourceDriver, UpdateAny
 from moorage.model.gates import GATES
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def refusal(workload: Workload) -> str:
     if workload.refused:
         return workload.refused
     for operation in workload.operations:
+        if isinstance(operation, AllocResourceClaims):
+            return "not supported: opcode allocResourceClaims, which is the scheduler's work here"
         if isinstance(operation, UpdateAny) and operation.subresources:
             return f"not supported: updateAny of subresources {', '.join(operation.subresources)}"
     return ""

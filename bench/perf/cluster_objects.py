@@ -116,6 +116,7 @@ class ClusterObjects:
     def _free_claims(self, pod: Pod, now: float) -> None:
         if pod.spec.resourceClaims:
             self.devices.pod_gone(pod, now)
+        self.cluster.devices.promises.release(f"{pod.metadata.namespace}/{pod.metadata.name}")
 
     def pods_of(self, namespace: str) -> Iterator[tuple[str, Pod]]:
         for records in (self.cluster.pods, self.pending):

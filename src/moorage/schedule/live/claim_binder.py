@@ -151,6 +151,8 @@ class ClaimBinder:
             writers.waiting[pod.metadata.uid] = pod
         try:
             async with writers.lock:
+                if allocation is None:
+                    await asyncio.sleep(0)  # pods of the same moment join
                 await self._write_claim(key, pod, allocation, assumption, found, writers)
         finally:
             writers.number -= 1
