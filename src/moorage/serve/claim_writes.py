@@ -13,9 +13,9 @@ from moorage.client.protocol import Raw
 from moorage.model.go.times import seconds_of
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import ResourceClaim, ResourceClaimStatus
+from moorage.model.types.devices import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 from moorage.serve.claim_templates import CLAIM, ClaimTemplate
-from moorage.serve.resources.objects import decode
+from moorage.serve.resources.objects import decode, encode
 from moorage.store.protocol import Stored
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -24,6 +24,7 @@ _decode = msgspec.json.Decoder().decode
 _fingerprint = msgspec.msgpack.Encoder().encode
 _replace = msgspec.structs.replace
 _MAX_FORMS = 64
+_MAX_CONSUMERS = 256
 #: How the JSON of a new claim ends.
 _NO_STATUS = b',"status":{}}'
 _STATUS = frozenset(("allocation", "reservedFor"))
@@ -180,3 +181,56 @@ def _is_node(selector: Any) -> bool:
     wanted = {"key": "metadata.name", "operator": "In", "values": [node]}
     is_plain = selector == {"nodeSelectorTerms": [{"matchFields": [wanted]}]}
     return is_plain and type(node) is str and not dns1123_subdomain_errors(node)
+
+
+# -- one more consumer ------------------------------------------------------------------------------------------------
+
+
+def with_reservation(stored: Stored | None, raw: Raw, manager: str, now: str) -> tuple[bytes, ResourceClaim] | None:
+    """Return the value and the view of an allocated claim with one more consumer; None if it is another write.
+
+    The manager has reserved the claim for a pod before, so that only the new consumer is added to its fields.
+    """
+    if stored is None or not isinstance(stored.view, ResourceClaim):
+        return None
+    before, consumers = stored.view.status, (raw.get("status") or {}).get("reservedFor")
+    if before.allocation is None or not before.reservedFor or type(consumers) is not list:
+        return None
+    if len(consumers) != len(before.reservedFor) + 1 or len(consumers) > _MAX_CONSUMERS or not _is_pod(consumers[-1:]):
+        return None
+    if raw["metadata"].get("resourceVersion") != str(stored.revision):
+        return None
+    old, new = decode(CLAIM, stored), ResourceClaimConsumerReference(**consumers[-1])
+    metadata, status = old["metadata"], {**old["status"], "reservedFor": consumers}
+    if "deletionTimestamp" in metadata or any(new.uid == one.uid for one in before.reservedFor):
+        return None
+    if raw != {**old, "status": status} or consumers[:-1] != old["status"]["reservedFor"]:
+        return None
+    owners = _with_consumer(metadata.get("managedFields") or [], manager, new.uid, now)
+    if owners is None:
+        return None
+    written = {**metadata, "managedFields": owners}
+    view = _replace(stored.view, status=_replace(before, reservedFor=(*before.reservedFor, new)))
+    return encode(CLAIM, {**old, "metadata": written, "status": status}), view
+
+
+def _with_consumer(owners: list[Raw], manager: str, uid: str, now: str) -> list[Raw] | None:
+    """Return managedFields in which the manager has one more consumer; None if it has none."""
+    own = next((one for one in owners if (one["manager"], one.get("subresource")) == (manager, "status")), None)
+    if own is None or any(one["operation"] != "Update" for one in owners):
+        return None
+    about = own["fieldsV1"].get("f:status") or {}
+    consumers = about.get("f:reservedFor") or {}
+    inner = next((fields for name, fields in consumers.items() if name != "."), None)
+    if inner is None or own["apiVersion"] != CLAIM.api_version:
+        return None
+    named = f'k:{{"uid":{_encode(uid).decode()}}}'
+    reserved = dict(sorted({**consumers, named: inner}.items()))
+    fields = {**own["fieldsV1"], "f:status": {**about, "f:reservedFor": reserved}}
+    entry = {**own, "time": now, "fieldsV1": fields}
+    return sorted((entry if one is own else one for one in owners), key=_order)
+
+
+def _order(entry: Raw) -> tuple[str, ...]:
+    names = ("operation", "time", "manager", "apiVersion", "subresource")
+    return tuple(entry.get(name, "") for name in names)

@@ -13,6 +13,7 @@ from moorage.client.protocol import Object
 from moorage.model.api_error import ApiError
 from moorage.serve import claim_writes
 from moorage.serve.loopback import LoopbackClient
+from moorage.serve.verbs import changing
 
 CLAIMS = 5
 
@@ -111,3 +112,58 @@ async def test_a_claim_that_has_changed_is_not_written() -> None:
         await cluster.client.patch(CLAIM, claim.name, "default", {"metadata": {"labels": {"a": "b"}}})
         with pytest.raises(ApiError, match="the object has been modified"):
             await allocate(scheduler, protected, status_of("q"))
+
+
+async def reserved(cluster: VirtualCluster, waits: float) -> Raw:
+    """Reserve a claim for several pods, one after the other."""
+    scheduler = LoopbackClient(cluster.api, "scheduler")
+    claim = await protect(scheduler, await cluster.client.create(CLAIM, generated("p"), "default"))
+    claim = await allocate(scheduler, claim, status_of("p"))
+    for name in ("z", "b", "c"):
+        await cluster.settle(waits)
+        status = claim.raw["status"]
+        consumers = [*status["reservedFor"], {"resource": "pods", "name": name, "uid": f"{name}-uid"}]
+        claim = await allocate(scheduler, claim, {**status, "reservedFor": consumers})
+        assert [one.name for one in claim.view.status.reservedFor] == [one["name"] for one in consumers]
+    raw = (await cluster.client.get(CLAIM, claim.name, "default")).raw
+    for field in ("uid", "resourceVersion"):
+        del raw["metadata"][field]
+    return raw
+
+
+@pytest.mark.parametrize("waits", [0.0, 3.0])
+async def test_more_consumers_are_the_same_as_if_they_went_the_usual_way(
+    monkeypatch: pytest.MonkeyPatch, waits: float
+) -> None:
+    taken: list[Any] = []
+
+    def counted(*arguments: Any) -> Any:
+        taken.append(claim_writes.with_reservation(*arguments))
+        return taken[-1]
+
+    monkeypatch.setattr(changing, "with_reservation", counted)
+    async with VirtualCluster.running(list, clock=clock()) as cluster:
+        found = await reserved(cluster, waits)
+    assert sum(one is not None for one in taken) == 3
+    monkeypatch.setattr(changing, "with_reservation", lambda *arguments: None)
+    async with VirtualCluster.running(list, clock=clock()) as cluster:
+        assert await reserved(cluster, waits) == found
+
+
+async def test_a_consumer_that_the_usual_way_refuses_is_refused() -> None:
+    async with VirtualCluster.running(list) as cluster:
+        await reserved(cluster, 0.0)
+        scheduler = LoopbackClient(cluster.api, "scheduler")
+        claim = await cluster.client.get(CLAIM, "p-gpu-abcde", "default")
+        status, new = claim.raw["status"], {"resource": "pods", "name": "n", "uid": "n"}
+        for consumer in ({**new, "uid": "b-uid"}, {**new, "name": ""}, {**new, "resource": ""}):
+            with pytest.raises(ApiError, match="is invalid"):
+                await allocate(scheduler, claim, {**status, "reservedFor": [*status["reservedFor"], consumer]})
+        other = {**status["allocation"], "nodeSelector": None}
+        changed = {"allocation": other, "reservedFor": [*status["reservedFor"], new]}
+        with pytest.raises(ApiError, match="field is immutable"):
+            await allocate(scheduler, claim, changed)
+        await cluster.client.delete(CLAIM, claim.name, "default")
+        claim = await cluster.client.get(CLAIM, "p-gpu-abcde", "default")
+        with pytest.raises(ApiError, match="is invalid"):
+            await allocate(scheduler, claim, {**status, "reservedFor": [*status["reservedFor"], new]})

@@ -21,7 +21,7 @@ from moorage.model.kinds import Kind, Ref
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.claim_templates import CLAIM
-from moorage.serve.claim_writes import claim_write
+from moorage.serve.claim_writes import claim_write, with_reservation
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
 from moorage.serve.templates import Likeness
@@ -218,12 +218,15 @@ async def replace(
 async def _replace_claim(api: Api, ref: Ref, raw: Raw, manager: str, subresource: str, make: Change) -> WriteResult:
     """Replace a claim: at once if the same was written into another claim of its template."""
     key, now = key_of(ref.kind, ref.namespace, ref.name), api.now_text()
-    write = claim_write(await api.store.get(key), raw, manager, subresource, now)
+    stored = await api.store.get(key)
+    write = claim_write(stored, raw, manager, subresource, now)
     at_once = write.at_once() if write is not None else None
-    if write is not None and at_once is not None:
-        template = None if write.is_status else write.template
+    if write is None and subresource == "status":
+        at_once = with_reservation(stored, raw, manager, now)
+    if stored is not None and at_once is not None:
+        template = stored.template if not subresource else None
         try:
-            return WriteResult(await api.store.update(key, at_once[0], write.stored.revision, at_once[1], template), ())
+            return WriteResult(await api.store.update(key, at_once[0], stored.revision, at_once[1], template), ())
         except (RevisionMismatch, KeyMissing):
             pass
     done = await change(api, ref, make, takes_long=not subresource and has_much_cel(ref.kind, raw))
