@@ -45,6 +45,9 @@ def _leading(made: Components, cluster: _Cluster, schedulers: list[Process]) -> 
     raise AssertionError(made.said())
 
 
+DEVICES = ("--devices", "gpu.example.com=2")
+
+
 def test_four_processes_are_a_cluster(tmp_path: Path) -> None:
     with components(tmp_path) as made:
         server = made.api_server()
@@ -52,12 +55,14 @@ def test_four_processes_are_a_cluster(tmp_path: Path) -> None:
         schedulers = [made.scheduler()]
         first = until(cluster.leader)
         schedulers.append(made.scheduler())
-        made.kubelet("--nodes", "2", "--node-prefix", "sim-", "--cpu", "3", "--memory", "1Gi", "--pods", "7")
+        made.kubelet("--nodes", "2", "--node-prefix", "sim-", "--cpu", "3", "--memory", "1Gi", "--pods", "7", *DEVICES)
         cluster.run("one")
         nodes = cluster.get("nodes")["items"]
         assert [node["metadata"]["name"] for node in nodes] == ["sim-1", "sim-2"]
         amounts = nodes[0]["status"]["allocatable"]
         assert (amounts["cpu"], amounts["memory"], amounts["pods"]) == ("3", "1Gi", "7")
+        slices = until(lambda: (found := cluster.get("resourceslices")["items"])[1:] and found)
+        assert [len(one["spec"]["devices"]) for one in slices] == [2, 2]
 
         made.kill(_leading(made, cluster, schedulers))
         second = until(lambda: (leader := cluster.leader()) != first and leader)
@@ -105,6 +110,8 @@ def test_those_who_wait_can_be_stopped(tmp_path: Path) -> None:
         (("kubelet", "--cpu", "many"), 2, "Invalid value for '--cpu': 'many'"),
         (("kubelet", "--nodes", "-1"), 2, "Invalid value for '--nodes'"),
         (("kubelet", "--node-prefix", "No Way"), 2, "Invalid value for '--node-prefix'"),
+        (("kubelet", "--devices", "gpu=many"), 2, "Invalid value for '--devices': 'gpu=many': must be DRIVER=COUNT"),
+        (("kubelet", "--devices", "nowhere.yaml"), 2, "Invalid value for '--devices': nowhere.yaml: No such file"),
         (("kubelet", "--feature-gates", "Nonsense=true"), 2, "unrecognized feature gate: Nonsense"),
         (("apiserver", "--ephemeral", "--data-dir", "x"), 2, "--ephemeral keeps nothing"),
         (("apiserver", "--ephemeral", "--port", "0", "--bind-address", "203.0.113.1"), 1, "cannot listen on"),

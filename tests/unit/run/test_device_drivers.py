@@ -76,6 +76,18 @@ def test_a_wrong_description_is_refused(text: str, words: str) -> None:
         parse_devices(text)
 
 
+@pytest.mark.parametrize(
+    "devices",
+    [
+        ",".join(f"d{number}.example.com=4096" for number in range(2)),
+        json.dumps([{"driver": "a.example.com", "count": 4096, "attributes": {"a": "x" * 10_000}}]),
+    ],
+)
+def test_the_devices_of_a_node_have_a_bound(devices: str) -> None:
+    with pytest.raises(DeviceSpecError, match="at most"):
+        devices_of(parse_devices(devices))
+
+
 async def test_a_node_has_its_devices() -> None:
     async with simulating(devices=parse_devices("gpu.example.com=2")) as world:
         assert world.kubelets is not None

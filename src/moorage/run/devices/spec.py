@@ -6,7 +6,7 @@ plainly (`model: A100`, `memory: 80Gi`).
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,8 @@ Raw = dict[str, Any]
 #: Annotation of a Node with its devices.
 DEVICES = "simulate.moorage.dev/devices"
 MAX_COUNT = 4096
+#: What the devices of one node may take as JSON.
+MAX_BYTES = 16 * 1024 * 1024
 _OWN = frozenset({"driver", "count", "nodes", "name"})
 _OF_DEVICES = frozenset(Device.__struct_fields__) - {"name", "nodeName", "nodeSelector", "allNodes"}
 
@@ -47,7 +49,7 @@ class DeviceSet(msgspec.Struct, frozen=True, eq=False):
         return self.nodes.match(labels)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def parse_devices(text: str, source: str = "devices") -> tuple[DeviceSet, ...]:
     """Read `driver=count,…` or a YAML or JSON list. Raises DeviceSpecError."""
     if _is_short(text):
@@ -64,8 +66,12 @@ def annotation(sets: Iterable[DeviceSet], labels: dict[str, str]) -> str:
     return json.dumps([one.written for one in here], separators=(",", ":"))
 
 
-def devices_of(sets: Iterable[DeviceSet]) -> dict[str, list[Raw]]:
-    """Return the devices of each driver, numbered by their name."""
+def devices_of(sets: Sequence[DeviceSet]) -> dict[str, list[Raw]]:
+    """Return the devices of each driver, numbered by their name. Raises DeviceSpecError if there are too many."""
+    if sum(one.count for one in sets) > MAX_COUNT:
+        raise DeviceSpecError(f"a node has at most {MAX_COUNT} devices")
+    if sum(one.count * len(json.dumps(one.device)) for one in sets) > MAX_BYTES:
+        raise DeviceSpecError(f"the devices of a node take at most {MAX_BYTES // 1024} KiB")
     devices: dict[str, list[Raw]] = {}
     numbers: dict[tuple[str, str], int] = {}
     for one in sets:
