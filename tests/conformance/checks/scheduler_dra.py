@@ -96,7 +96,7 @@ class _Play:
         self.api = _Api(given["resourceClaims"])
         self.assumptions = Assumptions()
         client = cast(Client, self.api)
-        self.binder = ClaimBinder(client, devices, self.assumptions, gates, {}, wall_clock=lambda: 0.0)
+        self.binder = ClaimBinder(client, devices, self.assumptions, gates, {}, sleep=_no_sleep, wall_clock=lambda: 0.0)
         pod = convert_view(given["pod"], Pod)
         self.pod = pod
         self.record: PodRecord = self.cluster.record(f"{pod.metadata.namespace}/{pod.metadata.name}", pod)
@@ -200,6 +200,10 @@ def _settled(status: Raw) -> Raw:
 
 def _unresolvable(reason: str) -> Raw:
     return {"code": "UnschedulableAndUnresolvable", "reasons": [reason]}
+
+
+async def _no_sleep(seconds: float) -> None:
+    """Go on at once."""
 
 
 def _run(coroutine: Coroutine[Any, Any, None]) -> None:

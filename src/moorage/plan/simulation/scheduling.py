@@ -77,7 +77,7 @@ class SimulatedScheduler:
         client = cast(Client, _Reader(api))
         self._volumes = VolumeBinder(client, self.cluster, surroundings, self._assumptions, gates, {})
         devices = self.cluster.devices
-        self._claims = ClaimBinder(client, devices, self._assumptions, gates, {}, wall_clock=api.clock)
+        self._claims = ClaimBinder(client, devices, self._assumptions, gates, {}, sleep=_no_sleep, wall_clock=api.clock)
         self._waiting: list[_Waiting] = []
         self.preempted: list[tuple[Object, str]] = []  # the victim, and the key of the pod that it made room for
         self.follow: Callable[[Action], None] = lambda action: None
@@ -203,6 +203,10 @@ class SimulatedScheduler:
                 self.scheduler.eviction_failed(victim.key, action.record.key)
                 continue
             self.preempted.append((found, action.record.key))
+
+
+async def _no_sleep(seconds: float) -> None:
+    """Go on at once: nothing else happens meanwhile."""
 
 
 def _run(coroutine: object) -> None:

@@ -152,7 +152,7 @@ class ClaimBinder:
         try:
             async with writers.lock:
                 if allocation is None:
-                    await asyncio.sleep(0)  # pods of the same moment join
+                    await self._sleep(0)  # pods of the same moment join
                 await self._write_claim(key, pod, allocation, assumption, found, writers)
         finally:
             writers.number -= 1
