@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.schedule.devices.worlds import World, allocated
 
+from moorage.model.types.resource_slice import ResourceSlice
 from moorage.schedule.cycle import Bind, NoNode
 from moorage.schedule.queue.waiting_pods import QueueState
 
@@ -177,3 +178,36 @@ def test_a_failed_binding_condition_makes_a_claim_unusable_everywhere() -> None:
     action = no_node(world)
     assert action.claim is not None
     assert "2 resourceclaim not available on the node" in action.message
+
+
+# -- claims that take too long ----------------------------------------------------------------------------------------
+
+
+def test_searches_given_up_leave_less_to_those_on_other_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moorage.schedule.plugins.devices.device_needs._ALLOWANCES", ((200, 100), (240, 20)))
+    monkeypatch.setattr("moorage.schedule.plugins.devices.device_needs._LAST_ALLOWANCE", 5)
+    world = World()
+    for number in range(6):  # two counters, of which every choice of eight devices needs too much of one
+        name = f"n{number}"
+        world.node(name)
+        devices = [
+            {
+                "name": f"d{i}",
+                "attributes": {"x": {"int": number}},
+                "consumesCounters": [
+                    {"counterSet": "c", "counters": {"a": {"value": str(1 + i % 9)}, "b": {"value": str(10 - i % 9)}}}
+                ],
+            }
+            for i in range(24)
+        ]
+        counters = {"a": {"value": "40"}, "b": {"value": "40"}}
+        for part in ({"devices": devices}, {"sharedCounters": [{"name": "c", "counters": counters}]}):
+            pool = {"name": name, "generation": 1, "resourceSliceCount": 2}
+            spec = {"driver": "gpu.example.com", "nodeName": name, "pool": pool, **part}
+            raw = {"metadata": {"name": f"{name}-{next(iter(part)).lower()}"}, "spec": spec}
+            world.take("ResourceSlice", ResourceSlice, raw)
+    world.claim("c", count=8)
+    world.pod("p", "c")
+    message = no_node(world).message
+    for steps, nodes in ((100, 2), (20, 2), (5, 2)):
+        assert f"{nodes} gave up allocating devices after {steps} steps" in message

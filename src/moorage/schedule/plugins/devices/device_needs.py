@@ -16,7 +16,7 @@ from moorage.columns.devices.devices import Devices
 from moorage.columns.selector_masks import NodePredicate, selector_predicate
 from moorage.match.devices.allocation.allocate import allocate
 from moorage.match.devices.allocation.features import AllocatorFeatures
-from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
 from moorage.match.devices.allocation.requests import CompiledClaim
 from moorage.match.devices.allocation.search import ClaimToAllocate, Hopeless
 from moorage.match.devices.claims import DeviceClaimFacts
@@ -28,6 +28,10 @@ from moorage.model.types.node import NodeSelector
 _MAX_ALTERNATIVES = 8
 _SHARE = "00000000-0000-0000-0000-000000000000"  # of an allocation that is thrown away
 _UNKNOWN, _NO, _YES = -1, 0, 1
+MAX_STEPS = 20_000
+# How many steps a search may take, by how many the searches before it took in vain: other pods wait meanwhile.
+_ALLOWANCES = ((2 * MAX_STEPS, MAX_STEPS), (4 * MAX_STEPS, 1_000))
+_LAST_ALLOWANCE = 100
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -94,6 +98,7 @@ class DeviceNeeds:
         self.scores = bool(self._base_score) or any(one[0].parent for _, claim in waiting for one in claim.requests)
         self._generation: tuple[int, int, int] = (-1, -1, -1)
         self._answers: dict[int, Answer] = {}
+        self._in_vain = 0  # steps of searches that were given up
         self._failed: list[int] = []  # codes whose answer is an error
         self._table: NDArray[np.int8] = np.zeros(0, np.int8)
         self._hopeless: dict[int, Hopeless] = {}  # by code
@@ -139,6 +144,7 @@ class DeviceNeeds:
     def fits(self, cluster: Cluster) -> NDArray[np.bool_]:
         """Return the answer for every slot, with one search for each code that was not seen before."""
         self.catch_up(cluster)
+        self._in_vain = 0
         codes = cluster.devices.codes
         highest = int(codes.max(initial=0)) + 1
         if highest > len(self._table):
@@ -170,16 +176,20 @@ class DeviceNeeds:
         return ""
 
     def _search(self, cluster: Cluster, slot: int) -> Answer:
+        allowed = next((steps for spent, steps in _ALLOWANCES if self._in_vain < spent), _LAST_ALLOWANCE)
+        names = [facts.name for facts, _ in self.waiting]
         try:
-            allocations = self.allocate(cluster, slot, [facts.name for facts, _ in self.waiting], lambda: _SHARE)
+            allocations = self.allocate(cluster, slot, names, lambda: _SHARE, allowed)
         except AllocationError as error:
+            if isinstance(error, SearchLimitError):
+                self._in_vain += allowed
             return Answer(False, str(error)) if error.node_only else Answer(False, error=str(error))
         if allocations is None:
             return Answer(False)
         return Answer(True, score=self._score(allocations) if self.scores else 0)
 
     def allocate(
-        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Any = None
+        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Any = None, max_steps: int = MAX_STEPS
     ) -> list[dict[str, Any]] | None:
         """Return an AllocationResult for each waiting claim, given their names; None if they do not fit."""
         devices = cluster.devices
@@ -189,7 +199,7 @@ class DeviceNeeds:
         ]
         pools = devices.pools_at(slot, self.features)
         more: dict[str, Any] = {} if new_share_id is None else {"new_share_id": new_share_id}
-        more["hopeless"] = self._hopeless_at(devices, slot)
+        more |= {"hopeless": self._hopeless_at(devices, slot), "max_steps": max_steps}
         return allocate(pools, claims, devices.use, devices.node(slot), self.features, **more)
 
     def _hopeless_at(self, devices: Devices, slot: int) -> Hopeless | None:

@@ -20,7 +20,7 @@ from moorage.match.devices.claims import DeviceClaimFacts
 from moorage.match.devices.extended_resources import RequestsAndMappings, requested_resources, requests_and_mappings
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import ResourceClaimSpec
-from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, Answer, DeviceNeeds
+from moorage.schedule.plugins.devices.device_needs import MAX_STEPS, AllocatedClaim, Answer, DeviceNeeds
 
 STALE = "cannot schedule extended resource claim"
 CANNOT_FIT = "cannot fit resource"
@@ -142,9 +142,9 @@ class ExtendedNeeds(DeviceNeeds):
         return ""
 
     def allocate(
-        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Any = None
+        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Any = None, max_steps: int = MAX_STEPS
     ) -> list[dict[str, Any]] | None:
-        return self.needs_at(cluster, slot).allocate(cluster, slot, names, new_share_id)
+        return self.needs_at(cluster, slot).allocate(cluster, slot, names, new_share_id, max_steps)
 
 
 def _both(passed: Callable[[], NDArray[np.bool_]], here: NDArray[np.bool_]) -> NDArray[np.bool_]:
