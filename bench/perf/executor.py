@@ -158,6 +158,8 @@ class Executor:
                 self.objects.delete_pod(key, now, grace=False)
             if left:
                 break
+        if (window := self.driver.window) is not None:
+            window.created = min(window.created, window.scheduled)  # those that time ran out for were not refused
         if operation.collectMetrics:
             self.driver.lap()
             self._stop()
