@@ -153,13 +153,13 @@ class Executor:
         while self.clock.now() < end:
             keys = self._enqueue(self.make_pods(operation, namespace))
             left = self.driver.wait_for(keys, until=end)
+            if (window := self.driver.window) is not None:
+                window.created -= sum(key not in self.objects.attempted for key in left)  # for them time ran out
             now = self.clock.now()
             for key in keys:
                 self.objects.delete_pod(key, now, grace=False)
             if left:
                 break
-        if (window := self.driver.window) is not None:
-            window.created = min(window.created, window.scheduled)  # those that time ran out for were not refused
         if operation.collectMetrics:
             self.driver.lap()
             self._stop()
