@@ -1,16 +1,22 @@
 """A controller that asks before it decides is answered by the API server, and not by what it has heard."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+import pytest
 from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import NODE, POD, node, pod
 from tests.virtual_cluster import VirtualCluster
 
-from moorage.client.protocol import Object
+from moorage.client.protocol import Listing, Object
 from moorage.control.framework.actions import Answers, Plan, Question
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
-from moorage.model.kinds import Kind
+from moorage.model.api_error import no_such_path
+from moorage.model.kinds import KINDS, Kind
+from moorage.serve.loopback import LoopbackClient
+
+RULE = KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 
 
 class Curious(Controller):
@@ -30,6 +36,8 @@ class Curious(Controller):
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
         if key == "silent":
             return ()
+        if key == "gated":
+            return [Question(RULE)]
         names = ["n1", "nobody"] if key == "known" else ["Not/A/Name"]
         return [Question(POD, "default", name) for name in names] + [Question(POD, "default")]
 
@@ -64,3 +72,16 @@ async def test_what_cannot_be_asked_is_tried_again_and_nothing_is_decided_meanwh
         assert runner.queue.retries > 3
     assert not controller.heard
     assert not controller.reconciled
+
+
+async def test_there_is_nothing_of_a_kind_that_the_api_server_does_not_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(client: LoopbackClient, kind: Kind, namespace: str = "", **options: Any) -> Listing:
+        assert kind is RULE
+        raise no_such_path()
+
+    controller = Curious()
+    async with VirtualCluster.running(lambda: [controller]) as cluster:
+        monkeypatch.setattr(LoopbackClient, "list_all", refuse)
+        await cluster.client.create(NODE, node("gated"))
+        await cluster.settle(10)
+    assert controller.heard == [{"": []}]

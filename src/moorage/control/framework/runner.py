@@ -174,7 +174,12 @@ class Runner:
     async def _look_up(self, question: Question) -> Sequence[Object]:
         kind, namespace, name = question
         if not name:
-            return (await self._client.list_all(kind, namespace)).items
+            try:
+                return (await self._client.list_all(kind, namespace)).items
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+                return ()  # an older or smaller API server, which does not serve the kind
         return await find(self._client, kind, name, namespace)
 
     def _retry(self, key: str) -> None:
