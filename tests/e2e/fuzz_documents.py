@@ -21,6 +21,7 @@ _TEMPLATE: Raw = {
 _SELECTOR: Raw = {"matchLabels": {"app": "web"}}
 
 #: What admission takes, besides apiVersion, kind and metadata.
+_CLAIM: Raw = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
 _FINE: dict[str, Raw] = {
     "Pod": {
         "spec": {
@@ -47,6 +48,18 @@ _FINE: dict[str, Raw] = {
     "Service": {"spec": {"ports": [{"port": 80, "targetPort": "web"}], "selector": {"app": "web"}}},
     "Lease": {"spec": {"holderIdentity": "me", "leaseDurationSeconds": 15, "renewTime": "2026-01-02T03:04:05.000000Z"}},
     "StorageClass": {"provisioner": "example.com/disk"},
+    "ResourceClaim": {"spec": _CLAIM},
+    "ResourceClaimTemplate": {"spec": {"spec": _CLAIM}},
+    "ResourceSlice": {
+        "spec": {
+            "driver": "gpu.example.com",
+            "nodeName": "n1",
+            "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "gpu-0", "attributes": {"model": {"string": "a100"}}}],
+        }
+    },
+    "DeviceClass": {"spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.example.com'"}}]}},
+    "DeviceTaintRule": {"spec": {"deviceSelector": {"pool": "n1"}, "taint": {"key": "bad", "effect": "NoExecute"}}},
     "CSINode": {"spec": {"drivers": [{"name": "a.example.com", "nodeID": "n"}]}},
     "CSIDriver": {"spec": {}},
     "CSIStorageCapacity": {"storageClassName": "fast", "capacity": "1Gi"},

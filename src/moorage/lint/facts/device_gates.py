@@ -37,16 +37,12 @@ DROPPED_SILENTLY = frozenset(
 #: Earlier releases have the kinds in other versions of resource.k8s.io only.
 _IN_V1 = replace(known.DYNAMIC_RESOURCE_ALLOCATION, releases=known.DYNAMIC_RESOURCE_ALLOCATION.releases[-1:])
 KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule"})
-_IN_DEVICES = {
-    known.TAINT_TOLERATION_COMPARISON_OPERATORS.name: "operators Lt and Gt in device tolerations",
-    known.SEMVER_COMPARISON_OPERATORS.name: "operators SemverLt, SemverGt and SemverEq in device tolerations",
-    known.TAINT_TOLERATION_CEL.name: "CEL expressions in device tolerations",
-}
 
 
 def unreleased(gate: Gate) -> Gate:
     """Return a gate of pods' tolerations as no release has it: for device tolerations."""
-    return replace(gate, feature=_IN_DEVICES[gate.name], releases=())
+    what = gate.feature.partition(" in tolerations")[0]
+    return replace(gate, feature=f"{what} in device tolerations", releases=())
 
 
 def device_gates(kind: str, view: Any) -> Iterator[tuple[Gate, str]]:
