@@ -15,7 +15,7 @@ from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.published import PublishedDevice
 from moorage.match.devices.allocation.requests import CompiledRequest, compile_claim
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState, class_names
-from moorage.match.operators import TOLERATION, comparison_of
+from moorage.match.devices.tolerations import as_taint, as_toleration
 from moorage.model.gates import GateSet
 from moorage.model.types.devices import (
     DeviceClass,
@@ -36,6 +36,7 @@ from moorage.plan.explain.remedies.change import (
     replaced,
     with_spec,
 )
+from moorage.plan.explain.remedies.taints import moved_thresholds
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 
 _MAX_OFFERS = 20
@@ -170,28 +171,19 @@ class _Asked:
         self, at: tuple[int, int, CompiledRequest], key: str, counts: Counter[DeviceTaint]
     ) -> Iterator[Change]:
         """Propose to move the thresholds of tolerations for the key."""
-        for position, toleration in enumerate(at[2].view.tolerations):
-            comparison = comparison_of(toleration.operator, TOLERATION)
-            if comparison is None or toleration.expression or toleration.key not in ("", key):
-                continue
-            values: Counter[str] = Counter()
-            for taint, nodes in counts.items():
-                moved = comparison.wanted_for(taint.value)
-                if moved is not None and moved != toleration.value and toleration.effect in ("", taint.effect):
-                    values[moved] += nodes
-            moves = {value: comparison.kind.distance(toleration.value, value) for value in values}
-            for value in few((value, values[value]) for value in sorted(values, key=moves.__getitem__)):
-                new = _replace(toleration, value=value)
-                yield self._change(
-                    ChangeKind.DEVICE_THRESHOLD,
-                    f"toleration {position}",
-                    f"toleration for {toleration.key or 'every key'}: {toleration.operator} {toleration.value} → "
-                    f"{toleration.operator} {value}",
-                    1,
-                    at,
-                    {"tolerations": replaced(at[2].view.tolerations, position, new)},
-                    move=moves[value],
-                )
+        tolerations = at[2].view.tolerations
+        taints = {as_taint(taint): devices for taint, devices in counts.items()}
+        for moved in moved_thresholds(map(as_toleration, tolerations), key, taints):
+            new = _replace(tolerations[moved.position], value=moved.new.value)
+            yield self._change(
+                ChangeKind.DEVICE_THRESHOLD,
+                f"toleration {moved.position}",
+                moved.text,
+                1,
+                at,
+                {"tolerations": replaced(tolerations, moved.position, new)},
+                move=moved.move,
+            )
 
     def _additions(
         self, at: tuple[int, int, CompiledRequest], key: str, counts: Counter[DeviceTaint]

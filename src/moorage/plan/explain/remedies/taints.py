@@ -4,8 +4,8 @@ A cordoned node counts as one with the taint node.kubernetes.io/unschedulable, w
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -66,33 +66,51 @@ def _untolerated(blockers: Blockers, tolerations: TolerationSet, slot: int) -> t
 # -- on the pod -------------------------------------------------------------------------------------------------------
 
 
-def _thresholds(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator[Change]:
-    for index, toleration in enumerate(blockers.pod.spec.tolerations):
+class MovedThreshold(NamedTuple):
+    """A toleration with another value: its position among the tolerations, the new one, and how far the value moved."""
+
+    position: int
+    old: Toleration
+    new: Toleration
+    move: float
+
+    @property
+    def text(self) -> str:
+        old, new = self.old, self.new
+        return f"toleration for {old.key or 'every key'}: {old.operator} {old.value} → {new.operator} {new.value}"
+
+
+def moved_thresholds(
+    tolerations: Iterable[Toleration], key: str, counts: Mapping[Taint, int]
+) -> Iterator[MovedThreshold]:
+    """Yield the tolerations for a key with thresholds that would tolerate these taints, the smallest moves first."""
+    for index, toleration in enumerate(tolerations):
         comparison = comparison_of(toleration.operator, TOLERATION)
         if comparison is None or toleration.expression or toleration.key not in ("", key):
             continue
         values: Counter[str] = Counter()
-        for taint, nodes in counts.items():
+        for taint, count in counts.items():
             moved = comparison.wanted_for(taint.value)
             if moved is not None and moved != toleration.value and toleration.effect in ("", taint.effect):
-                values[moved] += nodes
+                values[moved] += count
         moves = {value: comparison.kind.distance(toleration.value, value) for value in values}
         for value in few((value, values[value]) for value in sorted(values, key=moves.__getitem__)):
-            yield _moved(blockers, index, toleration, value, moves[value])
+            new = msgspec.structs.replace(toleration, value=value)
+            yield MovedThreshold(index, toleration, new, moves[value])
 
 
-def _moved(blockers: Blockers, index: int, toleration: Toleration, value: str, move: float) -> Change:
-    new = msgspec.structs.replace(toleration, value=value)
-    return Change(
-        ChangeKind.THRESHOLD,
-        f"toleration {index}",
-        f"toleration for {toleration.key or 'every key'}: {toleration.operator} {toleration.value} → "
-        f"{toleration.operator} {value}",
-        1,
-        pod=with_spec(blockers.pod, tolerations=replaced(blockers.pod.spec.tolerations, index, new)),
-        yaml=_written(new),
-        move=move,
-    )
+def _thresholds(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator[Change]:
+    tolerations = blockers.pod.spec.tolerations
+    for moved in moved_thresholds(tolerations, key, counts):
+        yield Change(
+            ChangeKind.THRESHOLD,
+            f"toleration {moved.position}",
+            moved.text,
+            1,
+            pod=with_spec(blockers.pod, tolerations=replaced(tolerations, moved.position, moved.new)),
+            yaml=_written(moved.new),
+            move=moved.move,
+        )
 
 
 def _additions(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator[Change]:
