@@ -210,6 +210,6 @@ def pod_needs_work(pod: Pod, world: World) -> bool:
 
 
 def owning_pod(claim: ResourceClaim) -> tuple[str, str]:
-    """Return name and UID of the pod that controls the claim; empty if there is none."""
+    """Return name and UID of the pod that controls the claim; both are empty if no pod does."""
     owner = controller_of(claim.metadata)
     return (owner.name, owner.uid) if owner and (owner.apiVersion, owner.kind) == ("v1", "Pod") else ("", "")

@@ -90,7 +90,7 @@ class Argument(NamedTuple):
     """A receiver or argument as the cost estimate sees it.
 
     `known_size` is what the expression or the environment tells of its size, `element_size` of its elements'. `literal`
-    is the value of a literal; None if it is none, or null.
+    is the value of a literal; None for other expressions, and for null.
     """
 
     type: Type
@@ -206,7 +206,7 @@ def argument_estimate(factor: float, *, keeps_size: bool = False) -> Estimate:
 
 
 def argument_cost(factor: float, *, times: int = 1) -> Cost:
-    """(size × times) × factor of the receiver, or of the first argument where there is none."""
+    """Estimate (size × times) × factor of the receiver; of the first argument for functions without a receiver."""
     return lambda values: ceil_factor(actual_size(values[0]) * times, factor)
 
 

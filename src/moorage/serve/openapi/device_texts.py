@@ -57,7 +57,7 @@ OpaqueDeviceConfiguration: Settings that only a driver understands.
   driver: The driver that the settings are for.
   parameters: The settings, an object with apiVersion and kind.
 ResourceClaimStatus: What was allocated, and who uses it.
-  allocation: The devices that were allocated. Absent while there are none.
+  allocation: The devices that were allocated. Absent before the claim is allocated.
   devices: What drivers say of the allocated devices.
   reservedFor: The pods that may use the claim, at most 256.
 AllocationResult: The devices that were allocated, and where they can be used.

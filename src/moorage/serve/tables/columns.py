@@ -49,7 +49,7 @@ def moment(text: Any) -> float | None:
         return None
     try:
         at = datetime.fromisoformat(text)
-        # A time without a zone is none of the API's; to guess the machine's zone would be worse than UTC.
+        # The API writes times with a zone. One without is read as UTC, not in the zone of this machine.
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None

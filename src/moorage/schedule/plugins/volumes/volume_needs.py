@@ -61,7 +61,7 @@ class VolumeTopology:
         self._unfiled: list[int] = []
 
     def code(self, required: NodeSelector | None) -> int:
-        """Return the code of an affinity; `EVERYWHERE` if there is none."""
+        """Return the code of an affinity; `EVERYWHERE` for a volume without one."""
         if required is None:
             return EVERYWHERE
         code = self._codes.intern(msgspec.msgpack.encode(required))
