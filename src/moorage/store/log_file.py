@@ -127,14 +127,17 @@ ALL_PARTS, REACHED = "all", "reached"
 
 #: The most rows of one transaction: four variables each, of the 32,766 that SQLite has room for.
 MAX_ROWS = 4_096
-#: The write-ahead log is brought home into the file when it has grown by so many bytes.
-CHECKPOINT_BYTES = 8 * 1024 * 1024
+#: The write-ahead log is brought home into the file when it has grown by about so many bytes.
+CHECKPOINT_BYTES = 4 * 1024 * 1024
+#: What may be left of it while nothing is written.
+QUIET_BYTES = 512 * 1024
+_PAGE_BYTES = 8192
 #: When more than half of the file is free and that is more than so many pages, it is given back, piece by piece.
 FREE_PAGES, FREE_PIECE = 2_048, 512
 
 #: Pages of 8 KiB hold three values of common size; the default of 4 KiB would be half empty.
 _SETTINGS = (
-    "PRAGMA page_size = 8192",
+    f"PRAGMA page_size = {_PAGE_BYTES}",
     "PRAGMA auto_vacuum = INCREMENTAL",
     "PRAGMA locking_mode = EXCLUSIVE",
     "PRAGMA journal_mode = WAL",
@@ -142,7 +145,7 @@ _SETTINGS = (
     "PRAGMA fullfsync = ON",
     "PRAGMA secure_delete = FAST",  # some systems' default writes every removed page once more, full of zeros
     "PRAGMA wal_autocheckpoint = 0",
-    f"PRAGMA journal_size_limit = {2 * CHECKPOINT_BYTES}",
+    f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES}",
 )
 
 
@@ -152,6 +155,7 @@ class LogFile:
     def __init__(self, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self._path = path
         self._unchecked = self._checkpoints = 0
+        self._has_long_log = False  # since the last checkpoint that kept the log's room, to be written over
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
@@ -203,7 +207,7 @@ class LogFile:
         size = _power_of_two(len(rows))
         values += (None, None, None, None) * (size - len(rows))
         self._connection.execute(_insertion(size), values)
-        self._unchecked += sum(len(row[3] or b"") for row in rows) + 512 * len(rows)
+        self._unchecked += _logged_bytes(rows)
 
     def forget(self, forgotten: Sequence[Forgotten], reached: int) -> None:
         """Write where history begins, then remove at most `MAX_ROWS` rows, which a crash leaves to the next start."""
@@ -215,7 +219,7 @@ class LogFile:
         if superseded:
             size = _power_of_two(len(superseded))
             self._connection.execute(_removal(size), superseded + [None] * (size - len(superseded)))
-        self._unchecked += 512 * len(superseded)
+        self._unchecked += 2 * _PAGE_BYTES + 512 * len(superseded)
 
     def tidy(self) -> None:
         """Keep the write-ahead log and the file from growing without end. Cheap if there is nothing to do."""
@@ -225,7 +229,16 @@ class LogFile:
         if self._checkpoints % 8 == 0 and self._much_is_free():
             self._connection.execute(f"PRAGMA incremental_vacuum({FREE_PIECE})").fetchall()
         self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        self._unchecked = 0
+        self._unchecked, self._has_long_log = 0, True
+
+    @property
+    def is_tidy(self) -> bool:
+        return self._unchecked < QUIET_BYTES and not self._has_long_log
+
+    def rest(self) -> None:
+        """Cut the write-ahead log off, once nothing has been written for a while."""
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._unchecked, self._has_long_log = 0, False
 
     def close(self) -> None:
         with suppress(sqlite3.Error):  # what is in the write-ahead log is safe there, and is found at the next start
@@ -242,6 +255,15 @@ class LogFile:
             self._connection.execute(f"PRAGMA {count}").fetchone()[0] for count in ("freelist_count", "page_count")
         )
         return bool(free > FREE_PAGES and free > pages // 2)
+
+
+def _logged_bytes(rows: Sequence[Row]) -> int:
+    """Estimate what a transaction adds to the write-ahead log: whole pages, two at least, more for large values."""
+    total = 2 * _PAGE_BYTES
+    for _, _, _, value in rows:
+        size = 512 + len(value) if value is not None else 512
+        total += size if size < _PAGE_BYTES else size + 2 * _PAGE_BYTES
+    return total
 
 
 # A few texts for any number of rows, so that SQLite compiles each once: what is beyond the last real row is NULL.

@@ -27,6 +27,8 @@ from moorage.store.state import Bounds
 
 #: Rows removed in one transaction, so that a commit never waits long for a removal.
 MAX_FORGOTTEN = 1_024
+#: After so many seconds without a write, the write-ahead log is cut off.
+QUIET_SECONDS = 1.0
 
 
 class Batch(NamedTuple):
@@ -88,7 +90,7 @@ class Writer:
         """All that waits: changes in transactions of bounded size, removals, and whether more may come."""
         transactions: list[list[Change]] = []
         removals: list[Removal] = []
-        message = self._queue.get()
+        message = self._wait()
         while message is not None:
             if isinstance(message, Removal):
                 removals.append(message)
@@ -104,6 +106,16 @@ class Writer:
             except Empty:
                 return transactions, removals, True
         return transactions, removals, False
+
+    def _wait(self) -> Batch | Removal | None:
+        """Return the next message; if none comes for a while, tidy up, and wait on."""
+        if not self._file.is_tidy:
+            try:
+                return self._queue.get(timeout=QUIET_SECONDS)
+            except Empty:
+                with suppress(sqlite3.Error):  # what is in the log is safe there
+                    self._file.rest()
+        return self._queue.get()
 
     def _commit(self, changes: list[Change]) -> None:
         if self._epoch <= self._broken_epoch:

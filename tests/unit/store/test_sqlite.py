@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from moorage.store import log_file, sqlite
 from moorage.store.log_file import CHECKPOINT_BYTES
 from moorage.store.protocol import Change, Compacted, StoreFailed
 from moorage.store.sqlite import FILE_NAME, SqliteStore
@@ -127,6 +128,35 @@ async def test_neither_file_nor_write_ahead_log_grow_under_churn(tmp_path: Path)
     assert max(file for file, _ in sizes) < 100_000_000
     assert (tmp_path / FILE_NAME).stat().st_size < 80_000_000
     assert not (tmp_path / f"{FILE_NAME}-wal").exists()
+
+
+async def test_small_writes_one_by_one_keep_the_write_ahead_log_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_file, "CHECKPOINT_BYTES", 512 * 1024)
+    wal = tmp_path / f"{FILE_NAME}-wal"
+    async with opened(tmp_path) as store:
+        lease = await store.create("/leases/a", b"x" * 300)
+        for _ in range(120):  # the log has whole pages of 8 KiB
+            lease = await store.update("/leases/a", b"y" * 300, lease.revision)
+        assert wal.stat().st_size < 512 * 1024
+
+
+async def test_the_write_ahead_log_is_cut_off_when_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "QUIET_SECONDS", 0.01)
+    wal = tmp_path / f"{FILE_NAME}-wal"
+    async with opened(tmp_path) as store:
+        await asyncio.gather(*(store.create(f"/pods/{number}", b"x" * 2_000) for number in range(500)))
+        for _ in range(1_000):
+            if not wal.stat().st_size:
+                break
+            await asyncio.sleep(0.01)
+        assert wal.stat().st_size == 0
+        await store.create("/pods/late", b"z")
+    async with opened(tmp_path) as store:
+        assert await store.count("/pods/") == 501
 
 
 async def test_more_at_once_than_fit_into_one_transaction(tmp_path: Path) -> None:
