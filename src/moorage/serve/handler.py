@@ -1,9 +1,8 @@
 """Answer requests to the API: route them to a verb, and render the result in the form the client asked for.
 
 Subresources besides status (binding, eviction, log, scale, finalize) and kinds that are never stored (reviews of the
-user and its permissions, the old form of binding) have functions of their own. Every authenticated user may do
-everything, and the reviews say so. Kubernetes: the handler chain and the installer of API groups, the subresources of
-pkg/registry, SelfSubjectReview, SelfSubjectAccessReview, SelfSubjectRulesReview.
+user and its permissions, the old form of binding) have functions of their own. Kubernetes: the handler chain and the
+installer of API groups, the subresources of pkg/registry.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,11 +12,14 @@ from typing import Any
 from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
 from moorage.model.kinds import BINDING, DELETE_OPTIONS, EVICTION, SCALE, Kind
+from moorage.serve.access.authorization import attributes_of, check
+from moorage.serve.access.impersonation import acting_user
+from moorage.serve.access.reviews import may_i, what_may_i, who_am_i
 from moorage.serve.api import Api, Raw, WriteResult
 from moorage.serve.decoding import JSON, check_kind, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
-from moorage.serve.pki.authentication import User
+from moorage.serve.pki.authentication import MASTERS, User
 from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
 from moorage.serve.resources.older_versions import converted_answer, converted_request
 from moorage.serve.resources.routes import Target, target_of
@@ -101,57 +103,25 @@ SUBRESOURCES: dict[str, Subresource] = {
 }
 
 
-async def _who_am_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
-    info: Raw = {"username": user.name, "groups": list(user.groups)}
-    if user.uid:
-        info["uid"] = user.uid
-    if user.extra:
-        info["extra"] = {name: list(values) for name, values in user.extra.items()}
-    return _answer(target, {"creationTimestamp": api.now_text()}, {"status": {"userInfo": info}})
+Review = Callable[[Raw, User, str], Raw]
+
+REVIEWS: dict[str, Review] = {
+    "SelfSubjectReview": who_am_i,
+    "SelfSubjectAccessReview": may_i,
+    "SelfSubjectRulesReview": what_may_i,
+}
 
 
-async def _may_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
-    spec = raw.get("spec")
-    if not isinstance(spec, dict) or not ("resourceAttributes" in spec or "nonResourceAttributes" in spec):
-        raise bad_request("spec.resourceAttributes or spec.nonResourceAttributes must be given")
-    status = {"allowed": True, "reason": "Moorage lets everyone whom it knows do everything"}
-    return _answer(target, {"creationTimestamp": None}, {"spec": spec, "status": status})
-
-
-async def _what_may_i(api: Api, target: Target, raw: Raw, user: User) -> Raw:
-    spec = raw.get("spec")
-    if not isinstance(spec, dict) or not spec.get("namespace"):
-        raise bad_request("no namespace on request")
-    everything = ["*"]
-    status = {
-        "resourceRules": [{"verbs": everything, "apiGroups": everything, "resources": everything}],
-        "nonResourceRules": [{"verbs": everything, "nonResourceURLs": everything}],
-        "incomplete": False,
-    }
-    return _answer(target, {"creationTimestamp": None}, {"spec": {}, "status": status})
-
-
-async def _bind_named(api: Api, target: Target, raw: Raw, user: User) -> Raw:
+async def _bind_named(api: Api, target: Target, raw: Raw) -> Response:
     metadata = raw.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not name:
         raise bad_request("metadata.name must be the name of the pod to bind")
     await bind(api, target.namespace, name, raw)
-    return _SUCCESS
+    return json_response(_SUCCESS, 201)
 
 
-def _answer(target: Target, metadata: Raw, rest: Raw) -> Raw:
-    kind = target.kind
-    return {"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata, **rest}
-
-
-VIRTUAL: dict[str, Callable[[Api, Target, Raw, User], Awaitable[Raw]]] = {
-    "SelfSubjectReview": _who_am_i,
-    "SelfSubjectAccessReview": _may_i,
-    "SelfSubjectRulesReview": _what_may_i,
-    "Binding": _bind_named,
-}
-
+_NEVER_STORED = frozenset({*REVIEWS, BINDING.name})
 
 Answer = Response | Stream
 
@@ -182,6 +152,9 @@ class Handler:
         user = request.user
         if user is None:
             raise unauthorized()  # a request without a user that came past the gate
+        user = request.user = acting_user(user, request.headers)
+        if MASTERS not in user.groups:
+            check(user, attributes_of(request))
         meant = self._meant.get((request.method, request.target))
         if meant is None:
             target = target_of(request.method, request.path, self._api.gates)
@@ -211,10 +184,8 @@ class Handler:
         return target, asked
 
     async def _answer(self, target: Target, request: Request, user: User) -> Answer:
-        virtual = VIRTUAL.get(target.kind.name)
-        if virtual is not None:
-            raw, _ = decode_body(request.body, request.headers.get("content-type", ""), target.kind)
-            return json_response(await virtual(self._api, target, raw, user), 201)
+        if target.kind.name in _NEVER_STORED:
+            return await self._answer_unstored(target, request, user)
         is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
         if target.older_version:
             request = converted_request(request, target)
@@ -227,6 +198,14 @@ class Handler:
         if is_yaml and isinstance(answer, Response):
             return as_yaml(answer)
         return answer
+
+    async def _answer_unstored(self, target: Target, request: Request, user: User) -> Answer:
+        kind, review = target.kind, REVIEWS.get(target.kind.name)
+        raw, _ = decode_body(request.body, request.headers.get("content-type", ""), kind)
+        if review is None:
+            return await _bind_named(self._api, target, raw)
+        answer = review(raw, user, self._api.now_text())
+        return json_response({"kind": kind.name, "apiVersion": kind.api_version, **answer}, 201)
 
     async def _get(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         if request.query_text:

@@ -155,6 +155,16 @@ def test_who_one_is_and_what_one_may(kubectl: Kubectl) -> None:
     assert ["[*]", "[]", "[*]"] in listed
 
 
+def test_another_user_may_do_what_it_really_may(kubectl: Kubectl) -> None:
+    ran = kubectl.run("auth can-i list pods --as=jane")
+    assert (ran.status, ran.out.strip()) == (1, "no")
+    assert kubectl("auth can-i list pods --as=jane --as-group=system:masters").out.strip() == "yes"
+    said = kubectl("auth whoami --as=jane --as-group=dev --as-group=ops").out
+    assert "[dev ops system:authenticated]" in said
+    refused = kubectl.fails("get pods --as=jane")
+    assert 'User "jane" cannot list resource "pods" in API group "" in the namespace' in refused
+
+
 def test_logs_say_honestly_that_there_are_none(kubectl: Kubectl) -> None:
     kubectl("apply -f -", pod("one"))
     kubectl("wait --for=condition=Ready pod/one --timeout=120s")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Headers = tuple[tuple[str, str], ...]
 
+#: How headers begin that say as whom to act, and what separates their values: names of users may have commas.
+IMPERSONATION, SEPARATOR = "impersonate-", "\n"
+
 
 class Peer(msgspec.Struct, eq=False):
     """The other end of a connection. `subject` is that of its certificate, if it has one that our authority signed."""
@@ -59,7 +62,7 @@ _NO_QUERY = Query("")
 
 
 class Request(msgspec.Struct, eq=False):
-    """One complete request. Header names are in lower case; repeated headers are joined by commas."""
+    """One complete request. Header names are in lower case; repeated headers are joined by commas or `SEPARATOR`."""
 
     method: str
     target: str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import httptools
 
 from moorage.model.api_error import ApiError, bad_request, failure, request_too_large
-from moorage.serve.http.messages import Peer, Request
+from moorage.serve.http.messages import IMPERSONATION, SEPARATOR, Peer, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,9 @@ class Receiver:
         elif self._in_head:  # after the body there can be trailers
             key = _KNOWN_NAMES.get(name) or name.decode("latin-1").lower()
             headers, text = self._headers, value.decode("latin-1")
-            headers[key] = f"{headers[key]}, {text}" if key in headers else text
+            if key in headers:
+                text = f"{headers[key]}{SEPARATOR if key.startswith(IMPERSONATION) else ', '}{text}"
+            headers[key] = text
 
     def on_headers_complete(self) -> None:
         self._in_head = False

@@ -22,9 +22,10 @@ class User(NamedTuple):
 
 
 AUTHENTICATED = "system:authenticated"
+UNAUTHENTICATED = "system:unauthenticated"
 MASTERS = "system:masters"
 ADMIN = User("kubernetes-admin", groups=(MASTERS, AUTHENTICATED))
-ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
 
 _OPEN_PATHS = ("/livez", "/readyz", "/healthz", "/version")
 
