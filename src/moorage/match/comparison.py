@@ -20,9 +20,9 @@ _MAX_INT64, _MIN_INT64 = 2**63 - 1, -(2**63)
 class ValueKind(msgspec.Struct, frozen=True):
     """The values that a comparison reads.
 
-    `read` raises ValueError for other texts, and `complaint` says in words that a text is no such value; `errors` are
-    the API server's messages. `step(text, by)` is the nearest value above (1), below (-1) or equal (0) to a text in
-    plain form, or None; `distance` tells a small move of a threshold from a large one.
+    `read` raises ValueError for other texts, of which `complaint` is the predicate of a sentence ("is not …") and
+    `details` says more; `errors` are the API server's messages. `step(text, by)` is the nearest value above (1), below
+    (-1) or equal (0) to a text in plain form, or None; `distance` tells a small move of a threshold from a large one.
     """
 
     noun: str
@@ -32,9 +32,16 @@ class ValueKind(msgspec.Struct, frozen=True):
     errors: Callable[[str], list[str]]
     step: Callable[[str, int], str | None]
     distance: Callable[[str, str], float]
+    details: Callable[[str], str] = lambda text: ""
 
     def unreadable(self, text: str) -> str | None:
         """Say why the text cannot be compared; None if it can."""
+        why = self.why_unreadable(text)
+        details = self.details(text) if why else ""
+        return f"{go_quote(text)} {why}{details and f': {details}'}" if why else None
+
+    def why_unreadable(self, text: str) -> str | None:
+        """Return the predicate of a sentence about a text that cannot be compared; None if it can."""
         try:
             self.read(text)
         except ValueError:
@@ -137,7 +144,7 @@ CANONICAL_INTEGER = ValueKind(
     "number",
     "whole numbers",
     parse_canonical_int64,
-    lambda text: f"{go_quote(text)} {why_not_canonical(text)}",
+    why_not_canonical,
     canonical_int64_errors,
     _integer_step,
     _integer_distance,
@@ -147,7 +154,7 @@ INTEGER = ValueKind(
     "number",
     "whole numbers",
     parse_int64,
-    lambda text: f"{go_quote(text)} is not a 64-bit integer",
+    lambda text: "is not a 64-bit integer",
     lambda text: [],
     _integer_step,
     _integer_distance,
@@ -156,10 +163,11 @@ VERSION = ValueKind(
     "version",
     "versions",
     lambda text: parse_tolerant(text).order_key,
-    lambda text: f"{go_quote(text)} is not a semantic version: {''.join(_version_errors(text))}",
+    lambda text: "is not a semantic version",
     _version_errors,
     _version_step,
     _version_distance,
+    lambda text: "".join(_version_errors(text)),
 )
 
 INTEGER_LT = Comparison(INTEGER, "<", operator.lt)

@@ -178,6 +178,16 @@ def compile_preferred_terms(
     return PreferredTerms(tuple(terms), tuple(errors))
 
 
+def gate_obstacle(selector: NodeSelector | None, gates: GateSet) -> str | None:
+    """Return which operator of the terms needs which gate that is off, as the part of a sentence."""
+    for term in selector.nodeSelectorTerms if selector is not None else ():
+        for expression in term.matchExpressions:
+            gate = gate_of(expression.operator, NODE_SELECTOR)
+            if gate is not None and not gates.enabled(gate):
+                return f"operator {expression.operator} needs the feature gate {gate.name}"
+    return None
+
+
 def _is_empty(term: NodeSelectorTerm) -> bool:
     return not term.matchExpressions and not term.matchFields
 

@@ -65,8 +65,12 @@ def why_not_canonical(text: str) -> str:
     try:
         parse_int64(text)
     except NumberError as error:
-        return "is out of the range of 64-bit integers" if str(error).endswith(_OUT_OF_RANGE) else "is not an integer"
-    return "is not an integer in canonical form"
+        return (
+            "is out of the range of 64-bit integers"
+            if str(error).endswith(_OUT_OF_RANGE)
+            else "is not a 64-bit integer"
+        )
+    return "is not a 64-bit integer in canonical form"
 
 
 def _is_canonical(text: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from moorage.match.comparison import false_inequality, shown
 from moorage.match.operators import TOLERATION, comparison_of, use_of
-from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
+from moorage.model.gates import TAINT_TOLERATION_CEL, Gate, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -119,6 +119,16 @@ class TolerationMatcher:
         complaint = comparison.unreadable(taint.value) if comparison is not None else None
         return f"taint value {complaint}" if complaint else None
 
+    def obstacle(self, taint: Taint) -> str | None:
+        """Return why this toleration, which is for the taint's key and effect, does not even compare the values."""
+        if not self.concerns(taint):
+            return None
+        if self.never is not None:
+            return self.never
+        comparison = None if self.toleration.expression else comparison_of(self.toleration.operator, TOLERATION)
+        why = comparison.kind.why_unreadable(taint.value) if comparison is not None else None
+        return f"{{{taint.key}: {taint.value}}} {why}" if why else None
+
 
 class TolerationSet:
     """All tolerations of a pod, in the pod's order."""
@@ -161,6 +171,10 @@ class TolerationSet:
         """Return the first complaint of a toleration that would compare this taint's value but cannot read it."""
         return next((why for matcher in self.matchers if (why := matcher.unreadable(taint))), None)
 
+    def obstacle(self, taint: Taint) -> str | None:
+        """Return the first reason why a toleration for this taint is not compared: a gate, or an unreadable value."""
+        return next((why for matcher in self.matchers if (why := matcher.obstacle(taint))), None)
+
 
 _NOT_TOLERATED = "taint {} is not tolerated: "
 NO_TOLERATION = "no toleration is for its key and effect"
@@ -171,10 +185,14 @@ def compile_toleration(
     gates: GateSet,
     programs: ProgramCache | None = None,
     on_evaluation_failed: EvaluationFailed | None = None,
+    component: str = "",
 ) -> TolerationMatcher:
-    """Compile one toleration. `programs` keeps compiled expressions; the callback hears of every failed evaluation."""
+    """Compile one toleration. `programs` keeps compiled expressions; the callback hears of every failed evaluation.
+
+    `component`, such as `the scheduler`, is named where one of its gates is off.
+    """
     if toleration.expression:
-        return _compile_expression(toleration, gates, programs, on_evaluation_failed)
+        return _compile_expression(toleration, gates, programs, on_evaluation_failed, component)
     operator = toleration.operator
     if operator in ("", EQUAL):
         return TolerationMatcher(toleration, _equal(toleration), _why_not_equal(toleration.value))
@@ -184,7 +202,7 @@ def compile_toleration(
     if use is None or use.comparison is None:
         return _never(toleration, f"there is no operator {go_quote(operator)}")
     if use.gate is not None and not gates.enabled(use.gate):
-        return _never(toleration, f"operator {operator} needs the feature gate {use.gate.name}")
+        return _never(toleration, f"operator {operator} needs {needed_gate(use.gate, component)}")
     comparison = use.comparison
     if complaint := comparison.unreadable(toleration.value):
         return _never(toleration, f"toleration value {complaint}")
@@ -205,8 +223,16 @@ def compile_tolerations(
     gates: GateSet,
     programs: ProgramCache | None = None,
     on_evaluation_failed: EvaluationFailed | None = None,
+    component: str = "",
 ) -> TolerationSet:
-    return TolerationSet(compile_toleration(one, gates, programs, on_evaluation_failed) for one in tolerations)
+    return TolerationSet(
+        compile_toleration(one, gates, programs, on_evaluation_failed, component) for one in tolerations
+    )
+
+
+def needed_gate(gate: Gate, component: str = "") -> str:
+    """`the feature gate X in the scheduler`: what something needs, and where it is off."""
+    return f"the feature gate {gate.name}{component and f' in {component}'}"
 
 
 def describe_taint(taint: Taint) -> str:
@@ -257,9 +283,10 @@ def _compile_expression(
     gates: GateSet,
     programs: ProgramCache | None,
     on_evaluation_failed: EvaluationFailed | None,
+    component: str,
 ) -> TolerationMatcher:
     if not gates.enabled(TAINT_TOLERATION_CEL):
-        return _never(toleration, f"an expression needs the feature gate {TAINT_TOLERATION_CEL.name}")
+        return _never(toleration, f"an expression needs {needed_gate(TAINT_TOLERATION_CEL, component)}")
     # Few pods have expressions: CEL is imported when the first one occurs.
     from moorage.match.cel import CelError
 

@@ -30,7 +30,7 @@ _NAMESPACES: dict[str, dict[str, str]] = {
 }
 _WITH_PREFILTER = ("InterPodAffinity", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread")
 _WITHOUT_PREFILTER = ("NodeName", "NodeUnschedulable", "TaintToleration")
-_TAINT_REASON = re.compile(r"node\(s\) had untolerated taint \{.*\}")
+_TAINT_REASON = re.compile(r"node\(s\) had untolerated taint \{.*\}( \(.*\))?")
 
 
 def check_plugins(case: dict[str, Any]) -> str | None:

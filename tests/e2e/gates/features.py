@@ -24,6 +24,12 @@ class Feature(NamedTuple):
         """What kubectl prints of a refused object whose first toleration uses it."""
         return f'The {kind} "{name}" is invalid: {path}.tolerations[0]{self.complaint}'
 
+    @property
+    def obstacle(self) -> str:
+        """What FailedScheduling says of it where the gate is off in the scheduler."""
+        what = f"operator {self.toleration['operator']}" if "operator" in self.toleration else "an expression"
+        return f"{what} needs the feature gate {self.gate} in the scheduler"
+
     def pod(self, name: str, *more: Raw, **spec: Any) -> Raw:
         return pod(name, self.toleration, *more, **spec)
 

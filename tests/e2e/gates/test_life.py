@@ -137,11 +137,11 @@ def those_who_wait_say_why(phase: Life, feature: Feature) -> None:
     """A node that would suit them changes nothing."""
     why = (
         "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, "
-        "2 node(s) had untolerated taint {version: 5}. " + NOT_HELPFUL.format(3)
+        f"2 node(s) had untolerated taint {{version: 5}} ({feature.obstacle}). " + NOT_HELPFUL.format(3)
     )
     phase.is_pending_because("waits", why)
     if feature is VERSIONS:
-        asked = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. "
+        asked = f"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector ({feature.obstacle}). "
         phase.is_pending_because("asks", asked + NOT_HELPFUL.format(3))
     phase.create(SIX, pod("late", {"operator": "Exists"}, nodeSelector=on("six")))
     assert phase.lands("late") == ["six"]

@@ -92,11 +92,11 @@ def off_in_the_scheduler(cluster: Cluster) -> None:
     """What is accepted stays Pending, and is scheduled without another word once it is understood."""
     cluster.restart("scheduler", OFF)
     late = cluster.add("late", "six")
-    why = (
-        "0/2 nodes are available: 1 node(s) had untolerated taint {version: 5}, "
-        "1 node(s) had untolerated taint {version: 6}. " + NOT_HELPFUL.format(2)
-    )
-    for name in late:
+    for name, feature in zip(late, USERS.values(), strict=True):
+        why = (
+            f"0/2 nodes are available: 1 node(s) had untolerated taint {{version: 5}} ({feature.obstacle}), "
+            f"1 node(s) had untolerated taint {{version: 6}} ({feature.obstacle}). " + NOT_HELPFUL.format(2)
+        )
         cluster.is_pending_because(name, why)
     cluster.restart("scheduler", ON)
     assert cluster.lands(*late) == ["six"] * 3

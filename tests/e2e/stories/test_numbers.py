@@ -182,8 +182,9 @@ def test_a_taint_that_is_not_a_number_is_accepted_and_never_matches(stage: Stage
     stage.create(node("high", f"{SLA}=high:NoSchedule"), node("fraction", f"{SLA}=95.5:NoSchedule"))
     stage.create(pod("one", {"key": SLA, "operator": "Gt", "value": "1", "effect": "NoSchedule"}))
     assert stage.why_pending("one") == (
-        "0/2 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/sla: 95.5}, "
-        "1 node(s) had untolerated taint {node.kubernetes.io/sla: high}. " + NOT_HELPFUL.format(2)
+        f"0/2 nodes are available: 1 node(s) had untolerated taint {{{SLA}: 95.5}} ({{{SLA}: 95.5}} is not a 64-bit "
+        f"integer), 1 node(s) had untolerated taint {{{SLA}: high}} ({{{SLA}: high}} is not a 64-bit integer). "
+        + NOT_HELPFUL.format(2)
     )
     warnings = [line for line in (cluster.home / "moorage.log").read_text().splitlines() if line.startswith("W")]
     assert any("high" in line and SLA in line and f"{stage.kubectl.namespace}/one" in line for line in warnings)

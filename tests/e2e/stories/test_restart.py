@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import moorage_up
 from tests.e2e.stories.stage import NOT_HELPFUL, Raw, Stage, documents_of, node, pod
+from tests.e2e.stories.test_skew import GATES
 
 TERM = "requiredDuringSchedulingIgnoredDuringExecution"
 OPERATORS: dict[str, Raw] = {
@@ -53,10 +54,12 @@ def test_gates_off_after_use_and_on_again(tmp_path: Path) -> None:
         updates_are_ratcheted(stage)
         # Pods that are pending stay so, and say why; a node that would suit them changes nothing.
         stage.create(node("six", "version=6:NoSchedule", size="big"))
-        why = "0/1 nodes are available: 1 node(s) had untolerated taint {version: 5}. " + NOT_HELPFUL.format(1)
         message = "jsonpath='{.status.conditions[?(@.type==\"PodScheduled\")].message}'"
-        waiting = " ".join(f"pod/waits-{name}" for name in OPERATORS)
-        stage.kubectl(f'wait --for={message}="{why}" {waiting} --timeout=120s')
+        for name, gate in GATES.items():
+            what = f"operator {OPERATORS[name]['operator']}" if "operator" in OPERATORS[name] else "an expression"
+            why = f"had untolerated taint {{version: 5}} ({what} needs the feature gate {gate} in the scheduler). "
+            why = f"0/1 nodes are available: 1 node(s) {why}{NOT_HELPFUL.format(1)}"
+            stage.kubectl(f'wait --for={message}="{why}" pod/waits-{name} --timeout=120s')
         stage.create(pod("late", {"operator": "Exists"}, nodeSelector={"size": "big"}))
         assert stage.lands("late") == ["six"]
         assert stage.read("pods --field-selector spec.nodeName=", "{.items[*].metadata.name}").split() == [

@@ -40,12 +40,14 @@ def skewed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_accepted_but_not_understood_by_the_scheduler(skewed: Stage) -> None:
     skewed.create(node("five", TAINT, version="5"))
     skewed.create(*users())
-    untolerated = "0/1 nodes are available: 1 node(s) had untolerated taint {version: 5}. " + NOT_HELPFUL.format(1)
+    said = {"number": "operator Gt", "version": "operator SemverGt", "expression": "an expression"}
+    said = {name: f"({what} needs the feature gate {GATES[name]} in the scheduler). " for name, what in said.items()}
+    begins = "0/1 nodes are available: 1 node(s) "
     for name in GATES:
-        assert skewed.why_pending(name) == untolerated
-    assert skewed.why_pending("affine") == (
-        "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. " + NOT_HELPFUL.format(1)
-    )
+        why = f"{begins}had untolerated taint {{version: 5}} {said[name]}"
+        assert skewed.why_pending(name) == why + NOT_HELPFUL.format(1)
+    why = f"{begins}didn't match Pod's node affinity/selector {said['version']}"
+    assert skewed.why_pending("affine") == why + NOT_HELPFUL.format(1)
     # Nothing is dropped from the pod, and a preference that is not understood counts for nothing.
     assert skewed.read("pod expression", "{.spec.tolerations[0].expression}") == "int(taint.value) > 4"
     preference = {"matchExpressions": [{"key": "version", "operator": "SemverGt", "values": ["4"]}]}

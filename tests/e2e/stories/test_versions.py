@@ -97,8 +97,8 @@ def test_a_taint_that_is_no_version_never_matches(stage: Stage, cluster: Cluster
     stage.create(node("odd", f"{RUNTIME}=containerd-2.1.4:NoSchedule"))
     stage.create(pod("one", {"key": RUNTIME, "operator": "SemverLt", "value": "2.2.0"}))
     assert stage.why_pending("one") == (
-        f"0/1 nodes are available: 1 node(s) had untolerated taint {{{RUNTIME}: containerd-2.1.4}}. "
-        + NOT_HELPFUL.format(1)
+        f"0/1 nodes are available: 1 node(s) had untolerated taint {{{RUNTIME}: containerd-2.1.4}} "
+        f"({{{RUNTIME}: containerd-2.1.4}} is not a semantic version). " + NOT_HELPFUL.format(1)
     )
     errors = [line for line in (cluster.home / "moorage.log").read_text().splitlines() if line.startswith("E")]
     assert any(

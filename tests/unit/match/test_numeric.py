@@ -72,9 +72,9 @@ def test_numbers_of_any_length_are_answered() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("high", "is not an integer"),
-        ("", "is not an integer"),
-        ("007", "is not an integer in canonical form"),
+        ("high", "is not a 64-bit integer"),
+        ("", "is not a 64-bit integer"),
+        ("007", "is not a 64-bit integer in canonical form"),
         ("9" * 20, "is out of the range of 64-bit integers"),
     ],
 )

@@ -84,12 +84,12 @@ def test_key_and_effect_come_before_the_operator(key: str, effect: str, operator
         (
             Toleration("sla", "Gt", "95"),
             Taint("sla", "high", "NoSchedule"),
-            'taint sla=high is not tolerated: taint value "high" is not an integer (toleration Gt 95)',
+            'taint sla=high is not tolerated: taint value "high" is not a 64-bit integer (toleration Gt 95)',
         ),
         (
             Toleration("sla", "Gt", "high"),
             Taint("sla", "97", "NoSchedule"),
-            'taint sla=97 is not tolerated: toleration value "high" is not an integer (toleration Gt high)',
+            'taint sla=97 is not tolerated: toleration value "high" is not a 64-bit integer (toleration Gt high)',
         ),
         (
             Toleration("a", "", "x"),
@@ -136,7 +136,7 @@ def test_an_expression_without_its_gate_matches_nothing_at_all() -> None:
 def test_an_unreadable_taint_is_reported_only_by_what_would_compare_it() -> None:
     taint = Taint("a", "high", "NoSchedule")
     less = compile_toleration(Toleration("a", "Lt", "5"), ON)
-    assert less.unreadable(taint) == 'taint value "high" is not an integer'
+    assert less.unreadable(taint) == 'taint value "high" is not a 64-bit integer'
     assert compile_toleration(Toleration("a", "SemverLt", "5"), ON).unreadable(taint) == (
         'taint value "high" is not a semantic version: Invalid character(s) found in major number "0high"'
     )
@@ -185,7 +185,7 @@ def test_a_set_explains_every_toleration_for_the_key_in_one_sentence() -> None:
     )
     assert together.explain(Taint("c", "4", "NoSchedule")) == f"taint c=4 is not tolerated: {NO_TOLERATION}"
     assert together.explain(Taint("a", "6", "NoSchedule")) is None
-    assert together.unreadable(Taint("a", "x", "NoSchedule")) == 'taint value "x" is not an integer'
+    assert together.unreadable(Taint("a", "x", "NoSchedule")) == 'taint value "x" is not a 64-bit integer'
 
 
 def test_a_line_break_does_not_break_the_sentence() -> None:

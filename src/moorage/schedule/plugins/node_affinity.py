@@ -3,8 +3,8 @@
 A node passes if it has every label of `spec.nodeSelector` and matches one of the required terms; the weights of the
 preferred terms that match are added up. Terms that all name nodes narrow the search to those before any filter runs.
 Kubernetes: pkg/scheduler/framework/plugins/nodeaffinity.
-Differs: Semver* operators behind their gate; evaluated once per distinct label value; a preferred term that does not
-parse adds nothing instead of failing the pod.
+Differs: Semver* operators behind their gate, which the reason names where it is off; evaluated once per distinct label
+value; a preferred term that does not parse adds nothing instead of failing the pod.
 """
 
 from collections import Counter
@@ -28,6 +28,7 @@ from moorage.match.node_selector import (
     compile_node_selector,
     compile_preferred_terms,
     compile_required_node_affinity,
+    gate_obstacle,
 )
 from moorage.match.requirement import aggregate
 from moorage.model.gates import GateSet
@@ -51,6 +52,7 @@ class _Want(msgspec.Struct, eq=False):
     added_of: NodeSelectorMatcher | None
     added: NodePredicate | None
     preferred: tuple[WeightedSum, ...]
+    reason: str
 
 
 def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
@@ -96,12 +98,14 @@ class NodeAffinity(Plugin[_Want]):
             return SKIP
         required_of = compile_required_node_affinity(spec.nodeSelector, spec.affinity, self._gates)
         preferred = (self._added_preferred, compile_preferred_terms(wishes, self._gates))
+        obstacle = gate_obstacle(required, self._gates)
         want = _Want(
             required_of,
             required_predicate(required_of, nodes),
             self._added,
             selector_predicate(self._added, nodes) if self._added is not None else None,
             tuple(preferred_sum(terms, nodes) for terms in preferred if terms.terms),
+            f"{POD_REASON} ({obstacle} in the scheduler)" if obstacle else POD_REASON,
         )
         only_nodes = _named_nodes(required) if required is not None else None
         rejection = unresolvable(CONFLICT_REASON) if only_nodes is not None and not only_nodes else None
@@ -123,11 +127,11 @@ class NodeAffinity(Plugin[_Want]):
             if added is not None:
                 return unresolvable(ENFORCED_REASON, added)
         why = want.required_of.explain(metadata.labels, metadata.name)
-        return unresolvable(POD_REASON, why) if why is not None else None
+        return unresolvable(want.reason, why) if why is not None else None
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         enforced = 0 if want.added is None else int(np.count_nonzero(~want.added.mask()[slots]))
-        return +Counter({ENFORCED_REASON: enforced, POD_REASON: len(slots) - enforced})
+        return +Counter({ENFORCED_REASON: enforced, want.reason: len(slots) - enforced})
 
     # -- score --------------------------------------------------------------------------------------------------
 

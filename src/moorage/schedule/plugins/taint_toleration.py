@@ -2,7 +2,8 @@
 
 A node passes if every taint with effect NoSchedule or NoExecute is tolerated; among those that pass, one with fewer
 untolerated PreferNoSchedule taints is preferred. Kubernetes: pkg/scheduler/framework/plugins/tainttoleration.
-Differs: names the taint in the reason; Semver* and CEL behind their gates; evaluated once per distinct list of taints.
+Differs: names the taint in the reason, and why its value could not be compared; Semver* and CEL behind their gates;
+evaluated once per distinct list of taints.
 """
 
 from collections import Counter
@@ -28,12 +29,15 @@ from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _SOFT = "PreferNoSchedule"
+_COMPONENT = "the scheduler"
 #: The operators of KEP-5471, whose evaluations are counted.
 NUMERIC_OPERATORS = frozenset(comparisons_in(TOLERATION, CANONICAL_INTEGER))
 
 
-def untolerated_reason(taint: Taint) -> str:
-    return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+def untolerated_reason(taint: Taint, tolerations: TolerationSet) -> str:
+    """Name the taint, and what keeps a toleration for it from being compared: a gate, or an unreadable value."""
+    why = tolerations.obstacle(taint)
+    return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}{f' ({why})' if why else ''}"
 
 
 class _Want:
@@ -108,7 +112,7 @@ class TaintToleration(Plugin[_Want]):
         if want is None:
             soft = [t for t in tolerations if t.expression or not t.effect or t.effect == _SOFT]
             want = wants[tolerations] = _Want(
-                compile_tolerations(tolerations, self._gates, self.programs, self._failed),
+                compile_tolerations(tolerations, self._gates, self.programs, self._failed, _COMPONENT),
                 compile_tolerations(soft, self._gates, self.programs, self._failed),
                 self.numeric_evaluations,
             )
@@ -134,7 +138,8 @@ class TaintToleration(Plugin[_Want]):
             return None
         # The event counts the first one; the details name all.
         untolerated = want.all.untolerated(cluster.nodes.taint_sets.sets[code], _HARD)
-        return unresolvable(untolerated_reason(first), *(want.all.explain(taint) or "" for taint in untolerated))
+        reason = untolerated_reason(first, want.all)
+        return unresolvable(reason, *(want.all.explain(taint) or "" for taint in untolerated))
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         want.learn(cluster.nodes.taint_sets.sets)
@@ -143,7 +148,7 @@ class TaintToleration(Plugin[_Want]):
         for code in np.flatnonzero(nodes_with).tolist():
             taint = want.first[code]
             if taint is not None:  # two lists of taints may begin with the same untolerated one
-                counted[untolerated_reason(taint)] += int(nodes_with[code])
+                counted[untolerated_reason(taint, want.all)] += int(nodes_with[code])
         return counted
 
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:

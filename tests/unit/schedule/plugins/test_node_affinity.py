@@ -76,7 +76,7 @@ def test_required_terms(spec: dict[str, Any], left: str) -> None:
     asked = alone(NodeAffinity(GATES), cluster(), pod(**spec))
     assert passing(asked) == set(left)
     for verdict in verdicts(asked).values():
-        assert verdict.reasons == (POD_REASON,)
+        assert verdict.reasons[0].startswith(POD_REASON)
         assert verdict.code is Code.UNRESOLVABLE
         assert verdict.details
 
@@ -187,3 +187,12 @@ def test_what_the_profile_adds_is_required_and_preferred_of_every_pod() -> None:
 def test_a_profile_that_does_not_parse_is_refused(added: NodeAffinityView, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         NodeAffinity(GATES, added)
+
+
+def test_the_reason_says_that_the_gate_is_off_in_the_scheduler() -> None:
+    spec = required(labels(requirement("version", "SemverGt", "1.0.0")))
+    gate = "TaintTolerationNodeAffinitySemverComparisonOperators"
+    asked = alone(NodeAffinity(GATES), cluster(), pod(**spec))
+    reason = f"{POD_REASON} (operator SemverGt needs the feature gate {gate} in the scheduler)"
+    assert {verdict.reasons for verdict in verdicts(asked).values()} == {(reason,)}
+    assert verdicts(alone(NodeAffinity(SEMVER), cluster(), pod(**spec)))["c"].reasons == (POD_REASON,)

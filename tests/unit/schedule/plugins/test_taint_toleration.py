@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.objects import taint
 from tests.unit.schedule.clusters import alone, cluster_of, node, passing, pod, scores, verdicts
@@ -50,6 +51,52 @@ def test_the_reason_names_the_first_taint_and_the_details_all_of_them() -> None:
     assert len(verdict.details) == 2
     assert "80 > 900 is false" in verdict.details[0]
     assert "gone" in verdict.details[1]
+
+
+@pytest.mark.parametrize(
+    ("toleration", "value", "why"),
+    [
+        ({"key": "sla", "operator": "Gt", "value": "9"}, "high", "{sla: high} is not a 64-bit integer"),
+        ({"key": "sla", "operator": "Gt", "value": "9"}, "007", "{sla: 007} is not a 64-bit integer in canonical form"),
+        ({"key": "sla", "operator": "Lt", "value": "9"}, "", "{sla: } is not a 64-bit integer"),
+        ({"key": "sla", "operator": "SemverEq", "value": "9"}, "high", "{sla: high} is not a semantic version"),
+        ({"key": "sla", "operator": "Gt", "value": "9", "effect": "NoExecute"}, "high", ""),
+        ({"key": "other", "operator": "Gt", "value": "9"}, "high", ""),
+        ({"key": "sla", "operator": "Gt", "value": "9"}, "8", ""),
+        ({"key": "sla", "operator": "Equal", "value": "9"}, "high", ""),
+        ({"expression": "taint.value == 'low'"}, "high", ""),
+    ],
+)
+def test_the_reason_says_that_a_value_could_not_be_read(toleration: dict[str, Any], value: str, why: str) -> None:
+    cluster = cluster_of(node("a", taints=[taint("sla", value)]))
+    asked = alone(TaintToleration(EVERYTHING), cluster, pod(tolerations=[toleration]))
+    reason = f"node(s) had untolerated taint {{sla: {value}}}{why and f' ({why})'}"
+    assert verdicts(asked)["a"].reasons == (reason,)
+    item = asked.filters[0]
+    assert item.plugin.reasons(item.prepared.want, cluster, np.array([0])) == {reason: 1}
+    assert why.partition("} ")[2] in verdicts(asked)["a"].details[0]
+
+
+@pytest.mark.parametrize(
+    ("toleration", "what", "gate"),
+    [
+        ({"key": "sla", "operator": "Gt", "value": "9"}, "operator Gt", "TaintTolerationComparisonOperators"),
+        (
+            {"key": "sla", "operator": "SemverGt", "value": "9"},
+            "operator SemverGt",
+            "TaintTolerationNodeAffinitySemverComparisonOperators",
+        ),
+        ({"expression": "true"}, "an expression", "TaintTolerationCEL"),
+    ],
+)
+def test_the_reason_says_that_the_gate_is_off_in_the_scheduler(
+    toleration: dict[str, Any], what: str, gate: str
+) -> None:
+    cluster = cluster_of(node("a", taints=[taint("sla", "950")]))
+    verdict = verdicts(alone(TaintToleration(default_gates()), cluster, pod(tolerations=[toleration])))["a"]
+    why = f"{what} needs the feature gate {gate} in the scheduler"
+    assert verdict.reasons == (f"node(s) had untolerated taint {{sla: 950}} ({why})",)
+    assert why in verdict.details[0]
 
 
 def test_nodes_that_begin_with_the_same_untolerated_taint_are_counted_together() -> None:
