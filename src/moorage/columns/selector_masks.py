@@ -134,6 +134,25 @@ def any_of(parts: Sequence[NodePredicate], nodes: NodeTable) -> NodePredicate:
     return _Combined(parts, nodes, False)
 
 
+class SoleSlot:
+    """The only node that a predicate allows, as a local disk or a device of one node does; kept while nodes stay."""
+
+    __slots__ = ("_generation", "_predicate", "_slot")
+
+    def __init__(self, predicate: NodePredicate) -> None:
+        self._predicate = predicate
+        self._generation = -1
+        self._slot: int | None = None
+
+    def find(self, nodes: NodeTable) -> int | None:
+        """Return its slot; -1 if no node is allowed, None if several may be."""
+        if self._generation != nodes.generation:
+            slots = np.flatnonzero(self._predicate.mask() & nodes.alive)
+            self._generation = nodes.generation
+            self._slot = None if len(slots) > 1 else int(slots[0]) if len(slots) else -1
+        return self._slot
+
+
 class WeightedSum:
     """The sum of the weights of the preferred terms that match."""
 

@@ -130,7 +130,7 @@ def _status_form(raw: Raw, old: Raw) -> bytes | None:
     if type(status) is not dict or status.keys() != _STATUS or {**raw, "status": None} != {**old, "status": None}:
         return None
     allocation, consumers = status["allocation"], status["reservedFor"]
-    if type(allocation) is not dict or not allocation.keys() <= _ALLOCATION or not _is_pod(consumers):
+    if type(allocation) is not dict or not allocation.keys() <= _ALLOCATION or not _is_one_pod(consumers):
         return None
     devices, selector, time = (allocation.get(name) for name in ("devices", "nodeSelector", "allocationTimestamp"))
     if type(devices) is not dict or type(devices.get("results")) is not list or not _is_time(time):
@@ -150,14 +150,16 @@ def _status_form(raw: Raw, old: Raw) -> bytes | None:
     return None if b"adminAccess" in form else form  # it depends on the labels of the namespace
 
 
-def _is_pod(consumers: Any) -> bool:
-    if type(consumers) is not list or len(consumers) != 1 or type(consumers[0]) is not dict:
-        return False
-    (one,) = consumers
+def _is_one_pod(consumers: Any) -> bool:
+    return type(consumers) is list and len(consumers) == 1 and _is_pod(consumers[0])
+
+
+def _is_pod(consumer: Any) -> bool:
     return (
-        one.keys() == _CONSUMER
-        and one["resource"] == "pods"
-        and all(type(value) is str and bool(value) for value in one.values())
+        type(consumer) is dict
+        and consumer.keys() == _CONSUMER
+        and consumer["resource"] == "pods"
+        and all(type(value) is str and bool(value) for value in consumer.values())
     )
 
 
@@ -183,39 +185,41 @@ def _is_node(selector: Any) -> bool:
     return is_plain and type(node) is str and not dns1123_subdomain_errors(node)
 
 
-# -- one more consumer ------------------------------------------------------------------------------------------------
+# -- more consumers ---------------------------------------------------------------------------------------------------
 
 
 def with_reservation(stored: Stored | None, raw: Raw, manager: str, now: str) -> tuple[bytes, ResourceClaim] | None:
-    """Return the value and the view of an allocated claim with one more consumer; None if it is another write.
+    """Return the value and the view of an allocated claim with more consumers; None if it is another write.
 
-    The manager has reserved the claim for a pod before, so that only the new consumer is added to its fields.
+    The manager has reserved the claim for a pod before, so that only the new consumers are added to its fields.
     """
     if stored is None or not isinstance(stored.view, ResourceClaim):
         return None
     before, consumers = stored.view.status, (raw.get("status") or {}).get("reservedFor")
     if before.allocation is None or not before.reservedFor or type(consumers) is not list:
         return None
-    if len(consumers) != len(before.reservedFor) + 1 or len(consumers) > _MAX_CONSUMERS or not _is_pod(consumers[-1:]):
+    kept = len(before.reservedFor)
+    added = consumers[kept:]
+    if not added or len(consumers) > _MAX_CONSUMERS or not all(map(_is_pod, added)):
         return None
     if raw["metadata"].get("resourceVersion") != str(stored.revision):
         return None
-    old, new = decode(CLAIM, stored), ResourceClaimConsumerReference(**consumers[-1])
+    old, users = decode(CLAIM, stored), tuple(ResourceClaimConsumerReference(**one) for one in added)
     metadata, status = old["metadata"], {**old["status"], "reservedFor": consumers}
-    if "deletionTimestamp" in metadata or any(new.uid == one.uid for one in before.reservedFor):
+    if "deletionTimestamp" in metadata or len({one.uid for one in (*before.reservedFor, *users)}) != len(consumers):
         return None
-    if raw != {**old, "status": status} or consumers[:-1] != old["status"]["reservedFor"]:
+    if raw != {**old, "status": status} or consumers[:kept] != old["status"]["reservedFor"]:
         return None
-    owners = _with_consumer(metadata.get("managedFields") or [], manager, new.uid, now)
+    owners = _with_consumers(metadata.get("managedFields") or [], manager, [one.uid for one in users], now)
     if owners is None:
         return None
     written = {**metadata, "managedFields": owners}
-    view = _replace(stored.view, status=_replace(before, reservedFor=(*before.reservedFor, new)))
+    view = _replace(stored.view, status=_replace(before, reservedFor=(*before.reservedFor, *users)))
     return encode(CLAIM, {**old, "metadata": written, "status": status}), view
 
 
-def _with_consumer(owners: list[Raw], manager: str, uid: str, now: str) -> list[Raw] | None:
-    """Return managedFields in which the manager has one more consumer; None if it has none."""
+def _with_consumers(owners: list[Raw], manager: str, uids: list[str], now: str) -> list[Raw] | None:
+    """Return managedFields in which the manager has more consumers; None if it has none."""
     own = next((one for one in owners if (one["manager"], one.get("subresource")) == (manager, "status")), None)
     if own is None or any(one["operation"] != "Update" for one in owners):
         return None
@@ -224,8 +228,8 @@ def _with_consumer(owners: list[Raw], manager: str, uid: str, now: str) -> list[
     inner = next((fields for name, fields in consumers.items() if name != "."), None)
     if inner is None or own["apiVersion"] != CLAIM.api_version:
         return None
-    named = f'k:{{"uid":{_encode(uid).decode()}}}'
-    reserved = dict(sorted({**consumers, named: inner}.items()))
+    named = {f'k:{{"uid":{_encode(uid).decode()}}}': inner for uid in uids}
+    reserved = dict(sorted({**consumers, **named}.items()))
     fields = {**own["fieldsV1"], "f:status": {**about, "f:reservedFor": reserved}}
     entry = {**own, "time": now, "fieldsV1": fields}
     return sorted((entry if one is own else one for one in owners), key=_order)

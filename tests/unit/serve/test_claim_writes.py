@@ -119,10 +119,11 @@ async def reserved(cluster: VirtualCluster, waits: float) -> Raw:
     scheduler = LoopbackClient(cluster.api, "scheduler")
     claim = await protect(scheduler, await cluster.client.create(CLAIM, generated("p"), "default"))
     claim = await allocate(scheduler, claim, status_of("p"))
-    for name in ("z", "b", "c"):
+    for names in (("z",), ("b", "y", "a"), ("c",)):
         await cluster.settle(waits)
         status = claim.raw["status"]
-        consumers = [*status["reservedFor"], {"resource": "pods", "name": name, "uid": f"{name}-uid"}]
+        new = [{"resource": "pods", "name": name, "uid": f"{name}-uid"} for name in names]
+        consumers = [*status["reservedFor"], *new]
         claim = await allocate(scheduler, claim, {**status, "reservedFor": consumers})
         assert [one.name for one in claim.view.status.reservedFor] == [one["name"] for one in consumers]
     raw = (await cluster.client.get(CLAIM, claim.name, "default")).raw

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import Devices
-from moorage.columns.selector_masks import NodePredicate, selector_predicate
+from moorage.columns.selector_masks import NodePredicate, SoleSlot, selector_predicate
 from moorage.match.devices.allocation.allocate import allocate
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
@@ -55,6 +55,11 @@ class AllocatedClaim:
         self.predicate: NodePredicate | None = None
         if selector is not None:
             self.predicate = selector_predicate(compile_node_selector(selector, gates), cluster.nodes)
+        self._sole = SoleSlot(self.predicate) if self.predicate is not None else None
+
+    def sole_slot(self, cluster: Cluster) -> int | None:
+        """Return the only slot from which it can be used; -1 if there is none, None if several may be."""
+        return None if self._sole is None else self._sole.find(cluster.nodes)
 
     def is_usable(self, slot: int) -> bool:
         return not self.broken and (self.predicate is None or self.predicate.at(slot))

@@ -128,6 +128,10 @@ class DynamicResources(Plugin[DeviceNeeds]):
             return False
         return not want.searches or want.answer(cluster, slot).fits
 
+    def sole_slot(self, want: DeviceNeeds, cluster: Cluster) -> int | None:
+        soles = (claim.sole_slot(cluster) for claim in want.allocated)
+        return next((slot for slot in soles if slot is not None), None)
+
     def explain(self, want: DeviceNeeds, cluster: Cluster, slot: int) -> Verdict | None:
         if want.searches:
             answer = want.answer(cluster, slot)

@@ -16,7 +16,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.interning import Interner
 from moorage.columns.node_table import NodeTable
 from moorage.columns.pod_classes import Label, label_needed
-from moorage.columns.selector_masks import NodePredicate, any_of, label_predicate, selector_predicate
+from moorage.columns.selector_masks import NodePredicate, SoleSlot, any_of, label_predicate, selector_predicate
 from moorage.columns.volumes.storage import Storage
 from moorage.match.label_selector import compile_label_selector, conjunction
 from moorage.match.node_selector import NodeSelectorMatcher, compile_node_selector
@@ -133,7 +133,7 @@ class BoundVolume:
         self._plugin = moved[0] if moved is not None else ""
         self._moved_matcher = topology.compile(moved[1]) if moved is not None else None
         self._moved = topology.predicate(self._moved_matcher) if self._moved_matcher is not None else None
-        self._sole: tuple[int, int | None] = (-1, None)
+        self._sole = SoleSlot(self._predicate) if self._predicate is not None and moved is None else None
 
     @property
     def is_everywhere(self) -> bool:
@@ -147,13 +147,7 @@ class BoundVolume:
 
     def sole_slot(self, cluster: Cluster) -> int | None:
         """Return the only slot within reach, as of a local disk; -1 if there is none, None if several may be."""
-        nodes = cluster.nodes
-        if self._predicate is None or self._moved is not None:
-            return None
-        if self._sole[0] != nodes.generation:
-            slots = np.flatnonzero(self._predicate.mask() & nodes.alive)
-            self._sole = nodes.generation, None if len(slots) > 1 else int(slots[0]) if len(slots) else -1
-        return self._sole[1]
+        return None if self._sole is None else self._sole.find(cluster.nodes)
 
     def explain(self, cluster: Cluster, slot: int) -> str | None:
         matcher = self._moved_matcher if self._is_moved(cluster, slot) else self._matcher
