@@ -120,7 +120,9 @@ def compare(world: RandomDevices, plugin: DynamicResources, engine: Engine) -> N
             plugin.reserve(want, cluster, record, slot)
             promised = cluster.devices.promises.of("default/pod")
             names = [key[1] for key in promised]
-            by_name = {facts.name: raw for (facts, _), raw in zip(want.waiting, allocations, strict=True)}
+            asked = [entry.resourceClaimName or "" for entry in pod.spec.resourceClaims]
+            waiting = [one for one in asked if not world.objects["claims"][one].get("status", {}).get("allocation")]
+            by_name = dict(zip(waiting, allocations, strict=True))
             assert [_without_shares(promised["default", one]) for one in names] == [by_name[one] for one in names]
             plugin.unreserve(want, cluster, record)
     assert not cluster.devices.promises

@@ -47,10 +47,6 @@ class DeviceClaimFacts(msgspec.Struct, frozen=True):
     broken: str = ""  # why its devices cannot be used anywhere, although they are allocated
     resources: tuple[tuple[str, DeviceClass], ...] = ()  # the extended resources that it is for, and their classes
 
-    def may_be(self, name: str) -> bool:
-        """Return whether a pod of this shape may have the claim of this name."""
-        return self.name == name or not self.is_itself
-
 
 def claim_keys(pod: Pod) -> tuple[ClaimKey, ...]:
     """Return the claims of a pod that have a name so far, in its order."""
@@ -103,7 +99,7 @@ def _facts(
         text = f"resource claim {key[0]}/{name} is in the process of being allocated"
         return DeviceClaimFacts(entry, DeviceClaimState.BEING_ALLOCATED, name, claim, text, is_itself=True)
     named = tuple(map(classes.get, class_names(claim.spec)))
-    return DeviceClaimFacts(entry, DeviceClaimState.WAITING, name, claim, is_itself=not is_own, classes=named)
+    return DeviceClaimFacts(entry, DeviceClaimState.WAITING, name, claim, classes=named)
 
 
 def extended_facts(resources: tuple[tuple[str, DeviceClass], ...], made: ResourceClaim | None) -> DeviceClaimFacts:
@@ -131,7 +127,8 @@ def class_names(spec: ResourceClaimSpec) -> tuple[str, ...]:
 
 def device_facts_key(facts: Iterable[DeviceClaimFacts], by_name: bool = False) -> bytes:
     """Equal for two pods exactly when scheduling cannot tell their claims apart; empty without claims."""
-    parts = [_key(found, by_name) for found in facts]
+    places: dict[str, int] = {}  # of the names, since a pod may have one claim twice
+    parts = [(places.setdefault(found.name, len(places)), *_key(found, by_name)) for found in facts]
     return _ENCODER.encode(parts) if parts else b""
 
 

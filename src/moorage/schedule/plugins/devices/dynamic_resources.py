@@ -154,16 +154,16 @@ class DynamicResources(Plugin[DeviceNeeds]):
 
     def _own_names(self, needs: DeviceNeeds, cluster: Cluster, record: PodRecord) -> list[str]:
         """Return the names of the pod's claims that are to be allocated; the shape has those of another pod."""
-        own = {facts.entry.name: facts.name for facts in cluster.devices.facts(record.pod)}
-        return [own[facts.entry.name] for facts, _ in needs.waiting]
+        own = _own_facts(cluster, record)
+        return [own[facts.name].name for facts, _ in needs.waiting]
 
     def post_filter(
         self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]
     ) -> PostFilterResult:
         """Deallocate a claim that keeps the pod from a node and that no other pod uses."""
-        facts = {one.entry.name: one for one in cluster.devices.facts(record.pod)}
+        facts = _own_facts(cluster, record)
         for claim in want.allocated:
-            own = facts.get(claim.facts.entry.name)
+            own = facts.get(claim.facts.name)
             if (
                 own is None
                 or own.claim is None
@@ -208,3 +208,9 @@ class DynamicResources(Plugin[DeviceNeeds]):
 
     def unreserve(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord) -> None:
         cluster.devices.promises.release(record.key)
+
+
+def _own_facts(cluster: Cluster, record: PodRecord) -> dict[str, DeviceClaimFacts]:
+    """Return the facts about a pod's claims by the names of those of the pod that was the first of its shape."""
+    facts = zip(record.shape.devices, cluster.devices.facts(record.pod), strict=False)
+    return {first.name: own for first, own in facts}
