@@ -262,7 +262,7 @@ def test_an_output_that_cannot_be_written(files: Path) -> None:
             [*MOORAGE, "lint", GATES, "."], cwd=files, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
         )
     assert process.returncode == 2
-    assert process.stderr == b"Error: cannot write the report: [Errno 28] No space left on device\n"
+    assert process.stderr == b"moorage: cannot write to standard output: No space left on device\n"
 
 
 def test_process_substitution(files: Path) -> None:

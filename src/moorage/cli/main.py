@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from moorage import __version__
+from moorage.cli.streams import CannotWrite, open_standard_streams
 
 _BAD_USAGE, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 
@@ -92,44 +93,50 @@ def moorage() -> None:
 
 
 def main() -> NoReturn:
-    _open_standard_files()
+    open_standard_streams()
+    _exit(_run())
+
+
+def _run() -> int:
     try:
         code = moorage.main(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        _exit(error.exit_code)
+        with contextlib.suppress(OSError, ValueError):
+            error.show()
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        _exit(_INTERRUPTED)
+        return _INTERRUPTED
+    except CannotWrite as error:
+        return _give_up(error)
     except Exception as error:
         if os.environ.get("MOORAGE_DEBUG"):
             raise
         plugins = sys.modules.get("moorage.schedule.config.third_party")
         if plugins is not None and isinstance(error, plugins.PluginError):  # another package's mistake
             _say(f"moorage: {error}")
-            _exit(_BAD_USAGE)
+            return _BAD_USAGE
         # Last resort: the commands answer for their own errors; what comes here is a mistake of ours.
         summary = " ".join(f"{type(error).__name__}: {error}".split())
         _say(f"moorage: internal error, please report it (MOORAGE_DEBUG=1 shows more): {summary}")
-        _exit(_BAD_USAGE)
-    _exit(code if isinstance(code, int) else 0)
-
-
-def _open_standard_files() -> None:
-    """Open those that the parent has closed: the first file or socket would get their number."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
-    if sys.stdout is None:
-        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 (for as long as the process lives)
-    if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+        return _BAD_USAGE
+    return code if isinstance(code, int) else 0
 
 
 def _say(text: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr)
+
+
+def _give_up(error: CannotWrite) -> int:
+    """Say so, and drop what is left to be written; the exit code must not look like a result."""
+    _say(f"moorage: {error.strerror}")
+    _discard(error.number)
+    return _BAD_USAGE
+
+
+def _discard(number: int) -> None:
+    """Python flushes once more at exit: give it something that can be flushed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def _exit(code: int) -> NoReturn:
@@ -138,8 +145,9 @@ def _exit(code: int) -> NoReturn:
         try:
             if stream is not None:
                 stream.flush()
+        except CannotWrite as error:
+            code = _give_up(error)
         except (OSError, ValueError):
-            # Python flushes once more at exit: give it something that can be flushed.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            _discard(stream.fileno())
             code = code or _PIPE_CLOSED
     sys.exit(code)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from moorage.cli.streams import set_encoding
+
 if TYPE_CHECKING:
     from moorage.client.election.elector import ElectionTimes
     from moorage.model.gates import Component, GateSet
@@ -136,26 +138,21 @@ def read_configuration(path: str | None, gates: GateSet) -> Configuration:
 
 
 def prepare_output(*, is_text: bool) -> None:
-    """Let standard output escape what its encoding lacks; what programs read is UTF-8."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding=None if is_text else "utf-8", errors="backslashreplace")
+    """Let standard output spell plainly or escape what its encoding lacks; what programs read is UTF-8."""
+    set_encoding(sys.stdout, is_text=is_text)
 
 
-def write_lines(lines: Iterable[str], what: str) -> None:
-    """Print a report. Raises ClickException if that cannot be done, but BrokenPipeError if the reader has gone."""
-    try:
-        for line in lines:
-            sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise click.ClickException(f"cannot write the {what}: {error}") from None
+def write_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def terminal_width() -> int:
-    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+    """Return the columns of standard output: those of $COLUMNS or the terminal, 100 elsewhere."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        return shutil.get_terminal_size((100, 24)).columns
+    return 100
 
 
 def complain_of_unreadable(notes: Iterable[Note]) -> None:

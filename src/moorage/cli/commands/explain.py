@@ -120,7 +120,7 @@ def command(
     except TargetError as error:
         say(str(error))
         return _UNREADABLE
-    write_lines(_lines(told, form, everything=everything, colour=colour), "explanation")
+    write_lines(_lines(told, form, everything=everything, colour=colour))
     if unreadable:
         return _UNREADABLE
     return _PENDING if strict and told.is_pending else _EXPLAINED

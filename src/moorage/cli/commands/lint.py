@@ -110,21 +110,11 @@ def _lint(
     run = Run(Linter(gates, rules, strict=strict), _form(form, write, colour), on_problem)
     try:
         outcome = run.lint(sources_of(paths), progress.tick if progress is not None else lambda: None)
-        sys.stdout.flush()
-    except (OutputError, OSError) as error:
-        cause = error.__cause__ if isinstance(error, OutputError) else error
-        if isinstance(cause, BrokenPipeError):
-            raise cause from None
-        raise _CannotWrite(f"cannot write the report: {cause}") from None
+    except OutputError as error:
+        raise error.__cause__ or error from None
     if not outcome.sources and not outcome.unreadable:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     return outcome
-
-
-class _CannotWrite(click.ClickException):
-    """The report cannot be written; the exit code must not look like a result."""
-
-    exit_code = _UNREADABLE
 
 
 def _progress(paths: tuple[str, ...]) -> Progress | None:

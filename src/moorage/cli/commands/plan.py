@@ -170,7 +170,7 @@ def command(
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
     lines = _lines(form, outcome, difference, played, everything=everything, colour=colour)
-    write_lines(lines, "plan")
+    write_lines(lines)
     if outcome.unreadable:
         return _UNREADABLE
     complete = outcome.is_complete and (played is None or played.completes)
