@@ -16,6 +16,7 @@ from moorage.client.protocol import Client, EventType, Listing, Object, Unreacha
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
+from moorage.telemetry.watchdog import Locals, Operation, operation
 
 FIRST_DELAY = 0.2
 MAX_DELAY = 30.0
@@ -65,6 +66,10 @@ _OPTIONAL_GROUPS = frozenset({"resource.k8s.io"})
 
 class _StartOver(Exception):
     """The watch cannot be resumed: list again."""
+
+
+def _informer(local: Locals) -> Operation:
+    return Operation(f"informer {local['self'].kind.plural}")
 
 
 class Informer:
@@ -134,6 +139,7 @@ class Informer:
         _LOG.warning(f"Failed to {doing}, will try again", resource=self.kind.plural, err=why)
         return self._before_retry.delay()
 
+    @operation(_informer)
     async def _list(self) -> None:
         listing = await self._client.list_all(self.kind, self._namespace, labels=self._labels, fields=self._fields)
         deltas = self._compare(listing)
@@ -167,6 +173,7 @@ class Informer:
         cache.update(found)
         return deleted + changed
 
+    @operation(_informer)
     async def _watch(self) -> None:
         """Watch until the server ends it or the connection breaks."""
         started, heard = self._now(), False

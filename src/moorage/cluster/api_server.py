@@ -33,6 +33,7 @@ from moorage.store.sqlite import SqliteStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.logs import log_loop_error
 from moorage.telemetry.metrics import Metrics, add_feature_metrics, add_process_metrics
+from moorage.telemetry.watchdog import Watchdog
 
 _GRACE_SECONDS = 5.0
 
@@ -58,6 +59,7 @@ class ApiServer:
 
     def __init__(self, api: Api, server: Server, credentials: Credentials, url: str, metrics: Metrics) -> None:
         self.api, self.url, self.metrics = api, url, metrics
+        self.watchdog = Watchdog(metrics)
         self._server, self._credentials = server, credentials
         self._expiry = asyncio.create_task(EventExpiry(api.store, time.monotonic).run())
 
@@ -109,6 +111,11 @@ class ApiServerProcess:
         self.kubeconfig = KubeconfigPlace(kubeconfig, settings.data_dir)
         self.url = ""
         self._server: ApiServer | None = None
+
+    @property
+    def watchdog(self) -> Watchdog:
+        assert self._server is not None, "started"
+        return self._server.watchdog
 
     async def start(self) -> None:
         """Raises CannotStart."""

@@ -34,6 +34,7 @@ from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.server import Server
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics, add_feature_metrics, add_process_metrics
+from moorage.telemetry.watchdog import Watchdog
 
 _STOP_SECONDS = 1.0
 _LAST_EVENTS_SECONDS = 2.0
@@ -63,6 +64,7 @@ class ComponentProcess(ABC):
         self.process = process
         self.metrics = Metrics()
         add_process_metrics(self.metrics)
+        self.watchdog = Watchdog(self.metrics)
         self.client = HttpClient(process.access, process.component, most_connections=128)
         self.sender = EventSender(self.client)
         self.leads = False

@@ -38,6 +38,7 @@ from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.loopback import LoopbackClient
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import add_feature_metrics
+from moorage.telemetry.watchdog import Watchdog
 
 __all__ = ["CannotStart", "ControlPlane", "Settings"]
 
@@ -78,6 +79,11 @@ class ControlPlane:
     @property
     def url(self) -> str:
         return self._server.url if self._server is not None else ""
+
+    @property
+    def watchdog(self) -> Watchdog:
+        assert self._server is not None, "started"
+        return self._server.watchdog
 
     @property
     def kubeconfig_path(self) -> Path:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
+from moorage.telemetry.watchdog import Watchdog
+
 #: New objects before the youngest generation is looked at, and how many such looks before the older ones are.
 _GARBAGE_THRESHOLDS = (50_000, 20, 100)
 
@@ -19,6 +21,9 @@ class Stoppable(Protocol):
     async def stop(self) -> None: ...
 
     async def failure(self) -> BaseException: ...
+
+    @property
+    def watchdog(self) -> Watchdog: ...
 
 
 C = TypeVar("C", bound=Stoppable)
@@ -56,6 +61,7 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     component = make()
+    watchdog: Watchdog | None = None
     try:
         starting = asyncio.create_task(component.start())
         waiting = asyncio.create_task(stop.wait())
@@ -66,6 +72,8 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
             return
         starting.result()
         _collect_less()
+        watchdog = component.watchdog
+        watchdog.start()
         started(component)
         failing = asyncio.create_task(component.failure())
         await asyncio.wait({failing, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -77,3 +85,5 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
             loop.remove_signal_handler(number)
         signal.signal(signal.SIGINT, at_interrupt)  # asyncio would leave Python's own, and with it tracebacks
         await component.stop()
+        if watchdog is not None:
+            watchdog.stop()

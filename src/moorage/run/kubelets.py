@@ -30,6 +30,7 @@ from moorage.run.mounts import Mounts
 from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
 from moorage.run.pod_writer import PodWriter
 from moorage.telemetry.metrics import Labels, Metrics
+from moorage.telemetry.watchdog import operation
 
 _BASIC = frozenset({"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods"})
 _KNOWN = _BASIC | {"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported"}
@@ -224,6 +225,7 @@ class Kubelets:
         self._state.claims_changed({delta.new.key for delta in deltas if delta.new is not None}, self._clock())
         self._wakened.set()
 
+    @operation("kubelets")
     async def _work(self) -> None:
         while True:
             self._wakened.clear()

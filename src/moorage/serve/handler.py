@@ -33,6 +33,7 @@ from moorage.serve.verbs.subresources import bind, evict, get_scale, patch_scale
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
+from moorage.telemetry.watchdog import Operation, operation
 
 Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
 
@@ -148,6 +149,7 @@ class Handler:
             "deletecollection": self._delete_collection,
         }
 
+    @operation(lambda local: _operation(local["asked"]))
     async def __call__(self, request: Request) -> Answer:
         user = request.user
         if user is None:
@@ -226,6 +228,7 @@ class Handler:
         batches = await watch(self._api, target.kind, target.namespace, options)
         return Stream(self._lines(batches, renderer, _asked(target, request)))
 
+    @operation(lambda local: _operation(local["asked"]))
     async def _lines(self, batches: Batches, renderer: Renderer, asked: Asked) -> AsyncIterator[bytes]:
         """Yield each batch in one chunk; an error is the last line."""
         told = self._metrics.watch_events.labels(asked.group, asked.version, asked.resource)
@@ -302,6 +305,10 @@ def _asked(target: Target, request: Request) -> Asked:
     version = kind.api_version.rpartition("/")[2]
     dry_run = "All" if "dryRun" in request.query_text else ""
     return Asked(verb, dry_run, kind.group, version, kind.plural, target.subresource, scope)
+
+
+def _operation(asked: Asked) -> Operation:
+    return Operation(f"{asked.verb} {asked.resource}")
 
 
 def _delete_body(request: Request) -> Raw | None:

@@ -24,6 +24,7 @@ from moorage.store.memory import MemoryStore, Pending
 from moorage.store.partition import Forgotten, wake
 from moorage.store.protocol import Change, StoreError, StoreFailed
 from moorage.store.state import Bounds
+from moorage.telemetry.watchdog import operation
 
 #: Rows removed in one transaction, so that a commit never waits long for a removal.
 MAX_FORGOTTEN = 1_024
@@ -228,6 +229,7 @@ class SqliteStore(MemoryStore):
             self._writer.send(Batch(self._epoch, self._unsent))
             self._unsent = []
 
+    @operation("publishing writes")
     def _settled(self, changes: Sequence[Change], error: Exception | None) -> None:
         """Publish changes that are durable, or fail them and all that came after them."""
         if error is not None:

@@ -24,6 +24,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
+from moorage.telemetry.watchdog import Locals, Operation, operation
 
 _LOG = get_logger("controller-manager")
 _MAX_DELAY_UNREACHED = 10.0
@@ -46,6 +47,10 @@ class Recorder(Protocol):
     def report(self, involved: dict[str, object], kind: str, reason: str, message: str) -> None: ...
 
     def named(self, component: str) -> "Recorder": ...
+
+
+def _reconcile(local: Locals) -> Operation:
+    return Operation(f"reconcile {local['self'].controller.name}", {"key": local["key"]})
 
 
 class Runner:
@@ -122,6 +127,7 @@ class Runner:
         self._at_work.discard(task)
         self._wake()
 
+    @operation(_reconcile)
     async def _work(self) -> None:
         """Reconcile one key after another until none is ready."""
         while (key := self.queue.pop(loop_time())) is not None:

@@ -27,6 +27,7 @@ from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeB
 from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
+from moorage.telemetry.watchdog import operation
 
 SLICE_SECONDS = 0.002
 _LOG = get_logger("scheduler")
@@ -113,6 +114,7 @@ class LiveScheduler:
         finally:
             await self.binder.close()
 
+    @operation("scheduling")
     async def _take_in_everything(self) -> None:
         """Process all that was listed before anything is decided, so that no node seems free."""
         while self.feed:
@@ -123,6 +125,7 @@ class LiveScheduler:
     def has_synced(self) -> bool:
         return all(informer.has_synced for informer in self.informers)
 
+    @operation("scheduling")
     async def schedule(self) -> None:
         """Work through what arrives until cancelled."""
         while True:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from moorage.serve.resources.objects import CORE_EVENT, prefix_of
 from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Store, StoreError
 from moorage.telemetry.logs import get_logger
+from moorage.telemetry.watchdog import operation
 
 EVENT_SECONDS = 3600.0
 MAX_EVENTS = 50_000
@@ -38,6 +39,7 @@ class EventExpiry:
             except StoreError:
                 return
 
+    @operation("forgetting events")
     async def _follow(self) -> None:
         prefix = prefix_of(CORE_EVENT)
         listing = await self._store.list(prefix)

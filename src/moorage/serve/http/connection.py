@@ -27,6 +27,7 @@ from moorage.serve.http.messages import (
     wants_compression,
 )
 from moorage.serve.http.receiving import NEVER, Receiver
+from moorage.telemetry.watchdog import Locals, Operation, operation
 
 if TYPE_CHECKING:
     from moorage.serve.http.server import Server
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
 _JOIN_BELOW = 64 * 1024  # bytes: a body that is not worth a write of its own
 _THREAD_ABOVE = 1024 * 1024  # bytes: a body whose compression would hold up the event loop
 _ENOUGH_PROGRESS = 64 * 1024  # bytes: to read less than this in the time for unread answers is not reading
+
+
+def _request(local: Locals) -> Operation:
+    request: Request = local["request"]
+    agent = request.headers.get("user-agent", "")
+    return Operation("request", {"method": request.method, "path": request.target, "userAgent": agent})
 
 
 class Connection(asyncio.Protocol):
@@ -100,6 +107,7 @@ class Connection(asyncio.Protocol):
         if unblocked is not None and not unblocked.done():
             unblocked.set_result(None)
 
+    @operation("receiving a request")
     def data_received(self, data: bytes) -> None:
         receiver = self._receiver
         if not receiver.deaf and not receiver.feed(data):
@@ -154,6 +162,7 @@ class Connection(asyncio.Protocol):
             if task is not None:
                 self.server.tasks.discard(task)
 
+    @operation(_request)
     async def _answer(self, request: Request) -> None:
         server = self.server
         if server.requests >= self._limits.requests and not server.is_long_running(request):
