@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+
+if TYPE_CHECKING:
+    from moorage.cluster.components import Process
 
 Command = Callable[..., Any]
 
@@ -62,6 +65,14 @@ _kubeconfig_option = click.option(
     metavar="FILE",
     help="How to reach the API server.  [default: $KUBECONFIG, ~/.kube/config]",
 )
+_wait_option = click.option(
+    "--wait-for-kubeconfig",
+    "wait",
+    default="1m",
+    show_default=True,
+    metavar="DURATION",
+    help="How long to wait for a kubeconfig that does not exist yet; 0 for not at all.",
+)
 _verbosity_option = click.option(
     "-v", "verbosity", type=int, default=0, help="How much to log: 0 is little, 5 is a lot."
 )
@@ -115,6 +126,15 @@ def component_gates_options(function: Command) -> Command:
     return function
 
 
+class ProcessMaker(NamedTuple):
+    """Makes a component's settings, once its kubeconfig is there, for which it waits so many seconds."""
+
+    make: Callable[[], Process]
+    kubeconfig: str
+    wait_seconds: float
+    component: str
+
+
 def component_options(component: str, *, metrics_port: int, elects: bool = True) -> Callable[[Command], Command]:
     """Add the options of every component process; the command is given `process`, which makes it, and `gates`."""
 
@@ -124,6 +144,7 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
             *,
             gates: tuple[str, ...],
             kubeconfig: str,
+            wait: str,
             context: str,
             bind_address: str,
             metrics_port: int,
@@ -135,7 +156,7 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
             lease_name: str = "",
             **own: Any,
         ) -> Any:
-            from moorage.cli.shared import election_times, parsed_gates
+            from moorage.cli.shared import duration_of, election_times, parsed_gates
             from moorage.client.kubeconfig.loading import load_access
             from moorage.cluster.components import Process
 
@@ -146,7 +167,9 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
                 access = load_access(kubeconfig, context=context)
                 return Process(component, access, bind_address, port, times, (lease_namespace, lease_name))
 
-            return function(process=process, gates=parsed_gates(gates), **own)
+            seconds = duration_of("--wait-for-kubeconfig", wait)
+            maker = ProcessMaker(process, kubeconfig, seconds, component)
+            return function(process=maker, gates=parsed_gates(gates), **own)
 
         served = click.option(
             "--metrics-port",
@@ -159,7 +182,7 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
         added: list[Callable[[Command], Command]] = [served, bind_address_option]
         for option in (*added, *(_election_options(component) if elects else ())):
             made = option(made)
-        return _kubeconfig_option(context_option(gates_option(made)))
+        return _kubeconfig_option(_wait_option(context_option(gates_option(made))))
 
     return decorate
 

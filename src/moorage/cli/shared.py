@@ -96,18 +96,25 @@ def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, 
     return component_gates(everywhere, named)
 
 
+def duration_of(option: str, text: str) -> float:
+    """Return the seconds of a Go duration, such as 1m30s; 0 may have no unit. Raises click.BadParameter."""
+    from moorage.model.go.durations import DurationError, parse_duration
+
+    try:
+        seconds = parse_duration(text) / 1_000_000_000
+    except DurationError as error:
+        raise click.BadParameter(str(error), param_hint=f"'{option}'") from None
+    if seconds < 0:
+        raise click.BadParameter("must not be negative", param_hint=f"'{option}'")
+    return seconds
+
+
 def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
     """Parse the times of --leader-elect-…, which must fit together."""
     from moorage.client.election.elector import ElectionTimes
-    from moorage.model.go.durations import DurationError, parse_duration
 
     given = {"lease-duration": lease, "renew-deadline": deadline, "retry-period": retry}
-    seconds = []
-    for name, text in given.items():
-        try:
-            seconds.append(parse_duration(text) / 1_000_000_000)
-        except DurationError as error:
-            raise click.BadParameter(str(error), param_hint=f"'--leader-elect-{name}'") from None
+    seconds = [duration_of(f"--leader-elect-{name}", text) for name, text in given.items()]
     times = ElectionTimes(int(seconds[0]), seconds[1], seconds[2])
     if complaint := times.complaint():
         raise click.UsageError(f"leader election: {complaint}")

@@ -2,13 +2,13 @@
 
 import asyncio
 import datetime
-import shutil
-import tempfile
 import time
 from pathlib import Path
 
 import msgspec
 
+from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
+from moorage.cluster.kubeconfig_place import CannotStart, KubeconfigPlace
 from moorage.model.gates import Component, GateSet
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
@@ -20,10 +20,8 @@ from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import (
     Credentials,
     open_credentials,
-    render_kubeconfig,
     server_names,
     server_url,
-    write_private,
 )
 from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.log_file import StoreUnusable
@@ -36,10 +34,6 @@ from moorage.telemetry.metrics import Metrics, add_feature_metrics, add_process_
 from moorage.telemetry.watchdog import Watchdog
 
 _GRACE_SECONDS = 5.0
-
-
-class CannotStart(Exception):
-    """Why a component does not start: one line for the user."""
 
 
 class ApiServerSettings(msgspec.Struct, frozen=True):
@@ -63,12 +57,11 @@ class ApiServer:
         self._server, self._credentials = server, credentials
         self._expiry = asyncio.create_task(EventExpiry(api.store, time.monotonic).run())
 
+    def login(self) -> Login:
+        return self._credentials.login(self.url)
+
     def kubeconfig(self) -> str:
-        credentials = self._credentials
-        authority = credentials.authority.issued.certificate
-        return render_kubeconfig(
-            self.url, authority, user=ADMIN.name, token=credentials.token, client=credentials.admin
-        )
+        return render_yaml(kubeconfig_of("moorage", self.login()))
 
     async def stop(self) -> None:
         """Requests finish, watches end, accepted writes become durable."""
@@ -78,39 +71,15 @@ class ApiServer:
         await self.api.store.close()
 
 
-class KubeconfigPlace:
-    """Where a cluster's kubeconfig goes: to `wanted`, else beside the data, else to a temporary directory."""
-
-    def __init__(self, wanted: Path | None, data_dir: Path | None) -> None:
-        self.path = wanted or Path()
-        self._wanted, self._data_dir = wanted, data_dir
-        self._temporary: Path | None = None
-
-    def write(self, text: str) -> None:
-        """Write it, after everything else is ready: clients wait for the file. Raises CannotStart."""
-        if self._wanted is None:
-            directory = self._data_dir
-            if directory is None:
-                directory = self._temporary = Path(tempfile.mkdtemp(prefix="moorage-"))
-            self.path = directory / "kubeconfig"
-        try:
-            write_private(self.path, text.encode())
-        except OSError as error:
-            raise CannotStart(f"cannot write {self.path}: {error.strerror}") from None
-
-    def clear(self) -> None:
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-
-
 class ApiServerProcess:
     """An API server alone, with its kubeconfig: what `moorage apiserver` runs."""
 
-    def __init__(self, settings: ApiServerSettings, kubeconfig: Path | None) -> None:
+    def __init__(self, settings: ApiServerSettings, kubeconfig: Path | None, *, force: bool = False) -> None:
         self.settings = settings
-        self.kubeconfig = KubeconfigPlace(kubeconfig, settings.data_dir)
+        self.kubeconfig = KubeconfigPlace(kubeconfig, settings.data_dir, force=force)
         self.url = ""
         self._server: ApiServer | None = None
+        self._is_ready = False
 
     @property
     def watchdog(self) -> Watchdog:
@@ -119,10 +88,13 @@ class ApiServerProcess:
 
     async def start(self) -> None:
         """Raises CannotStart."""
+        await self.kubeconfig.check()
         self._server = await start_api_server(self.settings)
+        await self.kubeconfig.clear_before_start()
         add_feature_metrics(self._server.metrics, {Component.API_SERVER: self.settings.gates})
         self.url = self._server.url
-        self.kubeconfig.write(self._server.kubeconfig())
+        await self.kubeconfig.write(self._server.login())
+        self._is_ready = True
 
     async def failure(self) -> BaseException:
         """Wait for ever: there is no part that could end by itself."""
@@ -132,6 +104,8 @@ class ApiServerProcess:
     async def stop(self) -> None:
         if self._server is not None:
             await self._server.stop()
+        if not self._is_ready:
+            await self.kubeconfig.withdraw()
         self.kubeconfig.clear()
 
 

@@ -18,8 +18,9 @@ import msgspec
 from moorage.client.events.event_sender import EventSender
 from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
 from moorage.client.protocol import Client, PatchType, Raw
-from moorage.cluster.api_server import ApiServer, ApiServerSettings, CannotStart, KubeconfigPlace, start_api_server
+from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.event_loop import first_failure
+from moorage.cluster.kubeconfig_place import CannotStart, KubeconfigPlace
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
 from moorage.lint.sources import opened, reason_of, sources_of
@@ -64,6 +65,8 @@ class Settings(msgspec.Struct, frozen=True):
     controllers: tuple[str, ...] = ("*",)
     simulates_storage: bool = True
     devices: tuple[DeviceSet, ...] = ()
+    context: str = "moorage"
+    force: bool = False
 
 
 class ControlPlane:
@@ -71,7 +74,10 @@ class ControlPlane:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._kubeconfig = KubeconfigPlace(settings.kubeconfig, settings.data_dir)
+        self._kubeconfig = KubeconfigPlace(
+            settings.kubeconfig, settings.data_dir, settings.context, force=settings.force
+        )
+        self._is_ready = False
         self._server: ApiServer | None = None
         self._kubelets: Kubelets | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -97,6 +103,7 @@ class ControlPlane:
         """Raises CannotStart."""
         settings = self.settings
         gates = settings.gates
+        await self._kubeconfig.check()
         controllers = {row.name for row in chosen(settings.controllers)}
         self._server = server = await start_api_server(
             ApiServerSettings(
@@ -109,6 +116,7 @@ class ControlPlane:
                 protects_storage=controllers >= _PROTECTION,
             )
         )
+        await self._kubeconfig.clear_before_start()
         add_feature_metrics(server.metrics, gates)
         if settings.manifests:
             await load_manifests(LoopbackClient(server.api, "moorage-load"), settings.manifests)
@@ -116,7 +124,8 @@ class ControlPlane:
             await self._start_kubelets(server, gates[Component.KUBELET])
         self._start_scheduler(server, gates[Component.SCHEDULER])
         self._start_controllers(server, gates[Component.CONTROLLER_MANAGER])
-        self._kubeconfig.write(server.kubeconfig())
+        await self._kubeconfig.write(server.login())
+        self._is_ready = True
         _LOG.debug(1, "Ready", url=server.url, kubeconfig=str(self.kubeconfig_path))
 
     async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
@@ -163,6 +172,8 @@ class ControlPlane:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._server is not None:
             await self._server.stop()
+        if not self._is_ready:
+            await self._kubeconfig.withdraw()
         self._kubeconfig.clear()
 
 

@@ -22,10 +22,9 @@ from moorage.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from moorage.cli.options import ProcessMaker
     from moorage.cluster.components import ComponentProcess, KubeletProcess, Process
     from moorage.model.gates import GateSet
-
-    MakeProcess = Callable[[], Process]
 
 _CANNOT_GO_ON, _BAD_USAGE = 1, 2
 
@@ -34,7 +33,7 @@ _CANNOT_GO_ON, _BAD_USAGE = 1, 2
 @component_options("kube-scheduler", metrics_port=10251)
 @config_option
 @seed_option
-def scheduler(process: MakeProcess, gates: GateSet, config: str | None, seed: int) -> None:
+def scheduler(process: ProcessMaker, gates: GateSet, config: str | None, seed: int) -> None:
     """Watch an API server, and give its pods nodes.
 
     Does what kube-scheduler does, for pods with the schedulerName of one of its profiles. Runs against Moorage and
@@ -42,21 +41,21 @@ def scheduler(process: MakeProcess, gates: GateSet, config: str | None, seed: in
 
     \b
     Try:
-      moorage scheduler --kubeconfig cluster.yaml
-      moorage scheduler --kubeconfig cluster.yaml --config scheduler.yaml --feature-gates=AllAlpha=true
+      moorage scheduler --kubeconfig kubeconfig.yaml
+      moorage scheduler --kubeconfig kubeconfig.yaml --config scheduler.yaml --feature-gates=AllAlpha=true
     """
     from moorage.cli.shared import read_configuration
     from moorage.cluster.components import SchedulerProcess
 
     configuration = read_configuration(config, gates)
-    _run(lambda: SchedulerProcess(process(), gates, configuration, seed))
+    _run(process, lambda made: SchedulerProcess(made, gates, configuration, seed))
 
 
 @click.command("controller-manager")
 @component_options("kube-controller-manager", metrics_port=10252)
 @controllers_option
 @simulate_storage_option(default=False)
-def controller_manager(process: MakeProcess, gates: GateSet, controllers: str, simulates_storage: bool) -> None:
+def controller_manager(process: ProcessMaker, gates: GateSet, controllers: str, simulates_storage: bool) -> None:
     """Watch an API server, and make what is into what should be.
 
     Does what kube-controller-manager does: workloads and their pods, taint eviction, garbage collection, namespaces,
@@ -64,14 +63,14 @@ def controller_manager(process: MakeProcess, gates: GateSet, controllers: str, s
 
     \b
     Try:
-      moorage controller-manager --kubeconfig cluster.yaml
-      moorage controller-manager --kubeconfig cluster.yaml --controllers='*,-taint-eviction-controller'
+      moorage controller-manager --kubeconfig kubeconfig.yaml
+      moorage controller-manager --kubeconfig kubeconfig.yaml --controllers='*,-taint-eviction-controller'
     """
     from moorage.cluster.components import ControllerManagerProcess
     from moorage.control.registry import chosen
 
     rows = chosen(chosen_controllers(controllers))
-    _run(lambda: ControllerManagerProcess(process(), gates, rows, simulates_storage=simulates_storage))
+    _run(process, lambda made: ControllerManagerProcess(made, gates, rows, simulates_storage=simulates_storage))
 
 
 @click.command("kubelet")
@@ -92,7 +91,7 @@ def controller_manager(process: MakeProcess, gates: GateSet, controllers: str, s
     help="Simulate the nodes with the label simulate.moorage.dev/kubelet=NAME, no others.",
 )
 def kubelet(
-    process: MakeProcess,
+    process: ProcessMaker,
     gates: GateSet,
     nodes: int,
     prefix: str,
@@ -109,9 +108,9 @@ def kubelet(
 
     \b
     Try:
-      moorage kubelet --kubeconfig cluster.yaml --nodes 5
-      moorage kubelet --kubeconfig cluster.yaml --nodes 100 --node-prefix gpu- --cpu 64 --memory 512Gi
-      moorage kubelet --kubeconfig cluster.yaml --devices gpu.example.com=8
+      moorage kubelet --kubeconfig kubeconfig.yaml --nodes 5
+      moorage kubelet --kubeconfig kubeconfig.yaml --nodes 100 --node-prefix gpu- --cpu 64 --memory 512Gi
+      moorage kubelet --kubeconfig kubeconfig.yaml --devices gpu.example.com=8
     """
     from moorage.cli.shared import read_devices
     from moorage.cluster.components import CannotRegister, KubeletProcess
@@ -126,7 +125,11 @@ def kubelet(
     capacity = {"cpu": _quantity("--cpu", cpu), "memory": _quantity("--memory", memory), "ephemeral-storage": "100Gi"}
     capacity["pods"] = str(pods)
     has = read_devices(devices)
-    _run(lambda: KubeletProcess(process(), gates, nodes, prefix, capacity, simulator, has), _announce, CannotRegister)
+
+    def make(made: Process) -> KubeletProcess:
+        return KubeletProcess(made, gates, nodes, prefix, capacity, simulator, has)
+
+    _run(process, make, _announce, CannotRegister)
 
 
 def _quantity(option: str, text: str) -> str:
@@ -146,7 +149,8 @@ def _announce(process: KubeletProcess) -> None:
 
 
 def _run(
-    make: Callable[[], ComponentProcess],
+    process: ProcessMaker,
+    make: Callable[[Process], ComponentProcess],
     started: Callable[[Any], None] = lambda component: None,
     *refusals: type[Exception],
 ) -> None:
@@ -154,12 +158,18 @@ def _run(
     from moorage.cli.shared import say
     from moorage.client.election.elector import LeadershipLost
     from moorage.client.kubeconfig.access import KubeconfigError
+    from moorage.cluster.awaited_kubeconfig import AwaitedKubeconfig, awaited_files
     from moorage.cluster.components import CannotListen
     from moorage.cluster.event_loop import run_until_signal
 
     known: tuple[type[Exception], ...] = (KubeconfigError, CannotListen, LeadershipLost, *refusals)
+
+    def awaited() -> AwaitedKubeconfig[ComponentProcess]:
+        files = awaited_files(process.kubeconfig)
+        return AwaitedKubeconfig(lambda: make(process.make()), files, process.wait_seconds, process.component)
+
     try:
-        run_until_signal(make, started)
+        run_until_signal(awaited, lambda ready: started(ready.component))
     except known as error:
         say(str(error))
         code = _BAD_USAGE if isinstance(error, KubeconfigError) else _CANNOT_GO_ON

@@ -49,8 +49,8 @@ def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints:
     \b
     Try:
       moorage gates
-      moorage gates --kubeconfig cluster.yaml --scrape http://127.0.0.1:10251
-      moorage gates audit --kubeconfig cluster.yaml
+      moorage gates --kubeconfig kubeconfig.yaml --scrape http://127.0.0.1:10251
+      moorage gates audit --kubeconfig kubeconfig.yaml
     """
     if ctx.invoked_subcommand is not None:
         return

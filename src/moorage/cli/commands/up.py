@@ -41,8 +41,10 @@ def data_options(function: Command) -> Command:
             "--write-kubeconfig",
             "kubeconfig",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="Where to write the kubeconfig; the file appears when all is ready.  [default: in the data directory]",
+            help="Where to write the kubeconfig, when all is ready; in one that exists, the context is added to the "
+            "others.  [default: in the data directory]",
         ),
+        click.option("--force", is_flag=True, help="Replace the file of --write-kubeconfig although it is none."),
         click.option("--ephemeral", is_flag=True, help="Keep nothing: the cluster is gone when the process ends."),
         click.option(
             "--data-dir",
@@ -93,6 +95,7 @@ def command(
     bind_address: str,
     port: int,
     kubeconfig: Path | None,
+    force: bool,
     manifests: tuple[str, ...],
     simulate: bool,
     devices: tuple[str, ...],
@@ -111,7 +114,7 @@ def command(
     Try:
       moorage up --nodes 5
       moorage up --nodes 4 --devices gpu.example.com=8
-      moorage up --ephemeral --port 0 --write-kubeconfig cluster.yaml
+      moorage up --ephemeral --port 0 --write-kubeconfig kubeconfig.yaml
       moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
@@ -130,6 +133,7 @@ def command(
         bind_address=bind_address,
         port=port,
         kubeconfig=kubeconfig,
+        force=force,
         manifests=manifests,
         simulates_storage=simulates_storage,
         devices=read_devices(devices),
@@ -198,6 +202,7 @@ def apiserver(
     data_dir: Path | None,
     ephemeral: bool,
     kubeconfig: Path | None,
+    force: bool,
     bind_address: str,
     port: int,
     collects_garbage: bool,
@@ -208,14 +213,15 @@ def apiserver(
 
     \b
     Try:
-      moorage apiserver --write-kubeconfig cluster.yaml
-      moorage scheduler --kubeconfig cluster.yaml
-      moorage kubelet --kubeconfig cluster.yaml --nodes 5
+      moorage apiserver --write-kubeconfig kubeconfig.yaml
+      moorage scheduler --kubeconfig kubeconfig.yaml
+      moorage kubelet --kubeconfig kubeconfig.yaml --nodes 5
     """
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
     from moorage.cli.shared import parsed_gates, say
-    from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings, CannotStart
+    from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
     from moorage.cluster.event_loop import run_until_signal
+    from moorage.cluster.kubeconfig_place import CannotStart
 
     settings = ApiServerSettings(
         parsed_gates(gates),
@@ -227,7 +233,7 @@ def apiserver(
         protects_storage=_PROTECTS_STORAGE in plugins,
     )
     try:
-        run_until_signal(lambda: ApiServerProcess(settings, kubeconfig), _announce_server)
+        run_until_signal(lambda: ApiServerProcess(settings, kubeconfig, force=force), _announce_server)
     except CannotStart as error:
         say(str(error))
         raise click.exceptions.Exit(_CANNOT_START) from None

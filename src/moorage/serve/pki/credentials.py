@@ -1,51 +1,22 @@
-"""Keep the certificates and the administrator's token of a cluster in a directory, and write its kubeconfig.
+"""Keep the certificates and the administrator's token of a cluster in a directory.
 
 What is missing, expires soon or was made for other addresses is made anew; the rest stays. Files have mode 0600 and are
-written by a rename, so that the kubeconfig's appearance can mean that the cluster is ready. Kubernetes: kubeadm's certs
-and kubeconfig phases.
+written by a rename. Kubernetes: kubeadm's certs phase.
 """
 
 import datetime
-import errno
-import os
 import re
 import secrets
 import socket
 import ssl
 import tempfile
-from base64 import b64encode
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
+from moorage.client.kubeconfig.context_file import Login
+from moorage.client.kubeconfig.private_file import write_private
 from moorage.serve.pki.authentication import ADMIN, MASTERS
 from moorage.serve.pki.certificates import Authority, CertificateError, Issued
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write the file, and create the directories above it. OSError leaves no trace of it.
-
-    A link stays, and leads to the new file; a device or a pipe is refused, since a rename would replace it.
-    """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    if path.parent.exists() and not path.parent.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-
 
 _ALWAYS = (
     "localhost",
@@ -68,6 +39,11 @@ class Credentials(NamedTuple):
     server: Issued
     admin: Issued
     token: str
+
+    def login(self, url: str) -> Login:
+        """Return what the administrator needs to reach the server at `url`."""
+        admin = self.admin
+        return Login(url, self.authority.issued.certificate, self.token, admin.certificate, admin.key)
 
     def server_context(self) -> ssl.SSLContext:
         """TLS for the server: a client certificate is optional, but must be signed by our authority."""
@@ -152,46 +128,6 @@ def _outward_address() -> str:
             return "127.0.0.1"
 
 
-_NAME = "moorage"
-
-
 def server_url(bind_address: str, port: int) -> str:
     host = _ANY_ADDRESS.get(bind_address, bind_address)
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-
-
-def render_kubeconfig(
-    server: str, authority_certificate: bytes, *, user: str, token: str = "", client: Issued | None = None
-) -> str:
-    """The text of the file. Compression is off: most clients are on the same machine."""
-    lines = [
-        "apiVersion: v1",
-        "kind: Config",
-        "clusters:",
-        f"- name: {_NAME}",
-        "  cluster:",
-        f"    server: {_quote(server)}",
-        f"    certificate-authority-data: {b64encode(authority_certificate).decode()}",
-        "    disable-compression: true",
-        "users:",
-        f"- name: {_quote(user)}",
-        "  user:",
-    ]
-    if token:
-        lines.append(f"    token: {_quote(token)}")
-    if client is not None:
-        lines.append(f"    client-certificate-data: {b64encode(client.certificate).decode()}")
-        lines.append(f"    client-key-data: {b64encode(client.key).decode()}")
-    lines += [
-        "contexts:",
-        f"- name: {_NAME}",
-        "  context:",
-        f"    cluster: {_NAME}",
-        f"    user: {_quote(user)}",
-        f"current-context: {_NAME}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _quote(text: str) -> str:
-    return msgspec.json.encode(text).decode()  # a JSON string is a YAML string

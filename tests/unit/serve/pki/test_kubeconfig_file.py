@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from moorage.serve.pki.certificates import Issued
-from moorage.serve.pki.credentials import render_kubeconfig, server_url, write_private
+from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
+from moorage.client.kubeconfig.private_file import write_private
+from moorage.serve.pki.credentials import server_url
 
 
 @pytest.mark.parametrize(
@@ -26,23 +27,23 @@ def test_where_clients_on_this_machine_find_the_server(address: str, url: str) -
 
 
 def test_the_file_says_where_whom_to_trust_and_who_one_is() -> None:
-    text = render_kubeconfig("https://x:1", b"CA", user='odd: "user"', token="t", client=Issued(b"CERT", b"KEY"))
-    config = yaml.safe_load(text)
-    assert (config["kind"], config["apiVersion"], config["current-context"]) == ("Config", "v1", "moorage")
+    login = Login("https://x:1", b"CA", "t", b"CERT", b"KEY")
+    config = yaml.safe_load(render_yaml(kubeconfig_of("dev", login, directory="C: #1")))
+    assert (config["kind"], config["apiVersion"], config["current-context"]) == ("Config", "v1", "dev")
     (cluster,), (user,), (context,) = config["clusters"], config["users"], config["contexts"]
-    assert context == {"name": "moorage", "context": {"cluster": cluster["name"], "user": 'odd: "user"'}}
+    assert context == {"name": "dev", "context": {"cluster": cluster["name"], "user": user["name"]}}
     assert cluster["cluster"]["server"] == "https://x:1"
+    assert cluster["cluster"]["extensions"][0]["extension"]["directory"] == "C: #1"
     assert base64.b64decode(cluster["cluster"]["certificate-authority-data"]) == b"CA"
-    assert user["name"] == 'odd: "user"'
     assert user["user"]["token"] == "t"
     assert base64.b64decode(user["user"]["client-certificate-data"]) == b"CERT"
     assert base64.b64decode(user["user"]["client-key-data"]) == b"KEY"
 
 
 def test_token_and_certificate_are_each_enough() -> None:
-    by_token = yaml.safe_load(render_kubeconfig("https://x", b"CA", user="u", token="t"))
+    by_token = kubeconfig_of("x", Login("https://x", b"CA", "t"))
     assert by_token["users"][0]["user"] == {"token": "t"}
-    by_certificate = yaml.safe_load(render_kubeconfig("https://x", b"CA", user="u", client=Issued(b"c", b"k")))
+    by_certificate = kubeconfig_of("x", Login("https://x", b"CA", certificate=b"c", key=b"k"))
     assert set(by_certificate["users"][0]["user"]) == {"client-certificate-data", "client-key-data"}
 
 

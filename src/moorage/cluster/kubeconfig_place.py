@@ -1,0 +1,123 @@
+"""Write a cluster's kubeconfig when the cluster is ready, and take it back when it does not become ready.
+
+A file that holds this cluster's context and nothing else is removed before a start, so that its appearance means that
+the cluster is ready. Of any other kubeconfig only the context of this name is written. Nothing is taken from a cluster
+that is running.
+"""
+
+import asyncio
+import shutil
+import tempfile
+from base64 import b64encode
+from pathlib import Path
+
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.access import KubeconfigError
+from moorage.client.kubeconfig.context_file import ContextFile, Login, kubeconfig_of
+from moorage.client.kubeconfig.loading import load_access
+from moorage.client.protocol import Unreachable
+from moorage.model.api_error import ApiError
+
+_ANSWER_SECONDS = 2.0
+FILE_NAME = "kubeconfig"
+
+
+class CannotStart(Exception):
+    """Why a component does not start: one line for the user."""
+
+
+class KubeconfigPlace:
+    """Where a cluster's kubeconfig goes: to `wanted`, and beside the data; without either to a temporary directory.
+
+    `path` is the file for clients, once it is written; `replaced_context` the one that was current in it before.
+    """
+
+    def __init__(
+        self, wanted: Path | None, data_dir: Path | None, context: str = "moorage", *, force: bool = False
+    ) -> None:
+        self.path = wanted or Path()
+        self.context = context
+        self.replaced_context = ""
+        self._wanted, self._data_dir, self._force = wanted, data_dir, force
+        self._temporary: Path | None = None
+
+    async def check(self) -> None:
+        """Refuse a file that is not to be written, before anything is started. Raises CannotStart."""
+        if self._wanted is None:
+            return
+        file = ContextFile(self._wanted, self.context)
+        if not self._force:
+            try:
+                await asyncio.to_thread(file.check)
+            except KubeconfigError as error:
+                raise CannotStart(f"--write-kubeconfig: {error}") from None
+            if not self._is_of_this_cluster(file) and await _answers(file):
+                raise CannotStart(
+                    f"--write-kubeconfig: {self._wanted}: its context {self.context} leads to another cluster, which "
+                    "is running: choose another --name or another file, or give --force to replace it"
+                )
+        if not self._is_of_this_cluster(file) and file.is_ours:
+            await asyncio.to_thread(file.remove)
+
+    async def clear_before_start(self) -> None:
+        """Remove the files of the last start. Call it once the data directory is locked."""
+        for file in self._files():
+            if file.is_ours:
+                await asyncio.to_thread(file.remove)
+
+    async def write(self, login: Login) -> None:
+        """Write it, after everything else is ready: clients wait for the file. Raises CannotStart."""
+        if self._wanted is None and self._data_dir is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix="moorage-"))
+        said = {"directory": str(self._data_dir.absolute())} if self._data_dir is not None else {}
+        config = kubeconfig_of(self.context, login, **said)
+        for file in self._files():
+            force = self._force or file.path != self._wanted
+            try:
+                self.replaced_context = await asyncio.to_thread(file.write, config, force=force)
+            except KubeconfigError as error:
+                raise CannotStart(str(error)) from None
+            self.path = file.path
+
+    async def withdraw(self) -> None:
+        """Remove what clients wait for, after a start that failed, unless it leads to a cluster that is running."""
+        for file in self._files():
+            if file.is_ours and not await _answers(file):
+                await asyncio.to_thread(file.remove)
+
+    def clear(self) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _files(self) -> list[ContextFile]:
+        """The files to write; the last one is for clients."""
+        folders = [folder for folder in (self._data_dir, self._temporary) if folder is not None]
+        paths = [folder / FILE_NAME for folder in folders]
+        return [ContextFile(path, self.context) for path in (*paths, self._wanted) if path is not None]
+
+    def _is_of_this_cluster(self, file: ContextFile) -> bool:
+        if self._data_dir is None:
+            return False
+        try:
+            authority = (self._data_dir / "pki" / "ca.crt").read_bytes()
+        except OSError:
+            return False
+        return file.authority == b64encode(authority).decode()
+
+
+async def _answers(file: ContextFile) -> bool:
+    """Return whether the cluster of the context, and no other at its address, is running."""
+    if not file.authority:
+        return False
+    try:
+        client = HttpClient(load_access(str(file.path), context=file.name), "up")
+    except KubeconfigError:
+        return False
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            await client.get_path("/livez")
+    except (Unreachable, ApiError, TimeoutError):
+        return False
+    finally:
+        await client.close()
+    return True
