@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from moorage.cluster.event_loop import Stoppable
 from moorage.telemetry.logs import get_logger
+from moorage.telemetry.watchdog import Watchdog
 
 _LOOK_EVERY = 0.1
 C = TypeVar("C", bound=Stoppable)
@@ -24,6 +25,10 @@ class AwaitedKubeconfig(Generic[C]):
     def component(self) -> C:
         assert self._made is not None
         return self._made
+
+    @property
+    def watchdog(self) -> Watchdog:
+        return self.component.watchdog
 
     async def start(self) -> None:
         await self._appearance()

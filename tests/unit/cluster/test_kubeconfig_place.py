@@ -11,6 +11,8 @@ from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
 from moorage.cluster.awaited_kubeconfig import AwaitedKubeconfig, awaited_files
 from moorage.cluster.kubeconfig_place import CannotStart
 from moorage.model.gates import gates_from
+from moorage.telemetry.metrics import Metrics
+from moorage.telemetry.watchdog import Watchdog
 
 pytestmark = pytest.mark.real_time
 
@@ -95,6 +97,7 @@ async def test_a_start_that_fails_leaves_a_file_that_has_other_contexts(tmp_path
 class _Component:
     def __init__(self, file: Path) -> None:
         self.found = file.exists()
+        self.watchdog = Watchdog(Metrics())
 
     async def start(self) -> None: ...
 
