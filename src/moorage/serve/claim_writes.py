@@ -1,8 +1,8 @@
 """Write finalizer, allocation and reservation into claims of one template, as the scheduler does, at the cost of one.
 
-In: a whole document to replace a claim that has a template and no status yet. The first write of a form goes the
-usual way; what that made of the claim is repeated for others if it gives the same for the first. Names of pools,
-devices, nodes and pods may differ. Kubernetes: no counterpart.
+In: a merge patch for a claim that has a template and no status yet. The first write of a form goes the usual way; what
+that made of the claim is repeated for others if it gives the same for the first. Names of pools, devices, nodes and
+pods may differ. Kubernetes: no counterpart.
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +30,8 @@ _NO_STATUS = b',"status":{}}'
 _STATUS = frozenset(("allocation", "reservedFor"))
 _ALLOCATION = frozenset(("devices", "nodeSelector", "allocationTimestamp"))
 _CONSUMER = frozenset(("resource", "name", "uid"))
+_OF_STATUS, _OF_METADATA = frozenset(("metadata", "status")), frozenset(("metadata",))
+_HEAD = b'{"metadata":'
 
 
 class LearnedWrite(NamedTuple):
@@ -40,19 +42,19 @@ class LearnedWrite(NamedTuple):
 
 
 class ClaimWrite(NamedTuple):
-    """A write of a known form: `key` is equal for writes that differ by names only."""
+    """A write of a known form: `key` is equal for writes that differ by names only. `metadata` is that of the claim."""
 
     template: ClaimTemplate
     stored: Stored
-    old: Raw
-    raw: Raw
+    metadata: Raw
+    status: Raw | None
     key: Any
     manager: str
     now: str
 
     @property
     def is_status(self) -> bool:
-        return bool(self.key[0] != FINALIZER)
+        return self.status is not None
 
     def at_once(self) -> tuple[bytes, ResourceClaim] | None:
         """Return the value and the view to write; None if it must go the usual way."""
@@ -74,10 +76,9 @@ class ClaimWrite(NamedTuple):
                     self.template.writes[self.key] = learned
 
     def _value(self, learned: LearnedWrite) -> bytes:
-        metadata = {name: value for name, value in self.old["metadata"].items() if name != "resourceVersion"}
+        metadata, status = self.metadata.copy(), self.status
         entry, rest = {**learned.entry, "time": self.now}, self.template.rest
-        if self.is_status:
-            status = self.raw["status"]
+        if status is not None:
             about = entry["fieldsV1"]["f:status"]
             (inner,) = (fields for name, fields in about["f:reservedFor"].items() if name != ".")
             uid = _encode(status["reservedFor"][0]["uid"]).decode()
@@ -89,45 +90,56 @@ class ClaimWrite(NamedTuple):
         owners = list(metadata["managedFields"])
         owners.insert(learned.place, entry)
         metadata["managedFields"] = owners
-        return b'{"metadata":' + _encode(metadata) + rest
+        return _HEAD + _encode(metadata) + rest
 
     def _view(self) -> ResourceClaim:
         view: ResourceClaim = self.stored.view
-        if self.is_status:
-            return _replace(view, status=convert_view(self.raw["status"], ResourceClaimStatus))
+        if self.status is not None:
+            return _replace(view, status=convert_view(self.status, ResourceClaimStatus))
         return _replace(view, metadata=_replace(view.metadata, finalizers=(FINALIZER,)))
 
 
-def claim_write(stored: Stored | None, raw: Raw, manager: str, subresource: str, now: str) -> ClaimWrite | None:
-    """Recognise a write that adds the finalizer, or the whole status, to a claim that has neither."""
+def claim_write(stored: Stored | None, patch: Any, manager: str, subresource: str, now: str) -> ClaimWrite | None:
+    """Recognise a merge patch that adds the finalizer, or the whole status, to a claim that has neither."""
     template = stored.template if stored is not None else None
     if stored is None or not isinstance(template, ClaimTemplate) or not stored.value.endswith(template.rest):
         return None
-    if not template.rest.endswith(_NO_STATUS):
+    if not template.rest.endswith(_NO_STATUS) or not _is_for(patch, stored):
         return None
-    if raw["metadata"].get("resourceVersion") != str(stored.revision) or not isinstance(stored.view, ResourceClaim):
+    status = patch.get("status") if subresource else None
+    form = _status_form(status) if subresource else _finalizer_form(patch, stored.view)
+    if form is None or patch.keys() != (_OF_STATUS if subresource else _OF_METADATA):
         return None
-    old = decode(CLAIM, stored)
-    owners = old["metadata"].get("managedFields") or ()
-    if "deletionTimestamp" in old["metadata"] or old.get("status") or not owners:
+    metadata = _decode(stored.value[len(_HEAD) : -len(template.rest)])
+    owners = metadata.get("managedFields")
+    if not owners or "deletionTimestamp" in metadata:
         return None
-    form = _status_form(raw, old) if subresource == "status" else _finalizer_form(raw, old)
-    if form is None or any((one["manager"], one.get("subresource", "")) == (manager, subresource) for one in owners):
+    if any((one["manager"], one.get("subresource", "")) == (manager, subresource) for one in owners):
         return None
     times = tuple(one.get("time") == now for one in owners)  # entries are sorted by time, then by manager
-    return ClaimWrite(template, stored, old, raw, (form, manager, times), manager, now)
+    return ClaimWrite(template, stored, metadata, status, (form, manager, times), manager, now)
 
 
-def _finalizer_form(raw: Raw, old: Raw) -> str | None:
-    if "finalizers" in old["metadata"]:
-        return None
-    return FINALIZER if raw == {**old, "metadata": {**old["metadata"], "finalizers": [FINALIZER]}} else None
+def _is_for(patch: Any, stored: Stored) -> bool:
+    """Return whether a patch is for the claim as it is stored."""
+    about = patch.get("metadata") if type(patch) is dict else None
+    return (
+        type(about) is dict
+        and isinstance(stored.view, ResourceClaim)
+        and about.get("resourceVersion") == str(stored.revision)
+        and about.get("uid") == stored.view.metadata.uid
+        and len(about) == 2 + ("finalizers" in about)
+    )
 
 
-def _status_form(raw: Raw, old: Raw) -> bytes | None:
+def _finalizer_form(patch: Raw, view: ResourceClaim) -> bytes | None:
+    is_new = not view.metadata.finalizers and patch["metadata"].get("finalizers") == [FINALIZER]
+    return FINALIZER.encode() if is_new else None
+
+
+def _status_form(status: Any) -> bytes | None:
     """Return what statuses have in common that differ by pools, devices, nodes, times and pods."""
-    status = raw.get("status")
-    if type(status) is not dict or status.keys() != _STATUS or {**raw, "status": None} != {**old, "status": None}:
+    if type(status) is not dict or status.keys() != _STATUS:
         return None
     allocation, consumers = status["allocation"], status["reservedFor"]
     if type(allocation) is not dict or not allocation.keys() <= _ALLOCATION or not _is_one_pod(consumers):
@@ -188,33 +200,31 @@ def _is_node(selector: Any) -> bool:
 # -- more consumers ---------------------------------------------------------------------------------------------------
 
 
-def with_reservation(stored: Stored | None, raw: Raw, manager: str, now: str) -> tuple[bytes, ResourceClaim] | None:
+def with_reservation(stored: Stored | None, patch: Any, manager: str, now: str) -> tuple[bytes, ResourceClaim] | None:
     """Return the value and the view of an allocated claim with more consumers; None if it is another write.
 
     The manager has reserved the claim for a pod before, so that only the new consumers are added to its fields.
     """
-    if stored is None or not isinstance(stored.view, ResourceClaim):
+    if stored is None or not _is_for(patch, stored) or patch.keys() != _OF_STATUS or type(patch["status"]) is not dict:
         return None
-    before, consumers = stored.view.status, (raw.get("status") or {}).get("reservedFor")
-    if before.allocation is None or not before.reservedFor or type(consumers) is not list:
+    before, consumers = stored.view.status, patch["status"].get("reservedFor")
+    if before.allocation is None or not before.reservedFor or type(consumers) is not list or len(patch["status"]) != 1:
         return None
+    if len(consumers) > _MAX_CONSUMERS or not all(map(_is_pod, consumers)) or "finalizers" in patch["metadata"]:
+        return None
+    users = tuple(ResourceClaimConsumerReference(**one) for one in consumers)
     kept = len(before.reservedFor)
-    added = consumers[kept:]
-    if not added or len(consumers) > _MAX_CONSUMERS or not all(map(_is_pod, added)):
+    if users[:kept] != before.reservedFor or len({one.uid for one in users}) != len(users) or len(users) == kept:
         return None
-    if raw["metadata"].get("resourceVersion") != str(stored.revision):
-        return None
-    old, users = decode(CLAIM, stored), tuple(ResourceClaimConsumerReference(**one) for one in added)
+    old = decode(CLAIM, stored)
     metadata, status = old["metadata"], {**old["status"], "reservedFor": consumers}
-    if "deletionTimestamp" in metadata or len({one.uid for one in (*before.reservedFor, *users)}) != len(consumers):
+    if "deletionTimestamp" in metadata:
         return None
-    if raw != {**old, "status": status} or consumers[:kept] != old["status"]["reservedFor"]:
-        return None
-    owners = _with_consumers(metadata.get("managedFields") or [], manager, [one.uid for one in users], now)
+    owners = _with_consumers(metadata.get("managedFields") or [], manager, [one.uid for one in users[kept:]], now)
     if owners is None:
         return None
     written = {**metadata, "managedFields": owners}
-    view = _replace(stored.view, status=_replace(before, reservedFor=(*before.reservedFor, *users)))
+    view = _replace(stored.view, status=_replace(before, reservedFor=users))
     return encode(CLAIM, {**old, "metadata": written, "status": status}), view
 
 

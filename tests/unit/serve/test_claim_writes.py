@@ -9,11 +9,11 @@ from tests.unit.serve.test_claim_templates import generated, plain
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE, time_of_day
 
-from moorage.client.protocol import Object
+from moorage.client.protocol import Object, PatchType
 from moorage.model.api_error import ApiError
 from moorage.serve import claim_writes
 from moorage.serve.loopback import LoopbackClient
-from moorage.serve.verbs import changing
+from moorage.serve.verbs import patching
 
 CLAIMS = 5
 
@@ -35,13 +35,17 @@ def status_of(name: str, **result: Any) -> Raw:
     return {"allocation": allocation, "reservedFor": [{"resource": "pods", "name": name, "uid": f"uid-of-{name}"}]}
 
 
+async def patch(client: LoopbackClient, found: Object, metadata: Raw, rest: Raw, subresource: str) -> Object:
+    sent = {"metadata": {**metadata, "uid": found.uid, "resourceVersion": str(found.revision)}, **rest}
+    return await client.patch(CLAIM, found.name, "default", sent, subresource=subresource, patch_type=PatchType.MERGE)
+
+
 async def protect(client: LoopbackClient, found: Object) -> Object:
-    metadata = {**found.raw["metadata"], "finalizers": [FINALIZER]}
-    return await client.update(CLAIM, {**found.raw, "metadata": metadata})
+    return await patch(client, found, {"finalizers": [FINALIZER]}, {}, "")
 
 
 async def allocate(client: LoopbackClient, found: Object, status: Raw) -> Object:
-    return await client.update(CLAIM, {**found.raw, "status": status}, subresource="status")
+    return await patch(client, found, {}, {"status": status}, "status")
 
 
 async def written(
@@ -124,7 +128,7 @@ async def reserved(cluster: VirtualCluster, waits: float) -> Raw:
         status = claim.raw["status"]
         new = [{"resource": "pods", "name": name, "uid": f"{name}-uid"} for name in names]
         consumers = [*status["reservedFor"], *new]
-        claim = await allocate(scheduler, claim, {**status, "reservedFor": consumers})
+        claim = await allocate(scheduler, claim, {"reservedFor": consumers})
         assert [one.name for one in claim.view.status.reservedFor] == [one["name"] for one in consumers]
     raw = (await cluster.client.get(CLAIM, claim.name, "default")).raw
     for field in ("uid", "resourceVersion"):
@@ -142,11 +146,11 @@ async def test_more_consumers_are_the_same_as_if_they_went_the_usual_way(
         taken.append(claim_writes.with_reservation(*arguments))
         return taken[-1]
 
-    monkeypatch.setattr(changing, "with_reservation", counted)
+    monkeypatch.setattr(patching, "with_reservation", counted)
     async with VirtualCluster.running(list, clock=clock()) as cluster:
         found = await reserved(cluster, waits)
     assert sum(one is not None for one in taken) == 3
-    monkeypatch.setattr(changing, "with_reservation", lambda *arguments: None)
+    monkeypatch.setattr(patching, "with_reservation", lambda *arguments: None)
     async with VirtualCluster.running(list, clock=clock()) as cluster:
         assert await reserved(cluster, waits) == found
 
@@ -159,7 +163,7 @@ async def test_a_consumer_that_the_usual_way_refuses_is_refused() -> None:
         status, new = claim.raw["status"], {"resource": "pods", "name": "n", "uid": "n"}
         for consumer in ({**new, "uid": "b-uid"}, {**new, "name": ""}, {**new, "resource": ""}):
             with pytest.raises(ApiError, match="is invalid"):
-                await allocate(scheduler, claim, {**status, "reservedFor": [*status["reservedFor"], consumer]})
+                await allocate(scheduler, claim, {"reservedFor": [*status["reservedFor"], consumer]})
         other = {**status["allocation"], "nodeSelector": None}
         changed = {"allocation": other, "reservedFor": [*status["reservedFor"], new]}
         with pytest.raises(ApiError, match="field is immutable"):
@@ -167,4 +171,4 @@ async def test_a_consumer_that_the_usual_way_refuses_is_refused() -> None:
         await cluster.client.delete(CLAIM, claim.name, "default")
         claim = await cluster.client.get(CLAIM, "p-gpu-abcde", "default")
         with pytest.raises(ApiError, match="is invalid"):
-            await allocate(scheduler, claim, {**status, "reservedFor": [*status["reservedFor"], new]})
+            await allocate(scheduler, claim, {"reservedFor": [*status["reservedFor"], new]})

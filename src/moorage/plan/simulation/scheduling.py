@@ -10,7 +10,7 @@ from typing import Unpack, cast
 import msgspec
 
 from moorage.client.informer import Delta
-from moorage.client.protocol import Client, DeletionDemands, Object, Raw
+from moorage.client.protocol import Client, DeletionDemands, Object, PatchType, Raw
 from moorage.columns.cluster import Cluster
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
@@ -47,8 +47,17 @@ class _Reader:
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         self._api.delete(kind, name, namespace, **demands)
 
-    async def patch(self, kind: Kind, name: str, namespace: str, patch: Raw, *, subresource: str = "") -> Object:
-        return self._api.patch(kind, name, namespace, patch, subresource)
+    async def patch(
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str,
+        patch: Raw,
+        *,
+        subresource: str = "",
+        patch_type: PatchType = PatchType.STRATEGIC,
+    ) -> Object:
+        return self._api.patch(kind, name, namespace, patch, subresource, patch_type)
 
 
 class _Waiting(msgspec.Struct):

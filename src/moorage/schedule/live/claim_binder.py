@@ -12,7 +12,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from moorage.client.protocol import Client, NotSent, Object, Raw, Unreachable
+import msgspec
+
+from moorage.client.protocol import Client, NotSent, Object, PatchType, Raw, Unreachable
 from moorage.columns.devices.device_promises import special_key
 from moorage.columns.devices.devices import Devices
 from moorage.match.devices.binding_conditions import (
@@ -214,30 +216,34 @@ class ClaimBinder:
             if claim.status.allocation is not None:
                 raise ClaimsNotBound(f"claim {name} got allocated elsewhere in the meantime")
             if FINALIZER not in claim.metadata.finalizers:
-                document = _document(found)
-                document["metadata"]["finalizers"] = [*claim.metadata.finalizers, FINALIZER]
-                found = await self._update(document, "", f"add finalizer to claim {name}")
-        document = _document(found)
-        status = document["status"] = {**(found.raw.get("status") or {})}
-        if allocation is not None:
-            status["allocation"] = allocation
-        users = list(status.get("reservedFor") or ())
+                protected = {"finalizers": [*claim.metadata.finalizers, FINALIZER]}
+                found = await self._patch(found, {"metadata": protected}, "", f"add finalizer to claim {name}")
+        users = [msgspec.to_builtins(user) for user in claim.status.reservedFor]
         for pod in pods:
             if pod is pods[0] or (len(users) < _MAX_USERS and not _is_reserved(found, pod)):
                 users.append({"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid})
-        status["reservedFor"] = users
+        status: Raw = {"reservedFor": users}
+        if allocation is not None:
+            status["allocation"] = allocation
         if self._has_conditions:
-            if status.get("allocation") is None:
+            written = claim.status.allocation
+            if allocation is None and written is None:
                 raise ClaimsNotBound(f"claim {name} got deallocated elsewhere in the meantime")
-            if status["allocation"].get("allocationTimestamp") is None:
-                now = time_text(self._wall_clock())
-                status["allocation"] = {**status["allocation"], "allocationTimestamp": now}
+            if (allocation or {}).get("allocationTimestamp") is None and (
+                written is None or written.allocationTimestamp is None
+            ):
+                status["allocation"] = {**(allocation or {}), "allocationTimestamp": time_text(self._wall_clock())}
         doing = "add allocation and reservation to claim" if allocation is not None else "add reservation to claim"
-        return await self._update(document, "status", f"{doing} {name}")
+        return await self._patch(found, {"status": status}, "status", f"{doing} {name}")
 
-    async def _update(self, document: Raw, subresource: str, doing: str) -> Object:
+    async def _patch(self, found: Object, patch: Raw, subresource: str, doing: str) -> Object:
+        """Change a claim unless another client has changed it meanwhile."""
+        about = {**patch.get("metadata", {}), "uid": found.uid, "resourceVersion": str(found.revision)}
+        patch, merge = {**patch, "metadata": about}, PatchType.MERGE
         try:
-            return await self._client.update(CLAIM, document, subresource=subresource)
+            return await self._client.patch(
+                CLAIM, found.name, found.namespace, patch, subresource=subresource, patch_type=merge
+            )
         except ApiError as error:
             if error.code == 409:
                 raise _Conflict(f"{doing}: {error.message}") from None

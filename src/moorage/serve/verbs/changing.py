@@ -20,8 +20,6 @@ from moorage.model.go.quoting import go_json
 from moorage.model.kinds import Kind, Ref
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
-from moorage.serve.claim_templates import CLAIM
-from moorage.serve.claim_writes import claim_write, with_reservation
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
 from moorage.serve.templates import Likeness
@@ -209,30 +207,8 @@ async def replace(
         changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
         return changed._replace(warnings=warnings)
 
-    if kind is CLAIM and not options.dry_run and not warnings:
-        return await _replace_claim(api, ref, raw, options.manager, subresource, make)
     takes_long = not subresource and has_much_cel(kind, raw)
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
-
-
-async def _replace_claim(api: Api, ref: Ref, raw: Raw, manager: str, subresource: str, make: Change) -> WriteResult:
-    """Replace a claim: at once if the same was written into another claim of its template."""
-    key, now = key_of(ref.kind, ref.namespace, ref.name), api.now_text()
-    stored = await api.store.get(key)
-    write = claim_write(stored, raw, manager, subresource, now)
-    at_once = write.at_once() if write is not None else None
-    if write is None and subresource == "status":
-        at_once = with_reservation(stored, raw, manager, now)
-    if stored is not None and at_once is not None:
-        template = stored.template if not subresource else None
-        try:
-            return WriteResult(await api.store.update(key, at_once[0], stored.revision, at_once[1], template), ())
-        except (RevisionMismatch, KeyMissing):
-            pass
-    done = await change(api, ref, make, takes_long=not subresource and has_much_cel(ref.kind, raw))
-    if write is not None and now == api.now_text():
-        write.learn(done.stored)
-    return done
 
 
 def check_name(metadata: Raw, name: str) -> None:

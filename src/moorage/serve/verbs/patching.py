@@ -18,6 +18,8 @@ from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.claim_names import ClaimNames, learn_names, read_claim_names, with_names
+from moorage.serve.claim_templates import CLAIM
+from moorage.serve.claim_writes import claim_write, with_reservation
 from moorage.serve.decoding import MAX_WARNINGS, check_kind, decode_json, media_type, read_yaml, repeated_fields
 from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
@@ -86,8 +88,30 @@ async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, 
         claims = None if patch.duplicates else read_claim_names(patch.document)
         if claims is not None:
             return await _name_claims(api, ref, claims, options.manager, make)
+    if kind is CLAIM and patch.patch_type == MERGE_PATCH and not options.dry_run and not patch.duplicates:
+        return await _patch_claim(api, ref, patch.document, options.manager, subresource, make)
     takes_long = has_much_cel(kind, patch.document)
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
+
+
+async def _patch_claim(api: Api, ref: Ref, patch: Any, manager: str, subresource: str, make: Change) -> WriteResult:
+    """Patch a claim: at once if the same was written into another claim of its template."""
+    key, now = key_of(ref.kind, ref.namespace, ref.name), api.now_text()
+    stored = await api.store.get(key)
+    write = claim_write(stored, patch, manager, subresource, now)
+    at_once = write.at_once() if write is not None else None
+    if write is None and subresource == "status":
+        at_once = with_reservation(stored, patch, manager, now)
+    if stored is not None and at_once is not None:
+        template = stored.template if not subresource else None
+        try:
+            return WriteResult(await api.store.update(key, at_once[0], stored.revision, at_once[1], template), ())
+        except (RevisionMismatch, KeyMissing):
+            pass
+    done = await change(api, ref, make, takes_long=has_much_cel(ref.kind, patch))
+    if write is not None and now == api.now_text() and not done.warnings:
+        write.learn(done.stored)
+    return done
 
 
 async def _name_claims(api: Api, ref: Ref, claims: ClaimNames, manager: str, make: Change) -> WriteResult:

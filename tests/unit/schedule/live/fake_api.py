@@ -14,6 +14,7 @@ from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, 
 from moorage.model import api_error
 from moorage.model.api_error import ApiError, stale
 from moorage.model.kinds import KINDS, Kind
+from moorage.serve.patch.json_patch import apply_merge_patch
 
 POD = KINDS["v1", "Pod"]
 
@@ -185,6 +186,12 @@ class FakeApi:
         fate = await self._call("patch", key)
         document = deepcopy(self._existing(facts, key).raw)
         assert isinstance(patch, dict)
+        if patch_type is PatchType.MERGE:
+            if patch["metadata"]["resourceVersion"] != str(self._existing(facts, key).revision):
+                raise stale(facts, name)
+            made = self._store(facts, key, apply_merge_patch(document, patch))
+            self._answer(fate)
+            return made
         assert subresource == "status"
         if patch["metadata"]["uid"] != document["metadata"]["uid"]:
             raise api_error.conflict(facts, name, "the UID does not match")

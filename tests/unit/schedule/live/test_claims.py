@@ -85,7 +85,7 @@ async def test_a_claim_is_allocated_and_reserved_before_its_pod_is_bound() -> No
         uid = api.raw("default/pod-c")["metadata"]["uid"]
         assert written["reservedFor"] == [{"resource": "pods", "name": "pod-c", "uid": uid}]
         verbs = [verb for verb, _ in api.calls]
-        assert verbs == ["update", "update", "bind"]
+        assert verbs == ["patch", "patch", "bind"]
         assert not live.scheduler.cluster.devices.promises
 
 
@@ -108,14 +108,14 @@ async def test_pods_that_reserve_a_claim_at_the_same_time_are_written_together()
         assert set(api.nodes_of_pods().values()) == {"n1"}
         users = [user["name"] for user in status(api, "c")["reservedFor"]]
         assert sorted(users) == sorted(["pod-c", *(f"more-{number}" for number in range(5))])
-        assert [verb for verb, _ in api.calls].count("update") == 3  # finalizer, allocation, all others
+        assert [verb for verb, _ in api.calls].count("patch") == 3  # finalizer, allocation, all others
 
 
 @pytest.mark.parametrize("after", [0, 1])
 @pytest.mark.parametrize("fate", [Fate.LOST, Fate.UNANSWERED])
 async def test_a_lost_answer_does_no_harm(fate: Fate, after: int) -> None:
     api = world("c", "d", devices=2)
-    api.fate = once("update", "default/c", fate, after)
+    api.fate = once("patch", "default/c", fate, after)
     async with running(api) as live:
         await settle(30)
         assert set(api.nodes_of_pods().values()) == {"n1"}
@@ -129,7 +129,7 @@ async def test_a_conflict_is_resolved_with_the_newest_version() -> None:
     api.holds = True
 
     def meddle(verb: str, key: str) -> Fate:
-        if (verb, key) == ("update", "default/c") and not api.raw(key, CLAIM)["metadata"].get("labels"):
+        if (verb, key) == ("patch", "default/c") and not api.raw(key, CLAIM)["metadata"].get("labels"):
             raw = api.raw(key, CLAIM)
             api.put(CLAIM, {**raw, "metadata": {**raw["metadata"], "labels": {"a": "b"}}})
         return Fate.OK
@@ -147,7 +147,7 @@ async def test_a_claim_that_is_deleted_meanwhile_sends_the_pod_back() -> None:
     api.holds = True
 
     def delete(verb: str, key: str) -> Fate:
-        if (verb, key) == ("update", "default/c"):
+        if (verb, key) == ("patch", "default/c"):
             raw = api.raw(key, CLAIM)
             api.put(CLAIM, {**raw, "metadata": {**raw["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}})
         return Fate.OK
@@ -190,7 +190,7 @@ async def test_a_pod_that_goes_away_while_its_claim_is_written_leaves_nothing() 
     api = world("c", "d")
 
     def vanish(verb: str, key: str) -> Fate:
-        if (verb, key) == ("update", "default/c") and "default/pod-c" in api.objects[KINDS["v1", "Pod"]]:
+        if (verb, key) == ("patch", "default/c") and "default/pod-c" in api.objects[KINDS["v1", "Pod"]]:
             api.drop(KINDS["v1", "Pod"], "default/pod-c")
         return Fate.OK
 
@@ -309,7 +309,7 @@ async def test_a_node_that_has_the_resource_itself_needs_no_claim() -> None:
 
 
 @pytest.mark.parametrize("fate", [Fate.ERROR, Fate.LOST, Fate.UNANSWERED])
-@pytest.mark.parametrize("verb", ["create", "update", "patch", "bind"])
+@pytest.mark.parametrize("verb", ["create", "patch", "bind"])
 async def test_whatever_fails_one_claim_is_left_in_the_end(verb: str, fate: Fate) -> None:
     api = extended_world()
     left = [1]
