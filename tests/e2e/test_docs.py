@@ -35,6 +35,9 @@ COMMANDS = {
     "scheduler": "docs/scheduler.md",
     "controller-manager": "docs/controllers.md",
     "kubelet": "docs/kubelet.md",
+    "completion": "docs/command-line.md",
+    "help": "docs/command-line.md",
+    "version": "docs/command-line.md",
 }
 #: Those that run until they are stopped; `test_docs_live` plays their sessions.
 RUNNING = ("up", "apiserver", "scheduler", "controller-manager", "kubelet")

@@ -9,12 +9,16 @@ import contextlib
 import importlib
 import os
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from moorage import __version__
+from moorage.cli.settings import use_settings, with_origins
 from moorage.cli.streams import CannotWrite, open_standard_streams
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _BAD_USAGE, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 
@@ -33,7 +37,13 @@ _COMMANDS = {
         "The controllers as a process of their own, against any API server.",
     ),
     "kubelet": ("components:kubelet", "Simulated nodes as a process of its own, against any API server."),
+    "completion": ("completion", "A script that completes words of moorage in bash, zsh or fish."),
+    "help": ("about:show_help", "The help of a command."),
+    "version": ("about:show_version", "The versions of Moorage, Kubernetes and Python."),
 }
+#: What works whatever the settings are.
+_ABOUT = ("completion", "help", "version", "__complete")
+_HIDDEN = {"__complete": ("completion:complete_word", "")}
 
 
 class _Commands(click.Group):
@@ -52,18 +62,24 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
+        found = _COMMANDS.get(name) or _HIDDEN.get(name)
+        if found is None:
             return None
-        module, _, attribute = _COMMANDS[name][0].partition(":")
+        module, _, attribute = found[0].partition(":")
         command: click.Command = getattr(
             importlib.import_module(f"moorage.cli.commands.{module}"), attribute or "command"
         )
-        return command
+        return command if name in _ABOUT else use_settings(command)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name, help=text) for name, (_, text) in _COMMANDS.items() if name.startswith(incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS and args[0] not in _HIDDEN:
             from difflib import get_close_matches
 
             close = get_close_matches(args[0], _COMMANDS, n=1)
@@ -89,6 +105,9 @@ def moorage() -> None:
       kubectl get nodes,pods -A -o yaml | moorage explain pod/web-1
       moorage demo spot-nodes-by-sla
       moorage up --nodes 5
+
+    Every option has a setting, too: the environment variable MOORAGE_UP_NODES, or `nodes` in the table [up] of
+    ./moorage.toml or ~/.config/moorage/config.toml, is what --nodes of `moorage up` is by default.
     """
 
 
@@ -102,7 +121,7 @@ def _run() -> int:
         code = moorage.main(standalone_mode=False)
     except click.ClickException as error:
         with contextlib.suppress(OSError, ValueError):
-            error.show()
+            (with_origins(error) if isinstance(error, click.UsageError) else error).show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED

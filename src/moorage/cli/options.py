@@ -32,7 +32,7 @@ controllers_option = click.option(
     "--controllers",
     default="*",
     show_default=True,
-    metavar="NAME,...",
+    metavar="CONTROLLER,...",
     help="Which controllers run: * for all, name for one, -name for all but it.",
 )
 all_option = click.option("--all", "everything", is_flag=True, help="Print long lists in full.")
@@ -51,7 +51,7 @@ live_kubeconfig_option = click.option(
     help="Read the cluster that this kubeconfig leads to; files then say what would be applied to it.",
 )
 context_option = click.option(
-    "--context", default="", metavar="NAME", help="The kubeconfig's context, if not its current one."
+    "--context", default="", metavar="CONTEXT", help="The kubeconfig's context, if not its current one."
 )
 bind_address_option = click.option(
     "--bind-address", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all of them."

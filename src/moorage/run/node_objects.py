@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from moorage.model.go.times import micro_time_text, time_text
+from moorage.model.kubernetes_version import KUBERNETES_VERSION
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 
@@ -11,7 +12,6 @@ Raw = dict[str, Any]
 
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40
-KUBELET_VERSION = "v1.36.4"
 _ZONES = ("zone-a", "zone-b", "zone-c")
 #: Default capacity of a node.
 CAPACITY = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}
@@ -134,7 +134,7 @@ def _node_info(node: Node) -> Raw:
         "kernelVersion": "6.12.0",
         "osImage": "Moorage simulated node",
         "containerRuntimeVersion": "simulated://1.0.0",
-        "kubeletVersion": KUBELET_VERSION,
+        "kubeletVersion": KUBERNETES_VERSION,
         "kubeProxyVersion": "",
         "operatingSystem": "linux",
         "architecture": "amd64",

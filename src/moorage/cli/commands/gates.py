@@ -75,7 +75,7 @@ def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints:
     "--gate",
     "names",
     multiple=True,
-    metavar="NAME",
+    metavar="GATE",
     help="Only this gate.  [default: all that objects can depend on]  Repeatable.",
 )
 @click.option("-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form.")

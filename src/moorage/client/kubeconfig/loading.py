@@ -129,23 +129,40 @@ def load_access(
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Access:
     """Return the access of a context, the current one by default. Raises KubeconfigError."""
-    listed = environment.get("KUBECONFIG", "")
-    if path:
-        candidates = [Path(path)]
-    elif listed:
-        candidates = [Path(name) for name in listed.split(os.pathsep) if name]
-    else:
-        candidates = [(home or Path.home()) / ".kube" / "config"]
-    found = candidates if path else [candidate for candidate in candidates if candidate.exists()]
+    candidates = _candidates(path, environment, home)
+    config, found = _merged(candidates, path)
     if found:
-        config = _Kubeconfig()
-        for file in found:
-            config.add(file, _read_config(file))
         return _access(config, context, found)
     if environment.get("KUBERNETES_SERVICE_HOST") and environment.get("KUBERNETES_SERVICE_PORT"):
         return _in_cluster(environment, service_account)
     looked = ", ".join(str(candidate) for candidate in candidates)
     raise KubeconfigError(f"there is no kubeconfig: looked for {looked}; name one with --kubeconfig or $KUBECONFIG")
+
+
+def context_names(
+    path: str = "", *, environment: Mapping[str, str] = os.environ, home: Path | None = None
+) -> list[str]:
+    """Return the contexts to choose from, sorted. Raises KubeconfigError."""
+    config, _ = _merged(_candidates(path, environment, home), path)
+    return sorted(name for plural, name in config.entries if plural == "contexts")
+
+
+def _candidates(path: str, environment: Mapping[str, str], home: Path | None) -> list[Path]:
+    listed = environment.get("KUBECONFIG", "")
+    if path:
+        return [Path(path)]
+    if listed:
+        return [Path(name) for name in listed.split(os.pathsep) if name]
+    return [(home or Path.home()) / ".kube" / "config"]
+
+
+def _merged(candidates: list[Path], path: str) -> tuple[_Kubeconfig, list[Path]]:
+    """Return the files as one, and which there are; one that was named must be there. Raises KubeconfigError."""
+    found = candidates if path else [candidate for candidate in candidates if candidate.exists()]
+    config = _Kubeconfig()
+    for file in found:
+        config.add(file, _read_config(file))
+    return config, found
 
 
 def _read(path: Path) -> bytes:

@@ -17,6 +17,7 @@ from moorage import __version__
 from moorage.model.api_error import Raw
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS, Kind, Subresource
+from moorage.model.kubernetes_version import KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_VERSION
 from moorage.serve.http.messages import Response
 
 #: The order in which clients try groups for a short name; other groups come after, by name.
@@ -61,7 +62,6 @@ def resources(gates: GateSet) -> dict[tuple[str, str, str], Kind]:
     return {(kind.group, kind.version, kind.plural): kind for kind in sorted((*served, *older), key=_position)}
 
 
-KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_PATCH = "1", "36", "4"
 _AGGREGATED = "APIGroupDiscoveryList"
 _AGGREGATED_GROUP = "apidiscovery.k8s.io"
 _AGGREGATED_VERSIONS = ("v2", "v2beta1")
@@ -217,7 +217,7 @@ def _response_kind(group_version: str, kind: str) -> Raw:
 @cache
 def version_document() -> Raw:
     """The Kubernetes version that Moorage behaves as, with Moorage's own as build metadata."""
-    release = f"v{KUBERNETES_MAJOR}.{KUBERNETES_MINOR}.{KUBERNETES_PATCH}+moorage-{__version__}"
+    release = f"{KUBERNETES_VERSION}+moorage-{__version__}"
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return {
         "major": KUBERNETES_MAJOR,
