@@ -145,6 +145,15 @@ def test_api_resources_and_versions(kubectl: Kubectl) -> None:
     assert "is running at" in kubectl("cluster-info").out
 
 
+def test_events_are_sorted_by_any_of_their_times(kubectl: Kubectl) -> None:
+    kubectl("apply -f -", pod("one"))
+    kubectl("wait --for=condition=Ready pod/one --timeout=120s")
+    scheduled = "--field-selector=reason=Scheduled"  # which have no lastTimestamp
+    for times in ("lastTimestamp", "firstTimestamp", "eventTime", "metadata.creationTimestamp"):
+        assert "Scheduled" in kubectl(f"get events {scheduled} --sort-by=.{times}").out
+        assert "Scheduled" in kubectl(f"get events --sort-by=.{times}").out
+
+
 def test_who_one_is_and_what_one_may(kubectl: Kubectl) -> None:
     said = kubectl("auth whoami").out
     assert re.search(r"^Username +\S+", said, re.MULTILINE)

@@ -23,6 +23,7 @@ from moorage.model.schema.conversion import ConversionError
 
 #: What a status update leaves alone where a kind's row says all metadata.
 _ALL_METADATA = ("selfLink", "labels", "annotations", "finalizers", "ownerReferences")
+_NEVER_PROBED: Raw = {"lastProbeTime": None}
 
 
 def _kept_metadata(kind: Kind) -> list[str]:
@@ -60,7 +61,15 @@ def admit_status(
         errors = (*row.authorize_status(view, old_view, namespace_labels), *errors)
     if errors:
         return Rejected(kind, _name(old), errors, object=raw, view=view)
+    if kind.name == "Pod":
+        _write_probe_times(raw["status"])
     return Admitted(raw, view)
+
+
+def _write_probe_times(status: Raw) -> None:
+    """Add the time of each condition that Go writes as null when it is not set."""
+    if isinstance(conditions := status.get("conditions"), list):
+        status["conditions"] = [one if "lastProbeTime" in one else {**one, **_NEVER_PROBED} for one in conditions]
 
 
 def _prepared(new: Raw, old: Raw, kind: Kind, now: str, gates: GateSet) -> Raw:

@@ -24,6 +24,8 @@ _WRITTEN_AS_NULL = frozenset(
         "finishedAt",
         "firstTimestamp",
         "lastTimestamp",
+        "deprecatedFirstTimestamp",
+        "deprecatedLastTimestamp",
         "eventTime",
         "lastObservedTime",
     ]

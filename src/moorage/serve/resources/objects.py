@@ -1,8 +1,9 @@
 """Encode objects for the store, and render stored values for clients.
 
 A value is the object's JSON without its resourceVersion, and begins with its metadata, so that rendering needs no
-decoding: the revision is spliced in. Events of both groups are stored in the core form. Kubernetes: the codec and the
-versioner in front of etcd, the conversion functions of the events group.
+decoding: the revision is spliced in. Events of both groups are stored in the core form, with the fields that Go writes
+even when they are not set, so that clients can sort by them. Kubernetes: the codec and the versioner in front of etcd,
+the conversion functions of the events group.
 """
 
 from typing import Any
@@ -26,6 +27,18 @@ _NAMES = (
     ("lastTimestamp", "deprecatedLastTimestamp"),
     ("count", "deprecatedCount"),
 )
+#: What a core Event has always: times are null, because they are no pointers in Go.
+_ALWAYS_WRITTEN: Raw = {
+    "involvedObject": {},
+    "source": {},
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "eventTime": None,
+    "reportingComponent": "",
+    "reportingInstance": "",
+}
+#: What an Event of events.k8s.io has only if it is not empty.
+_WRITTEN_IF_SET = frozenset(["reportingController", "reportingInstance"])
 _TO_CORE = {new: core for core, new in _NAMES}
 _FROM_CORE = dict(_NAMES)
 
@@ -36,6 +49,9 @@ def to_core(raw: Raw) -> Raw:
 
 def from_core(raw: Raw) -> Raw:
     renamed = {_FROM_CORE.get(name, name): value for name, value in raw.items()}
+    for name in _WRITTEN_IF_SET:
+        if not renamed.get(name):
+            renamed.pop(name, None)
     return renamed | {"apiVersion": REPORTED_EVENT.api_version}
 
 
@@ -71,6 +87,8 @@ def encode(kind: Kind, raw: Raw) -> bytes:
     if "resourceVersion" in metadata:
         metadata = {name: value for name, value in metadata.items() if name != "resourceVersion"}
     rest = {name: value for name, value in raw.items() if name != "metadata"}
+    if kind.plural == "events":
+        rest = {**_ALWAYS_WRITTEN, **rest}
     return _encode({"metadata": metadata, **rest})
 
 

@@ -112,7 +112,10 @@ def test_generations_that_were_observed_are_remembered() -> None:
     found = admitted(report(old, {"conditions": [{"type": "Ready"}, {"type": "Initialized"}], "podIP": "1.2.3.4"}), old)
     status = found.object["status"]
     assert status["observedGeneration"] == 3
-    assert status["conditions"] == [{"type": "Ready", "observedGeneration": 2}, {"type": "Initialized"}]
+    assert status["conditions"] == [
+        {"type": "Ready", "observedGeneration": 2, "lastProbeTime": None},
+        {"type": "Initialized", "lastProbeTime": None},
+    ]
     assert status["podIPs"] == [{"ip": "1.2.3.4"}]
 
 
