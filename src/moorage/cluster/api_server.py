@@ -23,6 +23,7 @@ from moorage.serve.pki.credentials import (
     server_names,
     server_url,
 )
+from moorage.serve.request_log import RequestLog
 from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
@@ -124,14 +125,15 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             collects_garbage=settings.collects_garbage,
             taints_new_nodes=settings.taints_new_nodes,
             protects_storage=settings.protects_storage,
+            metrics=ApiServerMetrics(metrics),
         )
         await api.start()
         paths = WebPaths(
             (Check("ping", lambda: ""), Check("store", lambda: store.complaint)), metrics.render, api.gates
         )
         authenticator = Authenticator({credentials.token: ADMIN})
-        handler = Handler(api, paths, ApiServerMetrics(metrics))
-        server = Server(handler, gate=authenticator.authenticate)
+        handler = Handler(api, paths, api.metrics)
+        server = Server(handler, gate=authenticator.authenticate, request_log=RequestLog())
         await server.start(settings.bind_address, settings.port, credentials.server_context())
         await bootstrap(api, server.port)
     except OSError as error:

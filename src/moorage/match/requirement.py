@@ -14,6 +14,9 @@ from moorage.match.operators import NODE_SELECTOR, OPERATORS, comparison_of, sib
 from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
 from moorage.model.field_path import child_path
 from moorage.model.names import label_key_errors, label_value_errors
+from moorage.telemetry.logs import get_logger
+
+_LOG, _LOG_LEVEL = get_logger("labels"), 10
 
 Labels: TypeAlias = Mapping[str, str]
 Predicate: TypeAlias = Callable[[Labels], bool]
@@ -153,14 +156,29 @@ def _absent(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
 
 
 def _compared(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
-    assert row.comparison is not None
-    compares = row.comparison.compile(values[0])
+    comparison = row.comparison
+    assert comparison is not None
+    compares = comparison.compile(values[0])
 
     def match(labels: Labels) -> bool:
         value = labels.get(key)
-        return value is not None and compares(value)
+        if value is None or compares(value):
+            return value is not None
+        if _LOG.enabled(_LOG_LEVEL):
+            _log_unreadable(comparison, value, labels)
+        return False
 
     return match
+
+
+def _log_unreadable(comparison: Comparison, value: str, labels: Labels) -> None:
+    """Log a label's value that is no number or version, in the words of apimachinery and KEP-5721."""
+    try:
+        comparison.kind.read(value)
+    except ValueError as error:
+        shown_labels = ",".join(f"{key}={labels[key]}" for key in sorted(labels))
+        what = "ParseInt" if comparison.kind.noun == "number" else "Parse semver"
+        _LOG.debug(_LOG_LEVEL, f"{what} failed for value {value} in label {shown_labels}, {error}")
 
 
 _SET_COUNT = "for 'in', 'notin' operators, values set can't be empty"

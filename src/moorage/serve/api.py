@@ -37,6 +37,8 @@ from moorage.serve.claim_templates import CLAIM, ClaimTemplate, ClaimTemplates
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.serve.templates import POD, Likeness, PodTemplate, PodTemplates
 from moorage.store.protocol import Store, Stored
+from moorage.telemetry.apiserver_metrics import ApiServerMetrics
+from moorage.telemetry.metrics import Metrics
 
 _RANGE = ipaddress.ip_network("10.96.0.0/12")
 _FIRST_PORT, _LAST_PORT = 30000, 32767
@@ -196,13 +198,15 @@ class Api:
         collects_garbage: bool = False,
         taints_new_nodes: bool = False,
         protects_storage: bool = False,
+        metrics: ApiServerMetrics | None = None,
     ) -> None:
         """Create an API on a store.
 
         `collects_garbage` means that a garbage collector removes the finalizers that wait for dependents;
         `taints_new_nodes`, that a controller removes the not-ready taint of new nodes; `protects_storage`, that a
-        controller removes the finalizers of volumes and claims.
+        controller removes the finalizers of volumes and claims. `metrics` count what components in this process ask.
         """
+        self.metrics = ApiServerMetrics(Metrics()) if metrics is None else metrics
         self.store = store
         self.gates = gates
         self.clock = clock

@@ -32,7 +32,7 @@ from moorage.serve.verbs.reading import check_not_older, get, list_page
 from moorage.serve.verbs.subresources import bind, evict, get_scale, patch_scale, put_scale
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
-from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked
+from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked, asked_of
 from moorage.telemetry.watchdog import Operation, operation
 
 Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
@@ -154,7 +154,9 @@ class Handler:
         user = request.user
         if user is None:
             raise unauthorized()  # a request without a user that came past the gate
-        user = request.user = acting_user(user, request.headers)
+        acting = acting_user(user, request.headers)
+        if acting is not user:
+            request.user, request.impersonator, user = acting, user, acting
         if MASTERS not in user.groups:
             check(user, attributes_of(request))
         meant = self._meant.get((request.method, request.target))
@@ -301,10 +303,8 @@ def _asked(target: Target, request: Request) -> Asked:
         verb = "WATCH"
     elif target.verb == "patch" and request.headers.get("content-type", "").startswith(APPLY):
         verb = "APPLY"
-    scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
-    version = kind.api_version.rpartition("/")[2]
     dry_run = "All" if "dryRun" in request.query_text else ""
-    return Asked(verb, dry_run, kind.group, version, kind.plural, target.subresource, scope)
+    return asked_of(verb, kind, target.namespace, target.name, target.subresource, dry_run)
 
 
 def _operation(asked: Asked) -> Operation:

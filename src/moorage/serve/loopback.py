@@ -1,17 +1,19 @@
 """Implement the client's protocol by calling the verbs of an API server in the same process.
 
 Objects share the store's bytes and the view that admission made, and are decoded only when `raw` is read. Such a view
-has no resourceVersion; `Object.revision` has it. Errors have the same texts as over HTTP. Kubernetes: the loopback
-client.
+has no resourceVersion; `Object.revision` has it. Errors have the same texts as over HTTP, and requests are counted and
+logged as if they had come over it. Kubernetes: the loopback client.
 """
 
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
+from time import perf_counter
 from typing import Any, TypeVar, Unpack
 
 from moorage.admit.raw import copy_document
 from moorage.client.http.wire import (
     check_name,
+    collection_path,
     metadata_text,
     namespace_to_create_in,
     render_binding,
@@ -19,13 +21,14 @@ from moorage.client.http.wire import (
     render_eviction,
 )
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
-from moorage.model.api_error import bad_request, internal, no_such_path
+from moorage.model.api_error import ApiError, bad_request, internal, no_such_path
 from moorage.model.kinds import Kind, Ref
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
+from moorage.serve.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.resources.objects import StoredObject
 from moorage.serve.templates import POD
 from moorage.serve.verbs import subresources
@@ -36,8 +39,12 @@ from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.subresources import patch_scale, put_scale
 from moorage.serve.verbs.watching import watch
 from moorage.store.protocol import Stored, StoreError
+from moorage.telemetry.apiserver_metrics import asked_of
+from moorage.telemetry.metrics import Count, Distribution
 
 Result = TypeVar("Result")
+#: What requests are counted by: verb, version, plural, subresource, whether they name an object, a namespace; the code.
+_Key = tuple[str, str, str, str, bool, bool, int]
 
 
 class LoopbackClient:
@@ -49,14 +56,17 @@ class LoopbackClient:
         self._options = WriteOptions(self.manager, validation=TRUST)
         self._apply_options = WriteOptions(self.manager, validation=TRUST, force=True)
         self._closed = False
+        self._counted: dict[_Key, tuple[Count, Distribution]] = {}
 
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
-        return _object(kind, await _kept(get(self._api, self._ref(kind, name, namespace))))
+        ref = self._ref(kind, name, namespace)
+        return _object(kind, await self._ask("GET", ref, get(self._api, ref)))
 
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields)
-        page = await _kept(list_page(self._api, kind, _namespace(kind, namespace), options))
+        ref = Ref(kind, _namespace(kind, namespace), "")
+        page = await self._ask("LIST", ref, list_page(self._api, kind, ref.namespace, options))
         items: list[Object] = [StoredObject(kind, item, item.revision) for item in page.items]
         return Listing(items, page.revision)
 
@@ -65,29 +75,40 @@ class LoopbackClient:
     ) -> AsyncGenerator[list[WatchEvent], None]:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields, watch=True, bookmarks=True, resource_version=revision)
-        batches = await _kept(watch(self._api, kind, _namespace(kind, namespace), options))
-        async with aclosing(batches):
-            async for batch in batches:
-                yield batch
-                if self._closed:
-                    return
+        ref = Ref(kind, _namespace(kind, namespace), "")
+        batches = await self._ask("WATCH", ref, watch(self._api, kind, ref.namespace, options))
+        metrics = self._api.metrics
+        told = metrics.watch_events.labels(kind.group, kind.version, kind.plural)
+        running = metrics.long_running(asked_of("WATCH", kind, ref.namespace, ""))
+        running.inc()
+        try:
+            async with aclosing(batches):
+                async for batch in batches:
+                    told.value += len(batch)
+                    yield batch
+                    if self._closed:
+                        return
+        finally:
+            running.dec()
 
     async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
         self._check_open()
         namespace = namespace_to_create_in(kind, document, namespace)
         raw = _own_copy(kind, document)
-        outcome = await _kept(create(self._api, kind, _namespace(kind, namespace), raw, self._options))
+        ref = Ref(kind, _namespace(kind, namespace), "")
+        outcome = await self._ask("POST", ref, create(self._api, kind, ref.namespace, raw, self._options))
         return _object(kind, outcome.stored)
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
         ref = self._ref(kind, metadata_text(document, "name"), metadata_text(document, "namespace"))
         _check_subresource(kind, subresource, "update")
         if subresource == "scale":
-            return _plain(ref, await _kept(put_scale(self._api, ref, document, self._options)))
+            return _plain(ref, await self._ask("PUT", ref, put_scale(self._api, ref, document, self._options), "scale"))
         raw = _own_copy(kind, document)
         if subresource == "finalize":
-            return _plain(ref, await _kept(finalize(self._api, ref.name, raw)))
-        return _object(kind, (await _kept(replace(self._api, ref, raw, self._options, subresource))).stored)
+            return _plain(ref, await self._ask("PUT", ref, finalize(self._api, ref.name, raw), subresource))
+        doing = replace(self._api, ref, raw, self._options, subresource)
+        return _object(kind, (await self._ask("PUT", ref, doing, subresource)).stored)
 
     async def patch(
         self,
@@ -103,27 +124,31 @@ class LoopbackClient:
         _check_subresource(kind, subresource, "patch")
         if patch_type is PatchType.APPLY and not isinstance(patch, dict):
             raise bad_request("the object provided is unrecognized: it is not an object")
-        options = self._apply_options if patch_type is PatchType.APPLY else self._options
+        verb, options = ("APPLY", self._apply_options) if patch_type is PatchType.APPLY else ("PATCH", self._options)
         sent = Patch(patch_type.value, patch)
         if subresource == "scale":
-            return _plain(ref, await _kept(patch_scale(self._api, ref, sent, options)))
-        return _object(kind, (await _kept(patch_object(self._api, ref, sent, options, subresource))).stored)
+            return _plain(ref, await self._ask(verb, ref, patch_scale(self._api, ref, sent, options), subresource))
+        doing = patch_object(self._api, ref, sent, options, subresource)
+        return _object(kind, (await self._ask(verb, ref, doing, subresource)).stored)
 
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         ref = self._ref(kind, name, namespace)
-        await _kept(delete(self._api, ref, delete_options({}, render_delete_options(**demands) or None)))
+        options = delete_options({}, render_delete_options(**demands) or None)
+        await self._ask("DELETE", ref, delete(self._api, ref, options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        self._ref(POD, name, namespace)
+        ref = self._ref(POD, name, namespace)
         if not node:
-            await _kept(subresources.bind(self._api, namespace, name, render_binding(namespace, name, uid, node)))
+            document = render_binding(namespace, name, uid, node)
+            await self._ask("POST", ref, subresources.bind(self._api, namespace, name, document), "binding")
             return
         binding = Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
-        await _kept(subresources.bind_to(self._api, namespace, name, binding))
+        await self._ask("POST", ref, subresources.bind_to(self._api, namespace, name, binding), "binding")
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
-        self._ref(POD, name, namespace)
-        await _kept(subresources.evict(self._api, namespace, name, render_eviction(namespace, name, uid)))
+        ref = self._ref(POD, name, namespace)
+        document = render_eviction(namespace, name, uid)
+        await self._ask("POST", ref, subresources.evict(self._api, namespace, name, document), "eviction")
 
     async def close(self) -> None:
         self._closed = True
@@ -137,13 +162,38 @@ class LoopbackClient:
         if self._closed:
             raise Unreachable("this client is closed")
 
+    async def _ask(self, verb: str, ref: Ref, doing: Coroutine[Any, Any, Result], subresource: str = "") -> Result:
+        """Await a verb, and count it; a failure of the store is an internal error, as over HTTP."""
+        started = perf_counter()
+        code, err = 0, ""
+        try:
+            result = await doing
+            code = 201 if verb == "POST" else 200
+            return result
+        except ApiError as refusal:
+            code, err = refusal.code, refusal.message
+            raise
+        except StoreError as error:
+            code, err = 500, str(error)
+            raise internal(f"the store failed: {error}") from None
+        finally:
+            if code:  # neither cancelled nor broken
+                self._observe(verb, ref, subresource, code, perf_counter() - started, err)
 
-async def _kept(verb: Coroutine[Any, Any, Result]) -> Result:
-    """Await a verb; a failure of the store is an internal error, as over HTTP."""
-    try:
-        return await verb
-    except StoreError as error:
-        raise internal(f"the store failed: {error}") from None
+    def _observe(self, verb: str, ref: Ref, subresource: str, code: int, seconds: float, err: str) -> None:
+        kind, namespace, name = ref
+        key = (verb, kind.api_version, kind.plural, subresource, bool(name), bool(namespace), code)
+        total, durations = self._counted.get(key) or self._count(key, ref)
+        total.value += 1
+        durations.observe(seconds)
+        if LOG.enabled(REFUSALS):
+            path = "/".join(filter(None, (collection_path(kind, namespace), name, subresource)))
+            log_in_process(verb, path, seconds, self.manager, code, err)
+
+    def _count(self, key: _Key, ref: Ref) -> tuple[Count, Distribution]:
+        asked = asked_of(key[0], ref.kind, ref.namespace, ref.name, key[3])
+        counted = self._counted[key] = self._api.metrics.counted(asked, key[-1])
+        return counted
 
 
 def _namespace(kind: Kind, namespace: str) -> str:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from moorage.model.kinds import Kind
 from moorage.telemetry.metrics import Count, Distribution, Metrics
 
 _BUCKETS = (
@@ -21,6 +22,11 @@ class Asked(NamedTuple):
     subresource: str = ""
     scope: str = ""  # resource, namespace or cluster
     component: str = "apiserver"
+
+
+def asked_of(verb: str, kind: Kind, namespace: str, name: str, subresource: str = "", dry_run: str = "") -> Asked:
+    scope = "resource" if name or verb == "POST" else "namespace" if namespace else "cluster"
+    return Asked(verb, dry_run, kind.group, kind.version, kind.plural, subresource, scope)
 
 
 class ApiServerMetrics:
@@ -56,11 +62,14 @@ class ApiServerMetrics:
         self._known: dict[tuple[Asked, int], tuple[Count, Distribution]] = {}
 
     def observe(self, asked: Asked, code: int, seconds: float) -> None:
-        known = self._known.get((asked, code))
-        if known is None:
-            known = self._known[asked, code] = (self._total.labels(*asked, str(code)), self._seconds.labels(*asked))
-        known[0].value += 1
-        known[1].observe(seconds)
+        total, durations = self._known.get((asked, code)) or self.counted(asked, code)
+        total.value += 1
+        durations.observe(seconds)
+
+    def counted(self, asked: Asked, code: int) -> tuple[Count, Distribution]:
+        """Return where requests with these labels are counted."""
+        known = self._known[asked, code] = (self._total.labels(*asked, str(code)), self._seconds.labels(*asked))
+        return known
 
     def long_running(self, asked: Asked) -> Count:
         return self._long_running.labels(asked.verb, *asked[2:])

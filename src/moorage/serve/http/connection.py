@@ -9,6 +9,7 @@ MaxInFlight and timeout filters, the watch handler's flush loop.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
+from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
 from moorage.model.api_error import ApiError, failure, internal, timeout, too_many_requests
@@ -119,9 +120,12 @@ class Connection(asyncio.Protocol):
         self._owes_continue = False
         self._wait_for_answer(request)
 
-    def refuse(self, error: ApiError) -> None:
-        """Send this after the answers that are under way, and nothing more."""
+    def refuse(self, error: ApiError, request: Request | None = None) -> None:
+        """Send this after the answers that are under way, and nothing more. `request` is what was read of it."""
         self._wait_for_answer(error)
+        request_log = self.server.request_log
+        if request is not None and request_log is not None and request_log.enabled():
+            request_log.answered(request, render_refusal(error), 0.0)
 
     def expected(self) -> None:
         if self.task is None:
@@ -165,10 +169,13 @@ class Connection(asyncio.Protocol):
     @operation(_request)
     async def _answer(self, request: Request) -> None:
         server = self.server
+        request_log = server.request_log
+        started = perf_counter() if request_log is not None and request_log.enabled() else None
         if server.requests >= self._limits.requests and not server.is_long_running(request):
             server.turned_away += 1
-            refusal = too_many_requests("too many requests, please try again later")
-            self._send(request, render_refusal(refusal), self._stays_open(request))
+            refusal = render_refusal(too_many_requests("too many requests, please try again later"))
+            self._send(request, refusal, self._stays_open(request))
+            self._log(request, refusal, started)
             return
         server.requests += 1
         self._timed_out = False
@@ -191,6 +198,8 @@ class Connection(asyncio.Protocol):
         finally:
             server.requests -= 1
             self._answer_by = NEVER
+        if started is not None and request_log is not None:
+            answer = request_log.identify(request, answer)
         if isinstance(answer, Stream):
             server.streams += 1
             self._streaming = True
@@ -201,6 +210,12 @@ class Connection(asyncio.Protocol):
                 server.streams -= 1
         else:
             self._send(request, answer, self._stays_open(request))
+        self._log(request, answer, started)
+
+    def _log(self, request: Request, answer: Response | Stream, started: float | None) -> None:
+        request_log = self.server.request_log
+        if started is not None and request_log is not None:
+            request_log.answered(request, answer, perf_counter() - started)
 
     def _stays_open(self, request: Request) -> bool:
         return request.keep_alive and not (self._closing and not self._waiting)

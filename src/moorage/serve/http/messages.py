@@ -8,7 +8,7 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 import msgspec
@@ -74,6 +74,7 @@ class Request(msgspec.Struct, eq=False):
     path: str = ""
     query_text: str = ""
     user: "User | None" = None
+    impersonator: "User | None" = None
     _query: Query | None = None
 
     def __post_init__(self) -> None:
@@ -108,6 +109,17 @@ class Stream(msgspec.Struct, eq=False):
 
 
 Handler = Callable[[Request], Awaitable[Response | Stream]]
+
+
+class AnswerLog(Protocol):
+    """Where requests are logged, if that is enabled."""
+
+    def enabled(self) -> bool: ...
+
+    def identify(self, request: Request, answer: Response | Stream) -> Response | Stream:
+        """Return the answer with what the log knows the request by."""
+
+    def answered(self, request: Request, answer: Response | Stream, seconds: float) -> None: ...
 
 
 def split_target(target: str) -> tuple[str, str]:

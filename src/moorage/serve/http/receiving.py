@@ -155,7 +155,7 @@ class Receiver:
         try:
             self._gate(request)
         except ApiError as error:
-            self._refuse(error)
+            self._refuse(error, request)
             return
         length = headers.get("content-length")
         if (length is None or length == "0") and "transfer-encoding" not in headers:
@@ -194,9 +194,9 @@ class Receiver:
             self.deaf = True
         self._answerer.received(request)
 
-    def _refuse(self, error: ApiError) -> None:
+    def _refuse(self, error: ApiError, request: Request | None = None) -> None:
         self.stop()
-        self._answerer.refuse(error)
+        self._answerer.refuse(error, request)
 
 
 def _head_too_large() -> ApiError:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from moorage.serve.http.connection import Connection
-from moorage.serve.http.messages import Handler, Request
+from moorage.serve.http.messages import AnswerLog, Handler, Request
 from moorage.serve.http.receiving import Gate, Limits
 from moorage.telemetry.logs import get_logger
 
@@ -33,6 +33,7 @@ class Server:
         limits: Limits | None = None,
         gate: Gate = lambda request: None,
         is_long_running: Callable[[Request], bool] = lambda request: "watch=" in request.query_text,
+        request_log: AnswerLog | None = None,
     ) -> None:
         """`gate` sees the head of a request before its body is received, and may raise ApiError."""
         self.handler = handler
@@ -40,6 +41,7 @@ class Server:
         self.gate = gate
         self.is_long_running = is_long_running
         self.log = get_logger("http")
+        self.request_log = request_log
         self.loop: asyncio.AbstractEventLoop = None  # type: ignore[assignment]  # until start
         self.connections: set[Connection] = set()
         self.tasks: set[asyncio.Task[None]] = set()
