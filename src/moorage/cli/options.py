@@ -53,6 +53,13 @@ live_kubeconfig_option = click.option(
 context_option = click.option(
     "--context", default="", metavar="CONTEXT", help="The kubeconfig's context, if not its current one."
 )
+scrape_option = click.option(
+    "--scrape",
+    "endpoints",
+    multiple=True,
+    metavar="URL",
+    help="Where another component serves its metrics, such as http://127.0.0.1:10251, to read its gates. Repeatable.",
+)
 bind_address_option = click.option(
     "--bind-address", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all of them."
 )

@@ -41,46 +41,68 @@ def piped_input(verb: str) -> tuple[str, ...]:
     raise click.UsageError(f"Nothing to {verb}: name files or directories, or pipe manifests in.")
 
 
-def live_input(kubeconfig: str, context: str) -> LiveCluster:
+def live_input(kubeconfig: str, context: str, endpoints: tuple[str, ...] = ()) -> LiveCluster:
     """Read the cluster of --kubeconfig; exit if it cannot be read."""
     from moorage.plan.input.live_cluster import NoLiveCluster, read_live_cluster
 
     try:
-        return read_live_cluster(kubeconfig, context)
+        return read_live_cluster(kubeconfig, context, endpoints)
     except NoLiveCluster as error:
         say(str(error))
         raise click.exceptions.Exit(_NO_CLUSTER) from None
 
 
 def make_planner(
-    kubeconfig: str | None, context: str, namespace: str, gates: tuple[str, ...], config: str | None, seed: int
+    kubeconfig: str | None,
+    context: str,
+    endpoints: tuple[str, ...],
+    namespace: str,
+    gates: tuple[str, ...],
+    config: str | None,
+    seed: int,
 ) -> Planner:
-    """Return a planner with the cluster of --kubeconfig, if there is one. Raises UsageError."""
+    """Return a planner with the cluster of --kubeconfig, if there is one, and its gates. Raises UsageError."""
     from moorage.plan.planner import Planner, Settings
 
-    live = live_input(kubeconfig, context) if kubeconfig is not None else None
+    switched = parsed_gates(gates)
+    live = live_input(kubeconfig, context, endpoints) if kubeconfig is not None else None
     if live is None and context:
         raise click.UsageError("--context needs a --kubeconfig.")
-    switched = parsed_gates(gates)
-    namespace = namespace or (live.namespace if live is not None else "default")
-    planner = Planner(Settings(switched, seed, read_configuration(config, switched), namespace))
-    if live is not None:
-        from moorage.plan.input.live_cluster import load_live
+    if live is None:
+        if endpoints:
+            raise click.UsageError("--scrape needs a --kubeconfig.")
+        return Planner(Settings(switched, seed, read_configuration(config, switched), namespace or "default"))
+    from moorage.model.gates import Component, named_values
+    from moorage.plan.input.live_cluster import load_live
+    from moorage.plan.input.live_gates import gates_to_plan_with
 
-        load_live(planner, live)
+    wanted = named_values(_gate_settings(gates))
+    found = gates_to_plan_with(live.gates, wanted)
+    configuration = read_configuration(config, found[Component.SCHEDULER])
+    planner = Planner(
+        Settings(found[Component.API_SERVER], seed, configuration, namespace or live.namespace, others=found)
+    )
+    load_live(planner, live, wanted)
     return planner
 
 
 def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> GateSet:
-    from moorage.model.gates import GateError, gates_from, parse_feature_gates
+    from moorage.model.gates import GateError, gates_from
 
-    settings: dict[str, bool] = {}
     try:
-        for text in given:
-            settings.update(parse_feature_gates(text))
-        return gates_from(settings)
+        return gates_from(_gate_settings(given))
     except GateError as error:
         raise click.BadParameter(str(error), param_hint=f"'{option}'") from None
+
+
+def _gate_settings(given: tuple[str, ...]) -> dict[str, bool]:
+    """Return what the options set. Raises GateError."""
+    from moorage.model.gates import parse_feature_gates
+
+    settings: dict[str, bool] = {}
+    for text in given:
+        settings.update(parse_feature_gates(text))
+    return settings
 
 
 def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, ...]]) -> dict[Component, GateSet]:

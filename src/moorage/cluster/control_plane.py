@@ -25,6 +25,7 @@ from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
 from moorage.lint.sources import opened, reason_of, sources_of
 from moorage.model.api_error import ApiError
+from moorage.model.gate_skew import Skew, known_values, skews
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS, kind_of
 from moorage.model.schema.conversion import ConversionError, convert_view
@@ -99,6 +100,11 @@ class ControlPlane:
     def node_count(self) -> int:
         return self._kubelets.node_count if self._kubelets is not None else 0
 
+    @property
+    def skews(self) -> list[Skew]:
+        """The gates that are on in some of its components only, where that does harm."""
+        return skews(known_values(self.settings.gates))
+
     async def start(self) -> None:
         """Raises CannotStart."""
         settings = self.settings
@@ -118,6 +124,11 @@ class ControlPlane:
         )
         await self._kubeconfig.clear_before_start()
         add_feature_metrics(server.metrics, gates)
+        for skew in self.skews:
+            on, off = (",".join(components) for components in (skew.on, skew.off))
+            _LOG.warning(
+                "Half-enabled feature gate", gates=",".join(skew.gates), on=on, off=off, happens="; ".join(skew.happens)
+            )
         if settings.manifests:
             await load_manifests(LoopbackClient(server.api, "moorage-load"), settings.manifests)
         if settings.simulates:

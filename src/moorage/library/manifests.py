@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from moorage.lint.sources import Source, sources_of
-from moorage.model.gates import GateError, GateSet, gates_from, parse_feature_gates
+from moorage.model.gates import GateError, GateSet, gates_from, named_values, parse_feature_gates
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import read_documents
 
@@ -70,6 +70,12 @@ def gates_of(gates: Gates | None) -> GateSet:
     """Return all gates, those that are not given at their default. Raises MoorageError."""
     with as_moorage_errors(GateError):
         return gates_from(parse_feature_gates(gates) if isinstance(gates, str) else gates or {})
+
+
+def named_gates(gates: Gates | None) -> dict[str, bool]:
+    """Return the gates that are given, by name or by stage. Raises MoorageError."""
+    with as_moorage_errors(GateError):
+        return named_values(parse_feature_gates(gates) if isinstance(gates, str) else gates or {})
 
 
 def _is_text(text: str) -> bool:

@@ -5,13 +5,22 @@ from pathlib import Path
 
 import msgspec
 
-from moorage.library.manifests import Gates, Manifests, MoorageError, as_moorage_errors, gates_of, sources_from
-from moorage.model.gates import GateSet
+from moorage.library.manifests import (
+    Gates,
+    Manifests,
+    MoorageError,
+    as_moorage_errors,
+    gates_of,
+    named_gates,
+    sources_from,
+)
+from moorage.model.gates import Component, GateSet
 from moorage.plan import node_changes
 from moorage.plan.explain.explanation import Explanation, explain_pod
 from moorage.plan.explain.target import TargetError, find_target
 from moorage.plan.input.inventory import Note
 from moorage.plan.input.live_cluster import NoLiveCluster, load_live, read_live_cluster
+from moorage.plan.input.live_gates import gates_to_plan_with
 from moorage.plan.outcome import FailedLine, NodeLine, PodLine, Preempted
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
@@ -73,12 +82,16 @@ class _Asked(msgspec.Struct, frozen=True):
     settings: Settings
     kubeconfig: str
     context: str
+    wanted: Mapping[str, bool]  # gates of the caller's, which a cluster may have otherwise
 
     def planner(self, *, with_manifests: bool = True) -> Planner:
         planner = Planner(self.settings)
         if self.kubeconfig:
             with as_moorage_errors(NoLiveCluster):
-                load_live(planner, read_live_cluster(self.kubeconfig, self.context))
+                live = read_live_cluster(self.kubeconfig, self.context)
+            found = gates_to_plan_with(live.gates, self.wanted)
+            planner = Planner(msgspec.structs.replace(self.settings, gates=found[Component.API_SERVER], others=found))
+            load_live(planner, live, self.wanted)
         if with_manifests:
             planner.load(sources_from(self.manifests), announces_updates=not self.kubeconfig)
         return planner
@@ -116,12 +129,13 @@ def plan(
     """Plan where every pod lands, as `moorage plan` does. Raises MoorageError.
 
     `manifests` are nodes, pods, workloads and whatever else the pods' places depend on; with `kubeconfig` they are
-    a change of a live cluster, which is only read. `change`, `taint`, `untaint`, `drain`, `remove`, `cordon`, `scale`
-    (`{"deployment/web": 5}`) and `add_nodes`, which are `like` a node, are what if: the result is the plan after them,
-    and `difference` tells what they did. `rollout` names a workload, such as `deployment/web`, whose update (to its
-    template in `change`, or a restart) is played; the result is in `rollout`. `at` is a duration, such as `10m`: the
-    plan shows the state after so much time. With `headroom`, the plan says how many more pods of each workload fit.
-    `config` is a KubeSchedulerConfiguration, a path or its text.
+    a change of a live cluster, which is only read; it is planned with its own gates, but for those in `gates`.
+    `change`, `taint`, `untaint`, `drain`, `remove`, `cordon`, `scale` (`{"deployment/web": 5}`) and `add_nodes`,
+    which are `like` a node, are what if: the result is the plan after them, and `difference` tells what they did.
+    `rollout` names a workload, such as `deployment/web`, whose update (to its template in `change`, or a restart)
+    is played; the result is in `rollout`. `at` is a duration, such as `10m`: the plan shows the state after so much
+    time. With `headroom`, the plan says how many more pods of each workload fit. `config` is a
+    KubeSchedulerConfiguration, a path or its text.
     """
     asked = _asked(manifests, gates, config, namespace, seed, kubeconfig, context)
     sources = [*(sources_from(asked.manifests) if kubeconfig else ()), *sources_from(change)]
@@ -180,7 +194,7 @@ def _asked(
     # An iterator can be read once, and a plan may be explained later.
     kept = manifests if isinstance(manifests, str | Path | dict) else tuple(manifests)
     settings = Settings(switched, seed, read_config(config, switched), namespace)
-    return _Asked(kept, settings, str(kubeconfig or ""), context)
+    return _Asked(kept, settings, str(kubeconfig or ""), context, named_gates(gates))
 
 
 def read_config(config: str | Path | None, gates: GateSet) -> Configuration:

@@ -317,15 +317,24 @@ def gates_from(settings: Mapping[str, bool]) -> GateSet:
             value, default = (str(on).lower() for on in (settings[gate.name], gate.default))
             raise GateError(f"cannot set feature gate {gate.name} to {value}, feature is locked to {default}")
     values = {gate.name: gate.default for gate in GATES}
-    for name, stage in _ALL_OF_STAGE.items():
-        if name in settings:
-            values.update({gate.name: settings[name] for gate in GATES if gate.stage is stage})
-    values.update({name: on for name, on in settings.items() if name in _BY_NAME})
+    values.update(named_values(settings))
     for gate in GATES:
         missing = [name for name in gate.needs if not values[name]]
         if values[gate.name] and missing:
             raise GateError(f"{gate.name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]")
     return GateSet(frozenset(name for name, on in values.items() if on))
+
+
+def named_values(settings: Mapping[str, bool]) -> dict[str, bool]:
+    """Return the value of every gate that the settings decide, by name or by stage."""
+    values = {
+        gate.name: settings[name]
+        for name, stage in _ALL_OF_STAGE.items()
+        if name in settings
+        for gate in GATES
+        if gate.stage is stage
+    }
+    return values | {name: on for name, on in settings.items() if name in _BY_NAME}
 
 
 def parse_feature_gates(text: str) -> dict[str, bool]:

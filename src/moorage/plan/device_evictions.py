@@ -9,7 +9,7 @@ from moorage.match.devices.eviction import DeviceEviction, PublishedDevices, cla
 from moorage.match.devices.taints import NO_EXECUTE, device_taints
 from moorage.match.devices.tolerations import as_taint, compile_device_tolerations
 from moorage.match.tolerations import describe_taint
-from moorage.model.gates import DRA_DEVICE_TAINT_RULES, GateSet
+from moorage.model.gates import DRA_DEVICE_TAINT_RULES, Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.devices import DeviceTaintRule, ResourceClaim
 from moorage.model.types.pod import Pod
@@ -27,7 +27,7 @@ class DeviceEvictions:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._gates: GateSet = simulation.gates
+        self._gates: GateSet = simulation.settings.gates_of(Component.CONTROLLER_MANAGER)
         self._had: dict[str, tuple[DeviceLine, ...]] = {}  # by the pod's UID
         for pod in simulation.world.all(POD):
             if pod.view.spec.resourceClaims and pod.view.spec.nodeName:

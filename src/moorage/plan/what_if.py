@@ -15,6 +15,7 @@ from moorage.lint.finding import Severity
 from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.api_error import ApiError
+from moorage.model.gates import Component
 from moorage.model.kinds import KINDS, view_of
 from moorage.plan.device_evictions import DeviceEvictions
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
@@ -240,7 +241,7 @@ class WhatIf:
 
     def apply_files(self, read: Callable[[Reader], None]) -> None:
         simulation, inventory = self._simulation, self._inventory
-        reader = Reader(inventory, simulation.gates, announces_updates=False)
+        reader = Reader(inventory, simulation.settings.gates, announces_updates=False)
         read(reader)
         load_services(simulation, inventory)
         for key, old in reader.changed.items():
@@ -324,7 +325,7 @@ class WhatIf:
 
     def _eviction(self, pod: Object) -> Eviction:
         """Return what the taints of its node, as they are now, mean for a pod."""
-        spec, gates = pod.view.spec, self._simulation.gates
+        spec, gates = pod.view.spec, self._simulation.settings.gates_of(Component.CONTROLLER_MANAGER)
         node = self._simulation.world.view(NODE, spec.nodeName)
         tolerations = compile_tolerations(spec.tolerations, gates, self._programs)
         return decide_eviction(node.spec.taints if node is not None else (), tolerations)

@@ -1,5 +1,8 @@
 """Gates that are on in one component and off in another: what becomes of pods that rely on them."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -58,6 +61,36 @@ def test_accepted_but_not_understood_by_the_scheduler(skewed: Stage) -> None:
     skewed.kubectl("taint nodes five version- node-role.kubernetes.io/control-plane:NoSchedule")
     skewed.create(pod("late", {"expression": "true"}))
     assert "1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }" in skewed.why_pending("late")
+
+
+def moorage(stage: Stage, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "moorage", *arguments, "--kubeconfig", str(stage.kubectl.kubeconfig)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+
+@pytest.mark.parametrize("skewed", ["scheduler"], indirect=True)
+def test_answers_about_a_cluster_have_its_gates(skewed: Stage) -> None:
+    """KEP-5471's number is accepted and not understood: `explain` and `plan` say what the event says."""
+    skewed.create(node("five", TAINT, version="5"))
+    skewed.create(users()[0])
+    event = skewed.why_pending("number")
+    told = json.loads(moorage(skewed, "explain", "pod/number", "-o", "json").stdout)
+    assert told["message"] == event
+    assert any("off in kube-scheduler" in note["message"] for note in told["notes"])
+    (line,) = json.loads(moorage(skewed, "plan", "-o", "json").stdout)["pods"]
+    assert (line["state"], line["message"]) == ("Pending", event)
+    # Half-enabled gates are warned about in the log of `up`, in `gates`, and on standard error beside JSON.
+    warnings = [line for line in (skewed.kubectl.home / "moorage.log").read_text().splitlines() if line[0] == "W"]
+    assert any("Half-enabled feature gate" in line and GATES["number"] in line for line in warnings)
+    shown = " ".join(moorage(skewed, "gates").stdout.split())
+    assert "off in kube-scheduler: - pods that need it are accepted and stay Pending" in shown
+    printed = moorage(skewed, "gates", "-o", "json")
+    assert json.loads(printed.stdout)[GATES["number"]]["kube-scheduler"] is False
+    assert "warning: " in printed.stderr
+    # What the command line says wins, and the difference is told.
+    told = json.loads(moorage(skewed, "explain", "pod/number", "-o", "json", "--feature-gates=AllAlpha=true").stdout)
+    assert (told["standing"], told["node"]) == ("Fits", "five")
+    assert any(f"{GATES['number']} is on here, as" in note["message"] for note in told["notes"])
 
 
 @pytest.mark.parametrize("skewed", ["kubelet"], indirect=True)

@@ -19,6 +19,7 @@ from moorage.cli.options import (
     context_option,
     gates_option,
     live_kubeconfig_option,
+    scrape_option,
     seed_option,
 )
 from moorage.cli.shared import (
@@ -62,6 +63,7 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 )
 @live_kubeconfig_option
 @context_option
+@scrape_option
 @gates_option
 @config_option
 @seed_option
@@ -85,6 +87,7 @@ def command(
     alone: bool,
     kubeconfig: str | None,
     context: str,
+    endpoints: tuple[str, ...],
     gates: tuple[str, ...],
     config: str | None,
     seed: int,
@@ -114,7 +117,7 @@ def command(
     gc.disable()  # an explanation makes many objects and no garbage to speak of
     if kubeconfig is None and not context and not paths:
         paths = piped_input("explain")
-    planner = make_planner(kubeconfig, context, namespace, gates, config, seed)
+    planner = make_planner(kubeconfig, context, endpoints, namespace, gates, config, seed)
     try:
         told, unreadable = _explain(planner, pod, paths, namespace, node, alone=alone)
     except TargetError as error:

@@ -1,30 +1,18 @@
 """`moorage gates`: what the gates are set to, and `audit`: which objects depend on them."""
 
-import asyncio
-import re
-import urllib.error
-import urllib.request
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import click
 import msgspec
 
-from moorage.cli.options import all_option, context_option, live_kubeconfig_option
+from moorage.cli.options import all_option, context_option, live_kubeconfig_option, scrape_option
 from moorage.cli.shared import live_input, piped_input, say
-from moorage.client.http.client import HttpClient
-from moorage.client.kubeconfig.access import KubeconfigError
-from moorage.client.kubeconfig.loading import load_access
-from moorage.client.protocol import Unreachable
-from moorage.model.api_error import ApiError
+from moorage.model.gate_skew import skew_lines, skews
 from moorage.model.gates import GATES, Component, Gate, gates_from
-from moorage.telemetry.metrics import NAME
 
-#: By gate and component: whether it is on; absent if unknown.
-Values = dict[str, dict[str, bool]]
+#: By gate and component: whether it is on; None if it is not known.
+Values = Mapping[str, Mapping[str, bool | None]]
 
-_LINE = re.compile(rf"^{NAME}\{{(?P<labels>[^}}]*)\}} (?P<value>[01])", re.MULTILINE)
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
-_SECONDS = 10.0
 _BREAKS, _UNREADABLE = 1, 2
 _FORMS = ("text", "json")
 
@@ -32,19 +20,14 @@ _FORMS = ("text", "json")
 @click.group("gates", invoke_without_command=True)
 @live_kubeconfig_option
 @context_option
-@click.option(
-    "--scrape",
-    "endpoints",
-    multiple=True,
-    metavar="URL",
-    help="Where another component serves its metrics, such as http://127.0.0.1:10251. Repeatable.",
-)
+@scrape_option
 @click.option("-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form.")
 @click.pass_context
 def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints: tuple[str, ...], form: str) -> None:
     """List the feature gates, and what each is set to in every component of a live cluster.
 
-    Without --kubeconfig or --scrape the defaults are shown. `moorage gates audit` finds what depends on them.
+    Without --kubeconfig or --scrape the defaults are shown. Gates that are on in some components only are warned about
+    where that does harm. `moorage gates audit` finds what depends on them.
 
     \b
     Try:
@@ -54,17 +37,30 @@ def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints:
     """
     if ctx.invoked_subcommand is not None:
         return
+    values: Values = {gate.name: dict.fromkeys(_readers(gate), gate.default) for gate in GATES}
+    if kubeconfig is None and not endpoints:
+        click.echo(_as_json(values) if form == "json" else _render_table(values), nl=False)
+        return
+    from moorage.plan.input.live_gates import read_gates
+
+    live = read_gates(kubeconfig, context, endpoints)
+    for problem in live.problems:
+        say(problem)
+    unknown = {gate.name: dict.fromkeys(_readers(gate)) for gate in GATES}
     values = {
-        gate.name: dict.fromkeys(sorted(component.value for component in gate.components), gate.default)
-        for gate in GATES
+        name: dict(sorted({**unknown.get(name, {}), **live.values.get(name, {})}.items()))
+        for name in (*unknown, *(name for name in live.values if name not in unknown))
     }
-    if kubeconfig is not None or endpoints:
-        try:
-            values = _live_values(kubeconfig, context, endpoints)
-        except _CannotScrape as error:
-            say(str(error))
-            raise click.exceptions.Exit(_UNREADABLE) from None
     click.echo(_as_json(values) if form == "json" else _render_table(values), nl=False)
+    warnings = "\n".join(skew_lines(skews(live.known())))
+    if warnings:
+        click.echo(warnings if form == "json" else f"\n{warnings}", err=form == "json")
+    if live.problems:
+        raise click.exceptions.Exit(_UNREADABLE)
+
+
+def _readers(gate: Gate) -> list[str]:
+    return sorted(component.value for component in gate.components)
 
 
 @command.command("audit")
@@ -133,60 +129,6 @@ def _gates(names: tuple[str, ...]) -> list[Gate]:
 
 def _as_json(document: object) -> str:
     return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
-
-
-class _CannotScrape(Exception):
-    """Why metrics could not be read: one line for the user."""
-
-
-def _live_values(kubeconfig: str | None, context: str, endpoints: Iterable[str]) -> Values:
-    """Raises _CannotScrape."""
-    values: Values = {}
-    if kubeconfig is not None:
-        _add(values, _from_server(kubeconfig, context), Component.API_SERVER.value)
-    for endpoint in endpoints:
-        _add(values, _from_endpoint(endpoint), endpoint)
-    if not values:
-        raise _CannotScrape(f"no {NAME} in the metrics: this server does not say what its gates are")
-    return values
-
-
-def _add(values: Values, text: str, component: str) -> None:
-    """Add the gates in `text`; `component` is theirs if they name none."""
-    for line in _LINE.finditer(text):
-        labels = dict(_LABEL.findall(line["labels"]))
-        values.setdefault(labels.get("name", ""), {})[labels.get("component", component)] = line["value"] == "1"
-
-
-def _from_server(kubeconfig: str, context: str) -> str:
-    try:
-        client = HttpClient(load_access(kubeconfig, context=context), "gates")
-        return asyncio.run(_get(client, "/metrics")).decode("utf-8", "replace")
-    except KubeconfigError as error:
-        raise _CannotScrape(str(error)) from None
-    except Unreachable as error:
-        raise _CannotScrape(f"the API server cannot be reached: {error}") from None
-    except ApiError as error:
-        raise _CannotScrape(f"the API server's metrics cannot be read: {error.message}") from None
-
-
-async def _get(client: HttpClient, path: str) -> bytes:
-    try:
-        return await client.get_path(path)
-    finally:
-        await client.close()
-
-
-def _from_endpoint(endpoint: str) -> str:
-    if not endpoint.startswith(("http://", "https://")):
-        raise _CannotScrape(f"--scrape: {endpoint}: must begin with http:// or https://")
-    url = endpoint if endpoint.endswith("/metrics") else f"{endpoint.rstrip('/')}/metrics"
-    try:
-        with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
-            return str(answer.read().decode("utf-8", "replace"))
-    except (OSError, urllib.error.URLError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        raise _CannotScrape(f"--scrape: {url}: {getattr(reason, 'strerror', None) or reason}") from None
 
 
 def _render_table(values: Values) -> str:

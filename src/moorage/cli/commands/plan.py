@@ -21,6 +21,7 @@ from moorage.cli.options import (
     context_option,
     gates_option,
     live_kubeconfig_option,
+    scrape_option,
     seed_option,
 )
 from moorage.cli.shared import (
@@ -78,6 +79,7 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 )
 @live_kubeconfig_option
 @context_option
+@scrape_option
 @click.option(
     "-n", "--namespace", default="", help="Of objects that name none.  [default: the context's, or 'default']"
 )
@@ -106,6 +108,7 @@ def command(
     rollout: str | None,
     kubeconfig: str | None,
     context: str,
+    endpoints: tuple[str, ...],
     namespace: str,
     gates: tuple[str, ...],
     config: str | None,
@@ -153,7 +156,7 @@ def command(
         paths = piped_input("plan")
     if (*paths, *files).count("-") > 1:
         raise click.UsageError("Standard input can be read only once: for the cluster or for --change.")
-    planner = make_planner(kubeconfig, context, namespace, gates, config, seed)
+    planner = make_planner(kubeconfig, context, endpoints, namespace, gates, config, seed)
     try:
         until = parse_time(at)
         changes = Changes(

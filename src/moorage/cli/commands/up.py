@@ -155,6 +155,7 @@ def default_data_dir() -> Path:
 
 
 def _announce(plane: ControlPlane) -> None:
+    _warn_of_half_enabled_gates(plane)
     kept, count = plane.settings.data_dir, plane.node_count
     path = shlex.quote(str(plane.kubeconfig_path.absolute()))  # for a shell that may be anywhere
     nodes = f"{count} simulated node{'' if count == 1 else 's'}"
@@ -168,6 +169,14 @@ def _announce(plane: ControlPlane) -> None:
         f"  moorage plan --kubeconfig {path}\n\n"
         "Ctrl-C stops it."
     )
+
+
+def _warn_of_half_enabled_gates(plane: ControlPlane) -> None:
+    from moorage.model.gate_skew import skew_lines
+
+    lines = list(skew_lines(plane.skews))
+    if lines:
+        click.echo("\n".join(["", *lines]))
 
 
 def _something_to_see(plane: ControlPlane) -> str:

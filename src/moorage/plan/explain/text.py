@@ -9,6 +9,7 @@ from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Stan
 from moorage.plan.explain.groups import MAX_LINES, Answer, Cell, Line, abbreviated, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
+from moorage.plan.input.live_gates import SUBJECT as GATES
 from moorage.plan.report.grouping import by_request
 from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
 from moorage.schedule.diagnosis import Refusal, event_note
@@ -210,8 +211,8 @@ class ExplanationText(TerminalLines):
     # -- the rest -----------------------------------------------------------------------------------------------------
 
     def _notes(self, told: Explanation) -> Iterator[str]:
-        """Print what may make the explanation doubtful: objects refused or not readable."""
-        notes = [note for note in told.notes if note.level is not Severity.INFO]
+        """Print what may make the explanation doubtful: objects refused or not readable, and a cluster's gates."""
+        notes = [note for note in told.notes if note.level is not Severity.INFO or note.subject == GATES]
         shown = self._cut(notes, _MAX_NOTES)
         for note in shown:
             about = f"{note.subject} " if note.subject else ""

@@ -1,10 +1,12 @@
 """Read the objects that a plan depends on from a live cluster, as kubectl would dump them.
 
 Kinds that the server does not know or does not let the user list are left out, with a note; without nodes and pods it
-is `NoLiveCluster`. Nothing is written to the cluster. Kubernetes: kubectl get.
+is `NoLiveCluster`. The feature gates are read, too, where the cluster tells them. Nothing is written to the cluster.
+Kubernetes: kubectl get.
 """
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from moorage.client.http.client import HttpClient
@@ -15,6 +17,7 @@ from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Note
+from moorage.plan.input.live_gates import LiveGates, ask_endpoints, ask_server, gate_notes, gates_in
 from moorage.plan.planner import Planner
 
 Raw = dict[str, Any]
@@ -43,29 +46,41 @@ class LiveCluster(NamedTuple):
     namespace: str
     objects: list[Raw]
     missing: list[Missing]
+    gates: LiveGates = LiveGates({})
 
 
-def read_live_cluster(kubeconfig: str, context: str = "") -> LiveCluster:
-    """Raises NoLiveCluster."""
+def read_live_cluster(kubeconfig: str, context: str = "", endpoints: Iterable[str] = ()) -> LiveCluster:
+    """Read objects and gates; `endpoints` are where components other than the API server serve metrics.
+
+    Raises NoLiveCluster.
+    """
     try:
         access = load_access(kubeconfig, context=context)
         client = HttpClient(access, "plan")
     except KubeconfigError as error:
         raise NoLiveCluster(str(error)) from None
-    objects, missing = asyncio.run(_read_and_close(client, access.server))
-    return LiveCluster(access.server, access.namespace, objects, missing)
+    texts: dict[str, str] = {}
+    problems: list[str] = []
+    objects, missing = asyncio.run(_read_and_close(client, access.server, texts, problems))
+    ask_endpoints(endpoints, texts, problems)
+    return LiveCluster(access.server, access.namespace, objects, missing, gates_in(texts, problems))
 
 
-def load_live(planner: Planner, live: LiveCluster) -> None:
-    """Make the cluster the planner's input, and note what it lacks."""
+def load_live(planner: Planner, live: LiveCluster, wanted: Mapping[str, bool] | None = None) -> None:
+    """Make the cluster the planner's input; note what it lacks, and its gates, where others are not `wanted`."""
     planner.load_objects(live.server, live.objects)
     for kind, why in live.missing:
         planner.inventory.notes.append(Note(Severity.WARNING, kind, f"was not read: {why}", live.server))
+    planner.inventory.notes += gate_notes(live.gates, wanted or {}, live.server)
 
 
-async def _read_and_close(client: HttpClient, server: str) -> tuple[list[Raw], list[Missing]]:
+async def _read_and_close(
+    client: HttpClient, server: str, texts: dict[str, str], problems: list[str]
+) -> tuple[list[Raw], list[Missing]]:
     try:
-        return await read_objects(client, server)
+        found = await read_objects(client, server)
+        await ask_server(client, texts, problems)
+        return found
     finally:
         await client.close()
 

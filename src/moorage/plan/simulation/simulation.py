@@ -21,7 +21,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Report
 from moorage.control.framework.workloads import find_owner
 from moorage.control.framework.world import controller_of
-from moorage.model.gates import GateSet
+from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.events.event import Lease
@@ -166,27 +166,37 @@ OwnerName = tuple[str, str, str]
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What a plan depends on besides its input: equal settings and input give equal plans."""
+    """What a plan depends on besides its input: equal settings and input give equal plans.
+
+    `gates` are the API server's, and those of components without an entry in `others`.
+    """
 
     gates: GateSet
     seed: int = 0
     configuration: Configuration = DEFAULT_CONFIGURATION
     namespace: str = "default"
+    others: dict[Component, GateSet] = {}
+
+    def gates_of(self, component: Component) -> GateSet:
+        return self.others.get(component, self.gates)
 
 
 class Simulation:
     """A cluster that goes on by itself. `lives`: containers end and CronJobs start Jobs, as time passes."""
 
     def __init__(self, settings: Settings, start: float = DEFAULT_START, *, lives: bool = False) -> None:
-        self.settings, self.gates = settings, settings.gates
+        self.settings = settings
+        self.gates = settings.gates_of(Component.SCHEDULER)
         self.clock = Clock(start)
         random = Random(settings.seed)
         self.api = SimulatedApi(settings.gates, self.clock, random)
         self.world = self.api.world
         self.reports: list[tuple[float, Report]] = []
-        self.controllers = Controllers(self.api, settings.gates, random, self._report, follows_cron=lives)
-        self.kubelets = SimulatedKubelets(self.api, self.controllers, settings.gates, ends=lives)
-        self.scheduling = SimulatedScheduler(self.api, settings.gates, settings.configuration, settings.seed)
+        self.controllers = Controllers(
+            self.api, settings.gates_of(Component.CONTROLLER_MANAGER), random, self._report, follows_cron=lives
+        )
+        self.kubelets = SimulatedKubelets(self.api, self.controllers, settings.gates_of(Component.KUBELET), ends=lives)
+        self.scheduling = SimulatedScheduler(self.api, self.gates, settings.configuration, settings.seed)
         self.scheduler, self.cluster = self.scheduling.scheduler, self.scheduling.cluster
         self.order: dict[str, int] = {}  # UIDs of pods, in the order in which they were made
         self.bound_at_start: set[str] = set()

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from moorage.cli.commands.gates import command
+from moorage.model.gates import GATES
 
 NUMERIC = """
 apiVersion: v1
@@ -71,9 +72,20 @@ def test_endpoints_that_do_not_answer(url: str, said: str) -> None:
     assert f"moorage: --scrape: {url}" in result.stderr
     assert said in result.stderr
     assert "urlopen" not in result.stderr
+    cells = [line.split()[2:] for line in result.stdout.splitlines()[1:]]
+    assert {cell for row in cells for cell in row} == {"?", "-"}
 
 
 def test_components_are_sorted() -> None:
     printed = CliRunner().invoke(command, ["-o", "json"], standalone_mode=False)
     for components in json.loads(printed.stdout).values():
         assert list(components) == sorted(components)
+
+
+def test_what_could_not_be_looked_at_is_unknown(tmp_path: Path) -> None:
+    missing = CliRunner().invoke(command, ["--kubeconfig", str(tmp_path / "none"), "-o", "json"])
+    assert missing.exit_code == 2
+    document = json.loads(missing.stdout)
+    assert list(document) == [gate.name for gate in GATES]
+    assert {value for row in document.values() for value in row.values()} == {None}
+    assert "none" in missing.stderr

@@ -1,0 +1,172 @@
+"""Read the feature gates of a live cluster from the metrics of its components, where they tell them.
+
+`moorage up` tells the gates of all its components, a Kubernetes API server its own. A gate that a component does not
+name has its default; a component that tells nothing is taken to have the API server's gates.
+Kubernetes: kubernetes_feature_enabled.
+"""
+
+import asyncio
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.access import KubeconfigError
+from moorage.client.kubeconfig.loading import load_access
+from moorage.client.protocol import Unreachable
+from moorage.lint.finding import Severity
+from moorage.model.api_error import ApiError
+from moorage.model.gate_skew import Known, listed, skews
+from moorage.model.gates import GATES, Component, GateSet
+from moorage.plan.input.inventory import Note
+from moorage.telemetry.metrics import NAME
+
+#: By gate and component: whether it is on; absent if it is not known.
+Values = dict[str, dict[str, bool]]
+
+SUBJECT = "feature gates"
+_LINE = re.compile(rf"^{NAME}\{{(?P<labels>[^}}]*)\}} (?P<value>[01])", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_SECONDS = 10.0
+_ORDER = {gate.name: number for number, gate in enumerate(GATES)}
+
+
+class LiveGates(NamedTuple):
+    """What the components told, in the order of `GATES`, and why others did not."""
+
+    values: Values
+    problems: tuple[str, ...] = ()
+
+    def known(self) -> Known:
+        """Return the values of each component that told them; those of gates that it did not name are the defaults."""
+        told = {component for row in self.values.values() for component in row}
+        return {
+            component: {
+                gate.name: self.values.get(gate.name, {}).get(component, gate.default)
+                for gate in GATES
+                if component in gate.components
+            }
+            for component in Component
+            if component in told
+        }
+
+
+def gates_in(texts: Mapping[str, str], problems: Iterable[str] = ()) -> LiveGates:
+    """Read metrics; each text is that of a component, which is whose gates it tells unless it names others."""
+    values: Values = {}
+    for owner, text in texts.items():
+        for line in _LINE.finditer(text):
+            labels = dict(_LABEL.findall(line["labels"]))
+            values.setdefault(labels.get("name", ""), {})[labels.get("component", owner)] = line["value"] == "1"
+    names = sorted(values, key=lambda name: (_ORDER.get(name, len(_ORDER)), name))
+    return LiveGates({name: dict(sorted(values[name].items())) for name in names}, tuple(problems))
+
+
+def read_gates(kubeconfig: str | None, context: str = "", endpoints: Iterable[str] = ()) -> LiveGates:
+    """Ask the API server of a kubeconfig, if there is one, and the components that serve metrics elsewhere."""
+    texts: dict[str, str] = {}
+    problems: list[str] = []
+    if kubeconfig is not None:
+        try:
+            client = HttpClient(load_access(kubeconfig, context=context), "gates")
+            asyncio.run(_ask_and_close(client, texts, problems))
+        except KubeconfigError as error:
+            problems.append(str(error))
+    ask_endpoints(endpoints, texts, problems)
+    return gates_in(texts, problems)
+
+
+async def _ask_and_close(client: HttpClient, texts: dict[str, str], problems: list[str]) -> None:
+    try:
+        await ask_server(client, texts, problems)
+    finally:
+        await client.close()
+
+
+async def ask_server(client: HttpClient, texts: dict[str, str], problems: list[str]) -> None:
+    """Read the API server's metrics."""
+    try:
+        text = (await client.get_path("/metrics")).decode("utf-8", "replace")
+    except Unreachable as error:
+        problems.append(f"the API server cannot be reached: {error}")
+    except ApiError as error:
+        problems.append(f"the API server's metrics cannot be read: {error.message}")
+    else:
+        texts[Component.API_SERVER] = text
+        if f"{NAME}{{" not in text:
+            problems.append(f"no {NAME} in the API server's metrics: it does not say what its gates are")
+
+
+def ask_endpoints(endpoints: Iterable[str], texts: dict[str, str], problems: list[str]) -> None:
+    """Read the metrics that components serve by HTTP."""
+    for endpoint in endpoints:
+        _ask_endpoint(endpoint, texts, problems)
+
+
+def _ask_endpoint(endpoint: str, texts: dict[str, str], problems: list[str]) -> None:
+    if not endpoint.startswith(("http://", "https://")):
+        problems.append(f"--scrape: {endpoint}: must begin with http:// or https://")
+        return
+    url = endpoint if endpoint.endswith("/metrics") else f"{endpoint.rstrip('/')}/metrics"
+    try:
+        with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
+            texts[endpoint] = str(answer.read().decode("utf-8", "replace"))
+    except (OSError, urllib.error.URLError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        problems.append(f"--scrape: {url}: {getattr(reason, 'strerror', None) or reason}")
+    else:
+        if f"{NAME}{{" not in texts[endpoint]:
+            problems.append(f"--scrape: {url}: no {NAME} in the metrics")
+
+
+# -- for a plan -------------------------------------------------------------------------------------------------------
+
+
+def gates_to_plan_with(live: LiveGates, wanted: Mapping[str, bool]) -> dict[Component, GateSet]:
+    """Return the gates of each component: the cluster's, or what the command line wants for all components."""
+    told = live.known()
+    found: dict[Component, GateSet] = {}
+    for component in Component:
+        ours = {gate.name: gate.default for gate in GATES} | dict(told.get(Component.API_SERVER, {}))
+        values = ours | dict(told.get(component, {})) | dict(wanted)
+        found[component] = GateSet(frozenset(name for name, on in values.items() if on))
+    return found
+
+
+def gate_notes(live: LiveGates, wanted: Mapping[str, bool], server: str) -> Iterator[Note]:
+    """Say which gates were found, which components did not tell, and where the command line differs."""
+    told = live.known()
+    silent = [component for component in Component if component not in told]
+    for problem in live.problems:
+        yield Note(Severity.WARNING, SUBJECT, problem, server)
+    if not told:
+        text = "the cluster does not tell them: the defaults are assumed; --feature-gates sets others"
+        yield Note(Severity.WARNING, SUBJECT, text, server)
+    else:
+        found = "; ".join(_unusual(told)) or "all at their defaults"
+        yield Note(Severity.INFO, SUBJECT, f"as the cluster has them: {found}", server)
+        if silent:
+            source = "the API server's" if Component.API_SERVER in told else "the defaults"
+            verb = "does" if len(silent) == 1 else "do"
+            text = f"{listed(silent)} {verb} not tell: taken to be {source}; --scrape URL asks a component"
+            yield Note(Severity.INFO, SUBJECT, text, server)
+    for name, on in wanted.items():
+        others = [component for component, values in told.items() if values.get(name, on) is not on]
+        if others:
+            here, there = ("on", "off") if on else ("off", "on")
+            text = f"{name} is {here} here, as --feature-gates says, but {there} in the cluster ({listed(others)})"
+            yield Note(Severity.WARNING, SUBJECT, text, server)
+    yield from (Note(Severity.WARNING, SUBJECT, f"half enabled: {skew}", server) for skew in skews(told))
+
+
+def _unusual(told: Known) -> Iterator[str]:
+    """Name the gates that are not at their default everywhere."""
+    for gate in GATES:
+        values = {component: values[gate.name] for component, values in told.items() if gate.name in values}
+        on, off = ([component for component, value in values.items() if value is wanted] for wanted in (True, False))
+        if (off if gate.default else on) == []:
+            continue
+        parts = [f"{word} in {listed(where)}" for word, where in (("on", on), ("off", off)) if where]
+        yield f"{gate.name} {', '.join(parts) if len(parts) > 1 else 'on' if on else 'off'}"
