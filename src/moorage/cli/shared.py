@@ -178,10 +178,8 @@ def write_lines(lines: Iterable[str]) -> None:
 
 
 def terminal_width() -> int:
-    """Return the columns of standard output: those of $COLUMNS or the terminal, 100 elsewhere."""
-    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
-        return shutil.get_terminal_size((100, 24)).columns
-    return 100
+    """Return the columns of the terminal, 100 elsewhere; $COLUMNS is often left over from another program."""
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
 
 
 def complain_of_unreadable(notes: Iterable[Note]) -> None:

@@ -34,6 +34,7 @@ from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
 from moorage.plan.device_gates import DEVICE_KINDS, DeviceAudit
 from moorage.plan.gate_consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
+from moorage.plan.input.hints import what_it_makes
 from moorage.plan.input.inventory import Inventory, Item
 
 _MAX_SHOWN = 50
@@ -233,7 +234,7 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes
         text = "new pods lose the keys without a word: they are placed as if the keys were not there"
         yield Consequence(API, unless + text, breaks=not unless)
         return
-    made, what = _what_it_makes(item)
+    made, what = what_it_makes(item)
     refused = refusal(made, on, off)
     if refused:
         text = f"the template stays, but new {what} of it are rejected: {refused}"
@@ -274,17 +275,6 @@ def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: Nodes) -> Itera
     if kept:
         text = f"its pods stay on {_some(kept)}, but are not made there again once they are gone"
         yield Consequence(MANAGER, text, breaks=True)
-
-
-def _what_it_makes(item: Item) -> tuple[Raw, str]:
-    """A pod of the template; of a CronJob a Job, which is refused as a whole. And what many of them are called."""
-    is_cron_job = item.key.kind == "CronJob"
-    template: Raw = item.raw
-    for step in ("spec", "jobTemplate") if is_cron_job else item.kind.template or ():
-        template = template[step]
-    version, kind, what = (item.kind.api_version, "Job", "Jobs") if is_cron_job else ("v1", "Pod", "pods")
-    metadata = {**(template.get("metadata") or {}), "name": "new", "namespace": "default"}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": template.get("spec") or {}}, what
 
 
 def _missing(names: list[str], others: list[str]) -> list[str]:

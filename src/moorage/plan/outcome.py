@@ -16,6 +16,7 @@ from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.plan.devices import DeviceCount, DeviceLine, device_counts, devices_of
+from moorage.plan.input.hints import template_hints
 from moorage.plan.input.inventory import Inventory, Key, Note
 from moorage.plan.input.references import unbound_claims
 from moorage.plan.simulation.loading import COUNTED
@@ -197,8 +198,11 @@ class NodeLine(msgspec.Struct, frozen=True):
 
     @property
     def fullest(self) -> int:
-        """The percentage of the scarcest of its main resources."""
-        return max(self.resources[name].percent for name in (CPU, MEMORY, PODS) if name in self.resources)
+        """The percentage of the scarcest of its main resources, extended ones and devices."""
+        percents = [
+            usage.percent for name, usage in self.resources.items() if name in (CPU, MEMORY, PODS) or "/" in name
+        ]
+        return max(percents + [Usage(one.in_use, one.published).percent for one in self.devices.values()])
 
 
 class FailedLine(msgspec.Struct, frozen=True):
@@ -208,6 +212,7 @@ class FailedLine(msgspec.Struct, frozen=True):
     message: str
     source: str = msgspec.field(name="file")
     line: int
+    hint: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Preempted(msgspec.Struct, frozen=True):
@@ -278,7 +283,8 @@ def _failed(simulation: Simulation, inventory: Inventory) -> list[FailedLine]:
         workload = Key(*simulation.workload_of(found))
         item = inventory.items.get(workload)
         source, line = (item.place.source, item.place.line) if item is not None else ("", 0)
-        failed.setdefault(str(workload), FailedLine(str(workload), message, source, line))
+        hint = template_hints(item, inventory.gates) if item is not None else msgspec.UNSET
+        failed.setdefault(str(workload), FailedLine(str(workload), message, source, line, hint))
     return list(failed.values())
 
 

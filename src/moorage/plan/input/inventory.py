@@ -43,13 +43,16 @@ class Note(msgspec.Struct, frozen=True):
     message: str
     source: str = msgspec.field(default="", name="file")
     line: int = 0
+    hint: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def where(self) -> str:
         return f"{self.source}:{self.line}" if self.line else self.source
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.where, self.subject, self.message.removeprefix(UNREADABLE)) if part)
+        text = self.message.removeprefix(UNREADABLE)
+        said = f"{text} (hint: {self.hint})" if self.hint else text
+        return ": ".join(part for part in (self.where, self.subject, said) if part)
 
 
 def note_at(level: Severity, subject: str, message: str, place: Place) -> Note:

@@ -27,6 +27,7 @@ from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
+from moorage.plan.input.hints import hints_of
 from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place
 from moorage.serve.templates import PodTemplates
 
@@ -182,7 +183,8 @@ class Reader:
         message = str(result.status["message"])
         if old is not None:
             message += f" (as an update of the one at {old.place}, which stays as it is)"
-        self.inventory.notes.append(Note(Severity.ERROR, subject, message, place.source, line))
+        hint = hints_of(result.errors, self._gates)
+        self.inventory.notes.append(Note(Severity.ERROR, subject, message, place.source, line, hint))
 
     def _pass_over(self, document: Document, place: Place) -> None:
         complaint = kind_complaint(document)

@@ -1,13 +1,14 @@
 """Group pods by workload and node, pending pods by reason, nodes by how full they are."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from moorage.columns.resources import CPU, MEMORY
-from moorage.plan.devices import DeviceLine
-from moorage.plan.outcome import NodeLine, Outcome, PodLine, State
+from moorage.plan.devices import DeviceCount, DeviceLine
+from moorage.plan.outcome import NodeLine, Outcome, PodLine, State, Usage, shown_usage
 
 NO_WORKLOAD = "Pods without a controller"
 MAX_NODES = 12
@@ -30,12 +31,15 @@ class WorkloadGroup(msgspec.Struct):
 
 
 class PendingGroup(msgspec.Struct):
-    """Pods of one workload that wait for the same reason."""
+    """Pods that wait for the same reason, by workload; `message` is that of the first."""
 
-    workload: str
-    pods: list[PodLine]
     reason: str
     message: str
+    workloads: dict[str, list[PodLine]]
+
+    @property
+    def pods(self) -> list[PodLine]:
+        return [pod for pods in self.workloads.values() for pod in pods]
 
 
 def by_workload(outcome: Outcome, *, everything: bool) -> list[WorkloadGroup]:
@@ -58,11 +62,19 @@ def by_workload(outcome: Outcome, *, everything: bool) -> list[WorkloadGroup]:
 
 
 def by_reason(pods: Iterable[PodLine]) -> list[PendingGroup]:
-    groups: dict[tuple[str, str, str], PendingGroup] = {}
+    """Group pods by what is said of them, their own names aside."""
+    groups: dict[tuple[str, str], PendingGroup] = {}
     for pod in pods:
-        key = (pod.workload, pod.reason, pod.message)
-        groups.setdefault(key, PendingGroup(pod.workload, [], pod.reason, pod.message)).pods.append(pod)
+        message = pod.message.replace(f'pod "{pod.key}": ', "")  # as Kubernetes begins messages about claims
+        key = pod.reason, _without_name(message, pod.name)
+        group = groups.setdefault(key, PendingGroup(pod.reason, message, {}))
+        group.workloads.setdefault(pod.workload, []).append(pod)
     return list(groups.values())
+
+
+def _without_name(message: str, name: str) -> str:
+    """Return the message without a pod's name, also where names of claims begin with it."""
+    return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.])", "", message) if name in message else message
 
 
 def with_devices(pods: Iterable[PodLine], *, everything: bool) -> list[PodLine]:
@@ -108,9 +120,24 @@ def histogram(nodes: Sequence[NodeLine], resource: str) -> str:
 
 def average(nodes: Sequence[NodeLine], resource: str) -> int:
     """Return how many percent are requested of all that the nodes have together."""
+    return total(nodes, resource).percent
+
+
+def total(nodes: Sequence[NodeLine], resource: str) -> Usage:
     usages = [node.resources[resource] for node in nodes if resource in node.resources]
-    available = sum(usage.allocatable for usage in usages)
-    return 100 * sum(usage.requested for usage in usages) // available if available else 0
+    return Usage(sum(usage.requested for usage in usages), sum(usage.allocatable for usage in usages))
+
+
+def other_totals(nodes: Sequence[NodeLine]) -> list[str]:
+    """Return what is requested of extended and other resources, and how many devices are in use, of all nodes."""
+    names = dict.fromkeys(name for node in nodes for name in other_resources(node))
+    drivers: dict[str, DeviceCount] = {}
+    for node in nodes:
+        for driver, one in node.devices.items():
+            before = drivers.get(driver, DeviceCount(0, 0))
+            drivers[driver] = DeviceCount(before.in_use + one.in_use, before.published + one.published)
+    resources = [f"{name} {shown_usage(name, total(nodes, name))}" for name in names]
+    return [*resources, *shown_devices(drivers)]
 
 
 def other_resources(node: NodeLine) -> list[str]:
@@ -119,3 +146,7 @@ def other_resources(node: NodeLine) -> list[str]:
         for name, usage in node.resources.items()
         if name not in (CPU, MEMORY, "pods") and (usage.requested or "/" in name)
     ]
+
+
+def shown_devices(counts: Mapping[str, DeviceCount]) -> list[str]:
+    return [f"{driver} {one.in_use}/{one.published} devices" for driver, one in counts.items()]

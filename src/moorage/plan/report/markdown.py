@@ -1,17 +1,34 @@
-"""Print a plan as Markdown with tables, cut short like the text unless all is wanted."""
+"""Print a plan as Markdown with tables, cut short like the text unless all is wanted; long tables are folded."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.printable import printable
-from moorage.plan.outcome import Outcome, shown_usage
-from moorage.plan.report.grouping import by_reason, by_request, by_workload, fullest_nodes, names, with_devices
+from moorage.plan.outcome import NodeLine, Outcome, shown_usage
+from moorage.plan.report.grouping import (
+    PendingGroup,
+    average,
+    by_reason,
+    by_request,
+    by_workload,
+    fullest_nodes,
+    names,
+    other_resources,
+    other_totals,
+    shown_devices,
+    with_devices,
+)
 from moorage.plan.report.plain import summary
+from moorage.plan.report.reasons import shortened
 from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Departure, Difference
 
 _MAX_ROWS = 100
+#: Longer tables are folded, unless they say what is wrong.
+_MAX_OPEN = 10
 Row = TypeVar("Row")
 
 
@@ -42,9 +59,12 @@ class MarkdownReport:
         yield from self._pending(outcome)
         yield from self._nodes(outcome)
         room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
-        yield from _table("Room for more pods", ("workload", "pods"), room)
-        rows = [(note.level.value, note.where, note.subject, note.message) for note in self._cut(outcome.notes)]
-        yield from _table("Notes", ("level", "place", "object", "message"), rows)
+        yield from _table("Room for more pods", ("workload", "pods"), room, folds=True)
+        rows = [
+            (note.level.value, note.where, note.subject, _with_hint(note.message, note.hint))
+            for note in self._cut(outcome.notes)
+        ]
+        yield from _table("Notes", ("level", "place", "object", "message"), rows, folds=True)
 
     def _placements(self, outcome: Outcome) -> Iterator[str]:
         rows = [
@@ -52,7 +72,7 @@ class MarkdownReport:
             for group in by_workload(outcome, everything=self._all)
             for node, pods in sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
         ]
-        yield from _table("Placements", ("workload", "node", "pods", "names"), self._cut(rows))
+        yield from _table("Placements", ("workload", "node", "pods", "names"), self._cut(rows), folds=True)
 
     def _devices(self, outcome: Outcome) -> Iterator[str]:
         rows = [
@@ -60,36 +80,61 @@ class MarkdownReport:
             for pod in with_devices(outcome.pods, everything=self._all)
             for claim, request, devices in by_request(pod.devices)
         ]
-        yield from _table("Devices", ("pod", "node", "claim", "request", "devices"), self._cut(rows))
+        yield from _table("Devices", ("pod", "node", "claim", "request", "devices"), self._cut(rows), folds=True)
 
     def _pending(self, outcome: Outcome) -> Iterator[str]:
+        groups = by_reason(outcome.pending)
         rows = [
             (
-                group.workload,
-                names(group.pods, everything=self._all, namespace=True),
-                f"{group.reason}: {group.message}",
+                workload,
+                str(len(pods)),
+                names(pods, everything=self._all, namespace=not workload),
+                f"{group.reason}: {group.message if self._all else shortened(group.message)}",
             )
-            for group in by_reason(outcome.pending)
+            for group in groups
+            for workload, pods in group.workloads.items()
         ]
-        rows += [(failed.workload, "", f"FailedCreate: {failed.message}") for failed in outcome.failed]
-        yield from _table("Pending", ("workload", "pods", "reason"), self._cut(rows))
+        rows += [
+            (failed.workload, "", "", _with_hint(f"FailedCreate: {failed.message}", failed.hint))
+            for failed in outcome.failed
+        ]
+        yield from _table("Pending", ("workload", "pods", "names", "reason"), self._cut(rows))
+        yield from self._messages(groups)
         gone = [(one.pod, one.node, one.by) for one in self._cut(outcome.preempted)]
         yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
 
+    def _messages(self, groups: Sequence[PendingGroup]) -> Iterator[str]:
+        """Print the messages in full, folded, where the table has them shortened."""
+        long = [group for group in groups if shortened(group.message) != group.message]
+        if not long or self._all:
+            return
+        yield from _folded("Messages in full")
+        for group in self._cut(long):
+            yield f"- {_cell(names(group.pods, everything=False, namespace=True))}: {_cell(group.message)}"
+        yield from _END_OF_FOLD
+
     def _nodes(self, outcome: Outcome) -> Iterator[str]:
         title, shown, _ = fullest_nodes(outcome.nodes, everything=self._all)
+        if not shown:
+            return
+        others = any(other_resources(node) for node in outcome.nodes)
+        devices = any(node.devices for node in outcome.nodes)
         rows = [
             (
                 node.name,
-                *(
-                    f"{node.resources[name].percent} % ({shown_usage(name, node.resources[name])})"
-                    for name in (CPU, MEMORY)
-                ),
+                *(f"{node.resources[name].percent} % ({shown_usage(name, node.resources[name])})" for name in _MAIN),
                 shown_usage(PODS, node.resources[PODS]),
+                *([", ".join(_others(node))] if others else ()),
+                *([", ".join(shown_devices(node.devices)).replace(" devices", "")] if devices else ()),
             )
             for node in shown
         ]
-        yield from _table(title, ("node", "CPU", "memory", "pods"), rows)
+        head = ("node", "CPU", "memory", "pods", *(["other resources"] if others else ()))
+        yield from _table(title, (*head, *(["devices"] if devices else ())), rows, folds=True)
+        parts = [f"{title} {average(outcome.nodes, name)} %" for title, name in (("CPU", CPU), ("memory", MEMORY))]
+        totals = [f"{', '.join(parts)} requested", *other_totals(outcome.nodes)]
+        yield f"All {len(outcome.nodes):,} nodes: {_cell('; '.join(totals))}."
+        yield ""
 
     def _difference(self, difference: Difference) -> Iterator[str]:
         yield "## What if"
@@ -112,6 +157,23 @@ class MarkdownReport:
 
     def _cut(self, rows: Sequence[Row]) -> Sequence[Row]:
         return rows if self._all else rows[:_MAX_ROWS]
+
+
+_MAIN = (CPU, MEMORY)
+_END_OF_FOLD = ("", "</details>", "")
+
+
+def _others(node: NodeLine) -> list[str]:
+    return [f"{name} {shown_usage(name, node.resources[name])}" for name in other_resources(node)]
+
+
+def _with_hint(text: str, hint: str | msgspec.UnsetType) -> str:
+    return f"{text} (hint: {hint})" if hint else text
+
+
+def _folded(title: str) -> Iterator[str]:
+    yield f"<details><summary>{_cell(title)}</summary>"
+    yield ""
 
 
 def _rollout(rollout: Rollout) -> Iterator[str]:
@@ -142,16 +204,25 @@ def _then(row: Departure) -> str:
 
 
 def _table(
-    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, even_empty: bool = False
+    title: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    even_empty: bool = False,
+    folds: bool = False,
 ) -> Iterator[str]:
+    """Print a table below its title; one that `folds` can be opened by a click if it is long."""
     if not rows and not even_empty:
         return
+    is_folded = folds and len(rows) > _MAX_OPEN
     yield f"## {_cell(title)}"
     yield ""
+    if is_folded:
+        yield from _folded(f"{len(rows):,} rows")
     yield f"| {' | '.join(head)} |"
     yield f"|{'|'.join('---' for _ in head)}|"
     yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
-    yield ""
+    yield from _END_OF_FOLD if is_folded else ("",)
 
 
 def _cell(text: str) -> str:

@@ -1,8 +1,11 @@
 """Print a plan: placements by workload and node, Pending pods and why, how full the nodes become; the summary last."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
+
+import msgspec
 
 from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.finding import Severity
@@ -12,6 +15,7 @@ from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import MAX_MORE, NodeLine, Outcome, State, Usage, shown_usage
 from moorage.plan.report.grouping import (
     MAX_NODES,
+    PendingGroup,
     average,
     by_reason,
     by_request,
@@ -20,8 +24,11 @@ from moorage.plan.report.grouping import (
     histogram,
     names,
     other_resources,
+    other_totals,
+    shown_devices,
     with_devices,
 )
+from moorage.plan.report.reasons import shortened
 from moorage.plan.rollout import Rollout, RolloutStep
 from moorage.plan.what_if import Departure, Difference
 
@@ -30,6 +37,8 @@ Row = TypeVar("Row")
 _LEVEL_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BAR = 10
 _MAX_ROWS = 30
+#: Two bars with their numbers, and the number of pods.
+_ROOM_FOR_BARS = 62
 
 
 class TerminalLines:
@@ -134,16 +143,35 @@ class TextReport(TerminalLines):
         groups = by_reason(outcome.pending)
         shown = self._cut(groups, _MAX_ROWS)
         for group in shown:
-            which = names(group.pods, everything=self._all, namespace=True)
-            whose = f" ({printable(group.workload)})" if group.workload else ""
-            yield from self._wrapped("  ", 4, f"{which}{whose}", style=YELLOW)
-            yield from self._wrapped("    ", 6, f"{group.reason}: {group.message}")
+            yield from self._waiting(group)
+            message = group.message if self._all else shortened(group.message)
+            yield from self._wrapped("    ", 6, f"{group.reason}: {message}")
         yield from self._left_out(len(groups) - len(shown), "group")
+
+    def _waiting(self, group: PendingGroup) -> Iterator[str]:
+        """Print a line for each workload whose pods wait for the same reason."""
+        workloads = list(group.workloads.items())
+        shown = self._cut(workloads, MAX_NODES)
+        for workload, pods in shown:
+            which = names(pods, everything=self._all, namespace=not workload)
+            if workload:
+                yield from self._wrapped(
+                    f"  {self._styled(printable(workload), YELLOW)}  ", 4, f"{counted(len(pods), 'pod')}: {which}"
+                )
+            else:
+                number = f"{counted(len(pods), 'pod')}: " if len(pods) > 1 else ""
+                yield from self._wrapped("  ", 4, f"{number}{which}", style=YELLOW)
+        yield from self._left_out(len(workloads) - len(shown), "workload")
 
     def _failed(self, outcome: Outcome) -> Iterator[str]:
         for failed in outcome.failed:
             yield f"  {self._styled(printable(failed.workload), RED)}  {printable(failed.source)}:{failed.line}"
             yield from self._wrapped("    ", 6, f"FailedCreate: {failed.message}")
+            yield from self._hint("    ", failed.hint)
+
+    def _hint(self, indent: str, hint: str | msgspec.UnsetType) -> Iterator[str]:
+        if hint:
+            yield from self._wrapped(f"{indent}{self._styled('hint:', CYAN)} ", len(indent) + 6, str(hint))
 
     def _preempted(self, outcome: Outcome) -> Iterator[str]:
         shown = self._cut(outcome.preempted, _MAX_ROWS)
@@ -161,23 +189,34 @@ class TextReport(TerminalLines):
         yield self._styled(title, BOLD)
         widest = max(len(printable(node.name)) for node in shown)
         for node in shown:
-            yield self._node(node, widest)
+            yield from self._node(node, widest)
         if rest:
-            yield f"  the other {len(rest):,}: CPU {histogram(rest, CPU)}; memory {histogram(rest, MEMORY)}"
-        yield f"  all: CPU {average(outcome.nodes, CPU)} %, memory {average(outcome.nodes, MEMORY)} % requested"
+            parts = [f"CPU {histogram(rest, CPU)}", f"memory {histogram(rest, MEMORY)}", *other_totals(rest)]
+            yield from self._wrapped("  ", 4, f"the other {len(rest):,}: {'; '.join(parts)}")
+        parts = [f"{title} {average(outcome.nodes, name)} %" for title, name in (("CPU", CPU), ("memory", MEMORY))]
+        totals = [f"{', '.join(parts)} requested", *other_totals(outcome.nodes)]
+        yield from self._wrapped("  ", 4, f"all: {'; '.join(totals)}")
         yield ""
 
-    def _node(self, node: NodeLine, widest: int) -> str:
-        parts = [f"  {printable(node.name):<{widest}}"]
+    def _node(self, node: NodeLine, widest: int) -> Iterator[str]:
+        """Print a node; what does not fit into the line goes below it."""
+        parts = []
         for title, resource in (("CPU", CPU), ("memory", MEMORY)):
             usage = node.resources[resource]
-            parts.append(f"{title} {self._bar(usage)} {usage.percent:>3} %")
+            bar = f"{self._bar(usage)} " if self._width >= widest + _ROOM_FOR_BARS else ""
+            parts.append(f"{title} {bar}{usage.percent:>3} %")
         parts.append(f"pods {shown_usage(PODS, node.resources[PODS])}")
         parts += [f"{printable(name)} {shown_usage(name, node.resources[name])}" for name in other_resources(node)]
-        parts += [f"{printable(driver)} {one.in_use}/{one.published} devices" for driver, one in node.devices.items()]
+        parts += map(printable, shown_devices(node.devices))
         if not node.schedulable:
             parts.append(self._styled("unschedulable", YELLOW))
-        return "  ".join(parts)
+        line = f"  {printable(node.name):<{widest}}"
+        for part in parts:
+            if _visible(line) + 2 + _visible(part) > self._width and line.strip():
+                yield line.rstrip()
+                line = "   "
+            line += f"  {part}"
+        yield line
 
     def _bar(self, usage: Usage) -> str:
         filled = min(_BAR, -(-_BAR * usage.percent // 100))
@@ -277,6 +316,7 @@ class TextReport(TerminalLines):
             groups.setdefault((note.level, note.message), []).append(note)
         rows = list(groups.items())
         shown = self._cut(rows, _MAX_ROWS)
+        hints = Counter(note.hint for note in outcome.notes)
         for (level, message), notes in shown:
             first = notes[0]
             named = f'"{first.subject.rpartition("/")[2]}"' in message
@@ -284,7 +324,12 @@ class TextReport(TerminalLines):
             head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])} {printable(first.where)}: "
             more = f" (and {len(notes) - 1:,} more like it)" if len(notes) > 1 else ""
             yield from self._wrapped(head, 4, f"{about}{message}{more}")
+            if hints[first.hint] == 1:
+                yield from self._hint("    ", first.hint)
         yield from self._left_out(len(rows) - len(shown), "note")
+        for hint, number in hints.items():
+            if hint and number > 1:
+                yield from self._hint("  ", f"{counted(number, 'object')}: {hint}")
 
     def _summary(self, outcome: Outcome) -> str:
         placed, bound = len(outcome.of_state(State.PLACED)), len(outcome.of_state(State.BOUND))

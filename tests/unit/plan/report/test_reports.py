@@ -167,3 +167,76 @@ def test_a_rolling_update_is_no_eviction() -> None:
     for text in (text_of(plan, difference), "\n".join(MarkdownReport().lines(plan.outcome, difference, None))):
         assert "Replaced by a rolling update" in text
         assert "Evicted" not in text
+
+
+def claiming(name: str) -> dict[str, Any]:
+    return pod(name, resourceClaims=[{"name": "gpu", "resourceClaimName": f"{name}-gpu"}])
+
+
+def test_pending_pods_are_grouped_by_reason_and_workload() -> None:
+    plan = Plan(
+        node("n1"),
+        workload("Deployment", "big", "9", replicas=9),
+        workload("StatefulSet", "huge", "9"),
+        *(pod(f"p{i}", "9") for i in range(7)),
+    )
+    pending = text_of(plan, width=140).split("Pending\n", 1)[1].split("\n\n")[0]
+    assert re.sub(r"big-\w+-\w+", "big-x", pending).split("\n") == [
+        "  7 pods: default/p0, default/p1, default/p2, default/p3 and 3 more",
+        "  StatefulSet default/huge  1 pod: huge-0",
+        "  Deployment default/big  9 pods: big-x, big-x, big-x, big-x and 5 more",
+        "    Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.",
+    ]
+    assert "preemption: 0/1 nodes are available" in text_of(plan, everything=True)
+
+
+def test_pods_whose_messages_differ_by_their_names_are_one_group() -> None:
+    plan = Plan(node("n1"), claiming("a"), claiming("b"))
+    assert len({line.message for line in plan.outcome.pending}) == 2
+    (group,) = by_reason(plan.outcome.pending)
+    assert [line.name for line in group.pods] == ["a", "b"]
+
+
+def gpu_node(name: str) -> dict[str, Any]:
+    made = node(name)
+    made["status"]["capacity"]["nvidia.com/gpu"] = "4"
+    return made
+
+
+def test_totals_and_tables_have_extended_resources() -> None:
+    gpu = {"requests": {"nvidia.com/gpu": "3"}, "limits": {"nvidia.com/gpu": "3"}}
+    trainer = pod("train", containers=[{"name": "c", "image": "i", "resources": gpu}])
+    plan = Plan(gpu_node("g1"), gpu_node("g2"), node("n1"), trainer)
+    assert "% requested; nvidia.com/gpu 3/8\n" in text_of(plan)
+    assert max(plan.outcome.nodes, key=lambda line: line.fullest).fullest == 75
+    page = "\n".join(MarkdownReport().lines(plan.outcome))
+    assert "| node | CPU | memory | pods | other resources |" in page
+    assert "| nvidia.com/gpu 3/4 |" in page
+    assert "% requested; nvidia.com/gpu 3/8." in page
+
+
+def test_refusals_carry_the_hints_of_the_linter() -> None:
+    comparing: dict[str, Any] = {"tolerations": [{"key": "sla", "operator": "Gt", "value": "950"}]}
+    plan = Plan(
+        node("n1"), pod("api", **comparing), pod("web", **comparing), pod("old", tolerations=[{"effect": "No"}])
+    )
+    text = " ".join(text_of(plan).split())
+    assert text.count("--feature-gates=TaintTolerationComparisonOperators=true") == 1
+    assert "hint: 2 objects: needs --feature-gates=TaintTolerationComparisonOperators=true" in text
+    notes = plain(plan.outcome)["notes"]
+    assert notes[0]["hint"].startswith("needs --feature-gates=TaintTolerationComparisonOperators=true")
+    assert "(hint: needs --feature-gates=" in "\n".join(MarkdownReport().lines(plan.outcome))
+
+
+def test_notes_without_hints_are_the_same_data_as_ever() -> None:
+    (note,) = plain(Plan(node("n1"), pod("BAD")).outcome)["notes"]
+    assert set(note) == {"level", "object", "message", "file", "line"}
+
+
+def test_long_tables_fold_in_markdown_but_not_what_is_wrong() -> None:
+    plan = Plan(*(node(f"n{i:02}", cpu="2") for i in range(20)), *(pod(f"p{i}", f"{9 + i}") for i in range(12)))
+    page = "\n".join(MarkdownReport(everything=True).lines(plan.outcome))
+    pending, nodes = page.split("## Pending")[1].split("## Nodes")
+    assert "<details>" not in pending
+    assert "<details><summary>20 rows</summary>\n\n| node |" in nodes
+    assert nodes.count("<details>") == nodes.count("</details>") == 1

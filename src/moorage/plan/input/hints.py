@@ -1,0 +1,37 @@
+"""What the linter would advise about an object that the API server refuses, or about the pods of its template."""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET, UnsetType
+
+from moorage.admit.admission import Rejected, admit
+from moorage.admit.raw import Raw, copy_document
+from moorage.lint.rules.decoding import rejections
+from moorage.model.field_error import FieldError
+from moorage.model.gates import GateSet
+from moorage.plan.input.inventory import Item
+
+
+def hints_of(errors: Sequence[FieldError], gates: GateSet) -> str | UnsetType:
+    hints = dict.fromkeys(complaint.hint for complaint in rejections(errors, gates) if complaint.hint)
+    return "; ".join(hints) or UNSET
+
+
+def template_hints(item: Item, gates: GateSet) -> str | UnsetType:
+    """Return the hints for what a workload's controller tries to create."""
+    if not item.kind.template and item.key.kind != "CronJob":
+        return UNSET
+    made, _ = what_it_makes(item)
+    result = admit(copy_document(made), None, gates, plugins=())
+    return hints_of(result.errors, gates) if isinstance(result, Rejected) else UNSET
+
+
+def what_it_makes(item: Item) -> tuple[Raw, str]:
+    """Return a pod of the template, of a CronJob a Job, which is refused as a whole; and what many are called."""
+    is_cron_job = item.key.kind == "CronJob"
+    template: Raw = item.raw
+    for step in ("spec", "jobTemplate") if is_cron_job else item.kind.template or ():
+        template = template[step]
+    version, kind, what = (item.kind.api_version, "Job", "Jobs") if is_cron_job else ("v1", "Pod", "pods")
+    metadata = {**(template.get("metadata") or {}), "name": "new", "namespace": "default"}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": template.get("spec") or {}}, what
