@@ -75,12 +75,14 @@ class Family:
 
     def __init__(self, name: str, help_text: str, label_names: Labels) -> None:
         self.name, self.help, self.label_names = name, help_text, label_names
+        self.optional: str = ""  # a label that is left out where it is empty
 
     def samples(self) -> Iterator[Sample]:
         return iter(())
 
     def _named(self, values: Labels) -> tuple[tuple[str, str], ...]:
-        return tuple(zip(self.label_names, values, strict=True))
+        named = zip(self.label_names, values, strict=True)
+        return tuple(pair for pair in named if pair[1] or pair[0] != self.optional)
 
 
 _Child = TypeVar("_Child", Count, Distribution)

@@ -9,6 +9,7 @@ Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on
 from collections import OrderedDict
 from collections.abc import Iterable
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -19,7 +20,16 @@ from moorage.columns.shape import Shape
 from moorage.model.go.quoting import go_quote
 from moorage.schedule.engine.local_answers import Filter, LocalAnswers, Score
 from moorage.schedule.engine.standings import Standings
-from moorage.schedule.framework.plugin import Mask, Plugin, PostFilterResult, Prepared, Profile, Scores, normalize
+from moorage.schedule.framework.plugin import (
+    Mask,
+    Plugin,
+    PluginTimer,
+    PostFilterResult,
+    Prepared,
+    Profile,
+    Scores,
+    normalize,
+)
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.framework.wide import Trait, WidePlugin, too_many
 
@@ -80,13 +90,17 @@ class _Wide(msgspec.Struct, eq=False):
 class Candidates:
     """One shape's feasible nodes and their scores."""
 
-    def __init__(self, profile: Profile, shape: Shape, cluster: Cluster) -> None:
+    def __init__(self, profile: Profile, shape: Shape, cluster: Cluster, timer: PluginTimer | None = None) -> None:
         self.shape = shape
         self.cluster = cluster
-        prepared = {plugin: plugin.prepare(shape, cluster) for plugin in profile.filters}
-        for plugin, _ in profile.scores:
+        self._timer = timer
+        prepared: dict[Plugin[Any], Prepared] = {}
+        for plugin in (*profile.filters, *(plugin for plugin, _ in profile.scores)):
             if plugin not in prepared:
-                prepared[plugin] = plugin.prepare(shape, cluster)
+                began = perf_counter()
+                prepared[plugin] = made = plugin.prepare(shape, cluster)
+                if timer is not None:
+                    timer.prepared(plugin, made, perf_counter() - began)
         self.prepared = prepared
         self.filters = tuple(Filter(p, prepared[p]) for p in profile.filters if prepared[p].filters)
         self.scores = tuple(Score(p, prepared[p], weight) for p, weight in profile.scores if prepared[p].scores)
@@ -107,7 +121,7 @@ class Candidates:
         self._speaking: tuple[_Wide, ...] = ()  # those with traits, which is not all of them at all times
         # The filters that could refuse a slot when last asked: the local ones, and wide ones with traits and a reason.
         self.deciding = self.filters
-        self._local = LocalAnswers(self.filters, self.scores, cluster)
+        self._local = LocalAnswers(self.filters, self.scores, cluster, timer)
         self._ranked = self._local.ranked
         asked: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
         # A plugin that rejects the shape as a whole need not have prepared anything to be asked about.
@@ -307,7 +321,10 @@ class Candidates:
         traits: list[Trait] = []
         for wide in self._wide:
             first = len(traits)
+            began = perf_counter()
             traits += wide.plugin.traits(wide.want, self.cluster)
+            if self._timer is not None:
+                self._timer.filtered(wide.plugin, True, perf_counter() - began)
             wide.rows = slice(len(self._ranked) + first, len(self._ranked) + len(traits))
         self._speaking = tuple(wide for wide in self._wide if wide.rows.start != wide.rows.stop)
         minding = {wide.plugin for wide in self._speaking if wide.plugin.may_filter(wide.want)}
@@ -348,12 +365,13 @@ class Engine:
     def __init__(self, profile: Profile, cluster: Cluster) -> None:
         self.profile = profile
         self.cluster = cluster
+        self.timer: PluginTimer | None = None
         self._candidates: OrderedDict[int, Candidates] = OrderedDict()
 
     def candidates(self, shape: Shape) -> Candidates:
         kept = self._candidates.get(shape.number)
         if kept is None:
-            kept = self._candidates[shape.number] = Candidates(self.profile, shape, self.cluster)
+            kept = self._candidates[shape.number] = Candidates(self.profile, shape, self.cluster, self.timer)
             if len(self._candidates) > SHAPES_KEPT:
                 self._candidates.popitem(last=False)
         else:

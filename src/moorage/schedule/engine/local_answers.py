@@ -5,13 +5,14 @@ images) are kept apart and asked for again only when a node changed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.schedule.framework.plugin import Mask, Normalization, Plugin, Prepared, Scores
+from moorage.schedule.framework.plugin import Mask, Normalization, Plugin, PluginTimer, Prepared, Scores
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -37,7 +38,14 @@ class Ranked(msgspec.Struct, eq=False):
 class LocalAnswers:
     """Which slots pass, what each scores by itself, and raw scores to normalise; arrays are read-only."""
 
-    def __init__(self, filters: Iterable[Filter], scores: Iterable[Score], cluster: Cluster) -> None:
+    def __init__(
+        self,
+        filters: Iterable[Filter],
+        scores: Iterable[Score],
+        cluster: Cluster,
+        timer: PluginTimer | None = None,
+    ) -> None:
+        self._timer = timer
         local = [item for item in filters if item.plugin.local]
         scoring = [item for item in scores if item.plugin.local]
         plain = [item for item in scoring if item.plugin.normalization is Normalization.NONE]
@@ -67,20 +75,35 @@ class LocalAnswers:
         self._generation = cluster.nodes.generation
         eligible = considered
         for item in self._settled_filters:
-            eligible = eligible & item.plugin.filter(item.prepared.want, cluster)
+            eligible = eligible & self._filtered(item.plugin, item.prepared.want)
         feasible = eligible.copy()
         for _, want, plugin in self._filters:
-            feasible &= plugin.filter(want, cluster)
+            feasible &= self._filtered(plugin, want)
         base = np.zeros(len(feasible), np.int64)
         for score in self._settled_scores:
-            base += score.plugin.score(score.prepared.want, cluster, feasible) * score.weight
+            base += self._scored(score.plugin, score.prepared.want, feasible) * score.weight
         fixed = base.copy()
         for _, want, weight, scoring in self._scores:
-            fixed += scoring.score(want, cluster, feasible) * weight
+            fixed += self._scored(scoring, want, feasible) * weight
         for ranked in self.ranked:
-            ranked.raw = ranked.score.plugin.score(ranked.score.prepared.want, cluster, feasible).copy()
+            ranked.raw = self._scored(ranked.score.plugin, ranked.score.prepared.want, feasible).copy()
         self._eligible, self._base = eligible, base
         self.feasible, self.fixed = feasible, fixed
+
+    def _filtered(self, plugin: Plugin[Any], want: Any) -> Mask:
+        began = perf_counter()
+        mask = plugin.filter(want, self._cluster)
+        if self._timer is not None:
+            seconds = perf_counter() - began
+            self._timer.filtered(plugin, bool((mask & self._cluster.nodes.alive).any()), seconds)
+        return mask
+
+    def _scored(self, plugin: Plugin[Any], want: Any, feasible: Mask) -> Scores:
+        began = perf_counter()
+        scores = plugin.score(want, self._cluster, feasible)
+        if self._timer is not None:
+            self._timer.scored(plugin, perf_counter() - began)
+        return scores
 
     def repair(self, slots: Sequence[int], is_considered: Callable[[int], bool]) -> None:
         """Ask again about slots on which pods came or went and, if any node changed, about these nodes too."""

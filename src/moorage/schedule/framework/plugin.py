@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -186,6 +186,16 @@ def normalize(raw: Scores, feasible: Mask, how: Normalization) -> Scores:
         return np.full_like(raw, MAX_SCORE) if how is Normalization.DOWN else raw
     scaled = raw * MAX_SCORE // highest
     return MAX_SCORE - scaled if how is Normalization.DOWN else scaled
+
+
+class PluginTimer(Protocol):
+    """A recorder of how long plugins take for a new shape of pod, and for all nodes."""
+
+    def prepared(self, plugin: Plugin[Any], prepared: Prepared, seconds: float) -> None: ...
+
+    def filtered(self, plugin: Plugin[Any], any_passes: bool, seconds: float) -> None: ...
+
+    def scored(self, plugin: Plugin[Any], seconds: float) -> None: ...
 
 
 class Profile(msgspec.Struct, frozen=True):

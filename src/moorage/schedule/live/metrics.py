@@ -1,11 +1,10 @@
 """The scheduler's metrics, under Kubernetes' names, and those of KEP-5471 and KEP-5500; warnings about taints.
 
-A pod costs a few additions; the queue, the cluster and caches are read when metrics are scraped, and single plugins are
-timed on one attempt of many. Kubernetes: pkg/scheduler/metrics. Differs: plugins filter and score all nodes in one
-search, whose time is that of the extension point Filter; plugin_evaluation_total has a `status`.
+A pod costs a few additions; the queue, the cluster and caches are read when metrics are scraped. Kubernetes:
+pkg/scheduler/metrics. Differs: plugins filter and score all nodes in one search, whose time is that of the extension
+point Filter; plugin_evaluation_total has a `status`.
 """
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -22,16 +21,14 @@ from moorage.model.gates import GateSet
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 from moorage.schedule.cycle import Bind, NoNode, Scheduler
-from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.verdict import Code
+from moorage.schedule.live.plugin_timings import SUCCESS, PluginTimings, ShapeTimer
 from moorage.schedule.live.pod_feed import Assumption, Assumptions
 from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
 from moorage.schedule.queue.waiting_pods import QueueState
 from moorage.telemetry.metrics import Labels, Metrics, exponential_buckets
 
 _REMEMBERED = 1 << 16
-SAMPLED = 1024  # one attempt of so many is measured plugin by plugin
-_SUCCESS = "Success"
 _QUEUES = (QueueState.ACTIVE, QueueState.BACKOFF, QueueState.UNSCHEDULABLE, QueueState.GATED)
 
 
@@ -43,10 +40,9 @@ class _Profile:
         results = ("scheduled", "unschedulable", "error")
         self.attempts = {result: f.attempts.labels(result, name) for result in results}
         self.duration = {result: f.duration.labels(result, name) for result in results}
-        self.found = f.point_duration.labels("Filter", _SUCCESS, name)
-        self.not_found = f.point_duration.labels("Filter", Code.UNSCHEDULABLE.value, name)
-        self.bind = f.point_duration.labels("Bind", _SUCCESS, name)
-        self.score = f.point_duration.labels("Score", _SUCCESS, name)
+        self.found = f.timings.point("Filter", SUCCESS, name)
+        self.not_found = f.timings.point("Filter", Code.UNSCHEDULABLE.value, name)
+        self.bind = f.timings.point("Bind", SUCCESS, name)
         self.numeric = f.numeric_tolerations.labels(name)
 
 
@@ -68,13 +64,9 @@ class SchedulerMetrics:
         said = "Seconds that it took to find a node, or that there is none."
         name = "scheduler_scheduling_algorithm_duration_seconds"
         self.algorithm = metrics.histogram(name, said, buckets=seconds).labels()
-        name = "scheduler_framework_extension_point_duration_seconds"
-        said = "Seconds per extension point; Filter is the whole search for a node, Score a sample of it."
-        labels = ("extension_point", "status", "profile")
-        self.point_duration = metrics.histogram(name, said, labels, exponential_buckets(0.0001, 2, 12))
-        name, labels = "scheduler_plugin_execution_duration_seconds", ("plugin", "extension_point", "status")
-        said = f"Seconds that a plugin takes for all nodes, measured on one attempt in {SAMPLED}."
-        self.plugin_duration = metrics.histogram(name, said, labels, exponential_buckets(0.00001, 1.5, 20))
+        self.timings = PluginTimings(metrics)
+        for name, engine in scheduler.engines.items():
+            engine.timer = ShapeTimer(self.timings, name)
         said = "Attempts that it took to find a node for a pod."
         name = "scheduler_pod_scheduling_attempts"
         self.tries = metrics.histogram(name, said, buckets=exponential_buckets(1, 2, 5)).labels()
@@ -90,7 +82,6 @@ class SchedulerMetrics:
         self._profiles = {name: _Profile(name, self) for name in scheduler.engines}
         self._evaluated: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self._refused: Counter[tuple[str, str, str]] = Counter()
-        self._until_sample = 0
         self._read_elsewhere(metrics)
 
     # -- counting -----------------------------------------------------------------------------------------------------
@@ -101,10 +92,7 @@ class SchedulerMetrics:
         profile.found.observe(seconds)
         candidates = self._scheduler.engines[action.pod.scheduler].candidates(action.record.shape)
         self._evaluated[action.pod.scheduler, candidates.names] += 1
-        self._until_sample -= 1
-        if self._until_sample < 0:
-            self._until_sample = SAMPLED
-            self._sample(candidates, profile)
+        self.timings.attempted(candidates, action.pod.scheduler, action.slot, found=True)
 
     def no_node(self, action: NoNode, seconds: float) -> None:
         scheduler = action.pod.scheduler
@@ -120,6 +108,9 @@ class SchedulerMetrics:
             self.preemptions.value += 1
         candidates = self._scheduler.engines[scheduler].candidates(action.record.shape)
         self._evaluated[scheduler, candidates.names] += 1
+        slot = next(iter(self._scheduler.cluster.nodes.slot_of.values()), None)
+        if slot is not None and candidates.rejection is None and not action.is_error:
+            self.timings.attempted(candidates, scheduler, slot, found=False)
         for item in candidates.filters:
             plugin = item.plugin
             if plugin.name in action.rejected_by:
@@ -144,26 +135,6 @@ class SchedulerMetrics:
     def failed(self, action: Bind) -> None:
         profile = self._profiles[action.pod.scheduler]
         profile.attempts["error"].value += 1
-
-    def _sample(self, candidates: Candidates, profile: _Profile) -> None:
-        """Time the plugins of one shape one by one."""
-        cluster, clock = candidates.cluster, time.perf_counter
-        for item in candidates.filters:
-            if item.prepared.rejection is None:
-                began = clock()
-                mask = item.plugin.filter(item.prepared.want, cluster)
-                seconds = clock() - began
-                status = _SUCCESS if mask.any() else (item.plugin.refuses_with or Code.UNSCHEDULABLE).value
-                self.plugin_duration.labels(item.plugin.name, "Filter", status).observe(seconds)
-        feasible = candidates.feasible()
-        whole = 0.0
-        for score in candidates.scores:
-            began = clock()
-            score.plugin.score(score.prepared.want, cluster, feasible)
-            seconds = clock() - began
-            whole += seconds
-            self.plugin_duration.labels(score.plugin.name, "Score", _SUCCESS).observe(seconds)
-        profile.score.observe(whole)
 
     # -- what others know ---------------------------------------------------------------------------------------------
 
@@ -227,10 +198,10 @@ class SchedulerMetrics:
         counted: Counter[Labels] = Counter()
         for (profile, plugins), attempts in self._evaluated.items():
             for plugin in plugins:
-                counted[plugin, "Filter", profile, _SUCCESS] += attempts
+                counted[plugin, "Filter", profile, SUCCESS] += attempts
         for (profile, plugin, status), attempts in self._refused.items():
             counted[plugin, "Filter", profile, status] += attempts
-            counted[plugin, "Filter", profile, _SUCCESS] -= attempts
+            counted[plugin, "Filter", profile, SUCCESS] -= attempts
         return counted
 
     def _numeric_evaluations(self) -> Mapping[Labels, float]:

@@ -92,3 +92,32 @@ def test_numbers_and_expressions_in_tolerations_are_counted_and_what_cannot_be_r
     assert len(errors) == 1
     assert 'node="old"' in errors[0]
     assert [line for line in lines if line.startswith("E") and "expression" in line]
+
+
+def test_plugins_are_measured_as_the_queries_of_the_keps_want_it() -> None:
+    api = FakeApi()
+    api.node("n1", cpu="64", taints=[{"key": "sla", "value": "950", "effect": "NoSchedule"}])
+    tolerations = [{"key": "sla", "operator": "Gt", "value": "900", "effect": "NoSchedule"}]
+    for number in range(21):
+        api.pod(f"p{number}", tolerations=tolerations)
+    found = story(api)
+    labels = 'plugin="TaintToleration",extension_point="Filter",status="Success"'
+    # All nodes for the new shape, and the chosen one of each tenth attempt.
+    assert found[f"scheduler_plugin_execution_duration_seconds_count{{{labels}}}"] == 1 + 3
+    labels = 'extension_point="Filter",status="Success",profile="default-scheduler",plugin="TaintToleration"'
+    name = "scheduler_framework_extension_point_duration_seconds_count"
+    assert found[f"{name}{{{labels}}}"] == 1 + 3
+    assert found[f'{name}{{extension_point="Filter",status="Success",profile="default-scheduler"}}'] == 21
+    labels = 'plugin="TaintToleration",extension_point="PreFilter",status="Success"'
+    assert found[f"scheduler_plugin_execution_duration_seconds_count{{{labels}}}"] == 1
+    labels = 'plugin="NodeResourcesFit",extension_point="Score",status="Success"'
+    assert found[f"scheduler_plugin_execution_duration_seconds_count{{{labels}}}"] == 1 + 3
+
+
+def test_a_plugin_that_refuses_every_node_is_measured_with_its_status() -> None:
+    api = FakeApi()
+    api.node("n1", taints=[{"key": "sla", "value": "950", "effect": "NoSchedule"}])
+    api.pod("refused")
+    found = story(api)
+    labels = 'plugin="TaintToleration",extension_point="Filter",status="UnschedulableAndUnresolvable"'
+    assert found[f"scheduler_plugin_execution_duration_seconds_count{{{labels}}}"] == 2
