@@ -1,6 +1,7 @@
 """`moorage plan` and `moorage explain` on a live cluster, beside kubectl."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.e2e.component_processes import free_port, until
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import Cluster, moorage_up
@@ -125,12 +127,40 @@ def test_what_is_wrong_is_said_in_one_line(cluster: Cluster, tmp_path: Path) -> 
             assert len(ran.stderr.splitlines()) == 1
 
 
-def test_a_kubeconfig_is_only_read_if_it_is_named(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
-    command = [sys.executable, "-m", "moorage", "plan"]
-    ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert ran.returncode == 2
-    assert "Nothing to plan" in ran.stderr
-    ran = subprocess.run([*command, "--context", "x"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert ran.returncode == 2
-    assert "--context needs a --kubeconfig" in ran.stderr
+def _without_input(*arguments: str, kubeconfig: str, home: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "moorage", *arguments]
+    environment = {**os.environ, "KUBECONFIG": kubeconfig, "HOME": str(home)}
+    ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=60)
+    assert "Traceback" not in ran.stderr
+    return ran
+
+
+def test_the_kubeconfigs_of_the_environment_are_read(cluster: Cluster, tmp_path: Path) -> None:
+    """A list is one kubeconfig, in which the first file that sets a value wins, as for kubectl."""
+    first = tmp_path / "first"
+    first.write_text("{kind: Config, current-context: other, contexts: [{name: other, context: {cluster: none}}]}\n")
+    listed = f"{first}:{cluster.kubeconfig}:{tmp_path / 'absent'}"
+    [context] = [item["name"] for item in yaml.safe_load(cluster.kubeconfig.read_text())["contexts"]]
+
+    alone = _without_input("gates", kubeconfig=str(cluster.kubeconfig), home=tmp_path)
+    assert (alone.returncode, alone.stderr) == (0, "moorage: reading the cluster that $KUBECONFIG leads to\n")
+    for command in (["gates"], ["gates", "audit"], ["explain", "pod/big"]):
+        chosen = _without_input(*command, "--context", context, kubeconfig=listed, home=tmp_path)
+        assert chosen.returncode == 0, (command, chosen.stderr)
+        assert "reading the cluster" not in chosen.stderr
+    wrong = _without_input("plan", kubeconfig=listed, home=tmp_path)
+    assert wrong.returncode == 2
+    assert "there is no such entry in clusters: 'none'" in wrong.stderr
+    unknown = _without_input("explain", "pod/x", "--context", "nowhere", kubeconfig=listed, home=tmp_path)
+    assert unknown.returncode == 2
+    assert f"there is no such entry in contexts: 'nowhere' (there are: {context}, other)" in unknown.stderr
+
+
+def test_files_come_before_the_environment(cluster: Cluster, tmp_path: Path) -> None:
+    pod = tmp_path / "pod.yaml"
+    pod.write_text(json.dumps(_BIG))
+    planned = _without_input("plan", str(pod), kubeconfig=str(cluster.kubeconfig), home=tmp_path)
+    assert "1 pod on 0 nodes" in planned.stdout
+    nothing = _without_input("plan", kubeconfig="", home=tmp_path)
+    assert nothing.returncode == 2
+    assert "Nothing to plan: name files or directories, or pipe manifests in, or name a cluster" in nothing.stderr

@@ -267,7 +267,7 @@ def test_wrong_usage_exits_2_and_says_why(cluster: str, arguments: tuple[str, ..
 def test_nothing_to_plan_is_said() -> None:
     done = subprocess.run([MOORAGE, "plan"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "Nothing to plan: name files or directories, or pipe manifests in." in done.stderr
+    assert "Nothing to plan: name files or directories, or pipe manifests in, or name a cluster with" in done.stderr
 
 
 def test_empty_input_is_an_empty_plan(tmp_path: Path) -> None:

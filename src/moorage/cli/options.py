@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,13 +46,11 @@ colour_option = click.option(
     show_default=True,
     help="Colours in text; auto: on a terminal, unless NO_COLOR is set.",
 )
-live_kubeconfig_option = click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="Read the cluster that this kubeconfig leads to; files then say what would be applied to it.",
-)
 context_option = click.option(
-    "--context", default="", metavar="CONTEXT", help="The kubeconfig's context, if not its current one."
+    "--context",
+    default="",
+    metavar="CONTEXT",
+    help="A context of --kubeconfig, else of $KUBECONFIG or ~/.kube/config, if not the current one.",
 )
 scrape_option = click.option(
     "--scrape",
@@ -106,6 +105,31 @@ def simulate_storage_option(*, default: bool) -> Callable[[Command], Command]:
         show_default=True,
         help="Whether volumes of every provisioner are simulated, and not only those of moorage.dev/simulated.",
     )
+
+
+def live_kubeconfig_option(function: Command) -> Command:
+    """Add --kubeconfig of commands that read files or a cluster; without it, --context or $KUBECONFIG may name one."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, kubeconfig: str | None, context: str, **others: Any) -> Any:
+        from moorage.cli.shared import is_piped, say
+
+        if kubeconfig is None and context:
+            kubeconfig = ""
+        elif kubeconfig is None and os.environ.get("KUBECONFIG"):
+            has_input = (others["paths"] or is_piped()) if "paths" in others else others.get("endpoints")
+            if not has_input:
+                kubeconfig = ""
+                if click.get_current_context().invoked_subcommand is None:
+                    say("reading the cluster that $KUBECONFIG leads to")
+        return function(*arguments, kubeconfig=kubeconfig, context=context, **others)
+
+    return click.option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="Read the cluster that this kubeconfig leads to; files then say what would be applied to it.  [default: "
+        "$KUBECONFIG if no files are named and nothing is piped in]",
+    )(command)
 
 
 def log_options(function: Command) -> Command:

@@ -30,15 +30,22 @@ _REDRAW_EVERY = 0.1
 _WIDTH = 30
 
 
-def piped_input(verb: str) -> tuple[str, ...]:
-    """Return `-` if something is piped into standard input. Raises UsageError if not."""
+def is_piped() -> bool:
+    """Return whether standard input is a pipe or a file, and no terminal."""
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (AttributeError, OSError, ValueError):
-        mode = 0
-    if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+def piped_input(verb: str) -> tuple[str, ...]:
+    """Return `-` if something is piped into standard input. Raises UsageError if not."""
+    if is_piped():
         return ("-",)
-    raise click.UsageError(f"Nothing to {verb}: name files or directories, or pipe manifests in.")
+    has_context = any(option.name == "context" for option in click.get_current_context().command.params)
+    cluster = ", or name a cluster with --context or --kubeconfig" if has_context else ""
+    raise click.UsageError(f"Nothing to {verb}: name files or directories, or pipe manifests in{cluster}.")
 
 
 def live_input(kubeconfig: str, context: str, endpoints: tuple[str, ...] = ()) -> LiveCluster:
@@ -66,11 +73,9 @@ def make_planner(
 
     switched = parsed_gates(gates)
     live = live_input(kubeconfig, context, endpoints) if kubeconfig is not None else None
-    if live is None and context:
-        raise click.UsageError("--context needs a --kubeconfig.")
     if live is None:
         if endpoints:
-            raise click.UsageError("--scrape needs a --kubeconfig.")
+            raise click.UsageError("--scrape needs a cluster: --kubeconfig, --context or $KUBECONFIG.")
         return Planner(Settings(switched, seed, read_configuration(config, switched), namespace or "default"))
     from moorage.model.gates import Component, named_values
     from moorage.plan.input.live_cluster import load_live

@@ -26,8 +26,8 @@ _FORMS = ("text", "json")
 def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints: tuple[str, ...], form: str) -> None:
     """List the feature gates, and what each is set to in every component of a live cluster.
 
-    Without --kubeconfig or --scrape the defaults are shown. Gates that are on in some components only are warned about
-    where that does harm. `moorage gates audit` finds what depends on them.
+    Without a cluster (--kubeconfig, --context, $KUBECONFIG) or --scrape the defaults are shown. Gates that are on in
+    some components only are warned about where that does harm. `moorage gates audit` finds what depends on them.
 
     \b
     Try:
