@@ -13,7 +13,6 @@ import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.lint.facts.requirements import gates_needed
-from moorage.lint.report.printable import printable
 from moorage.lint.subject import pod_part_of
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
@@ -37,7 +36,6 @@ from moorage.plan.gate_consequence import API, KUBELET, MANAGER, SCHEDULER, Cons
 from moorage.plan.input.hints import what_it_makes
 from moorage.plan.input.inventory import Inventory, Item
 
-_MAX_SHOWN = 50
 _GATES = {gate.name: gate for gate in GATES}
 _FINISHED = frozenset({"Succeeded", "Failed"})
 _KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
@@ -285,36 +283,6 @@ def _missing(names: list[str], others: list[str]) -> list[str]:
 def _some(names: list[str]) -> str:
     shown = ", ".join(names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
-
-
-def render_text(findings: list[Finding], gates: Iterable[Gate], *, everything: bool = False) -> str:
-    """Print for each gate which objects depend on it, what would happen, and in which order to disable it."""
-    return "\n".join(line for gate in gates for line in _of_gate(gate, findings, everything)) + "\n"
-
-
-def _of_gate(gate: Gate, findings: list[Finding], everything: bool) -> Iterator[str]:
-    mine = [finding for finding in findings if finding.gate.name == gate.name]
-    if not mine and gate.locked:
-        yield f"{gate.name}: is locked {'on' if gate.default else 'off'}, and cannot be disabled"
-        return
-    if not mine:
-        yield f"{gate.name}: nothing depends on it"
-        return
-    breaking = sum(finding.breaks for finding in mine)
-    depends = "1 object depends on it" if len(mine) == 1 else f"{len(mine)} objects depend on it"
-    yield f"{gate.name}: {depends}, {breaking} would be affected"
-    shown = mine if everything else mine[:_MAX_SHOWN]
-    for finding in shown:
-        yield f"  {printable(str(finding.item.key))}  {', '.join(finding.paths)}"
-        for component, text, breaks in finding.consequences:
-            yield f"    {'!' if breaks else '-'} {component.value}: {printable(text)}"
-    if len(shown) < len(mine):
-        yield f"  … and {len(mine) - len(shown)} more (--all shows them)"
-    if gate.locked:
-        yield "  It is locked on, and cannot be disabled."
-        return
-    order = ", then ".join(component.value for component in order_of_disabling(gate))
-    yield f"  To disable it: {order}."
 
 
 def as_document(findings: list[Finding], gates: Iterable[Gate]) -> Raw:

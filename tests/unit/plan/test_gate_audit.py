@@ -19,8 +19,9 @@ from moorage.model.gates import (
 )
 from moorage.model.types.pod import Toleration
 from moorage.plan import gate_audit as audit_module
-from moorage.plan.gate_audit import Finding, as_document, audit, order_of_disabling, render_text
+from moorage.plan.gate_audit import Finding, as_document, audit, order_of_disabling
 from moorage.plan.planner import Planner, Settings
+from moorage.plan.report.audit import AuditText
 
 NODE = """
 apiVersion: v1
@@ -268,18 +269,34 @@ spec:
 
 def test_what_depends_on_nothing_is_not_mentioned(tmp_path: Path) -> None:
     assert findings_in(NODE, tmp_path) == []
-    assert render_text([], [TAINT_TOLERATION_CEL]) == "TaintTolerationCEL: nothing depends on it\n"
+    assert list(AuditText().lines([], [TAINT_TOLERATION_CEL])) == ["TaintTolerationCEL: nothing depends on it"]
 
 
 def test_the_report_names_object_component_and_order(tmp_path: Path) -> None:
     findings = findings_in(NODE + RUNNING.replace("OTHER", ""), tmp_path)
-    text = render_text(findings, [TAINT_TOLERATION_COMPARISON_OPERATORS])
+    text = "\n".join(AuditText(width=200).lines(findings, [TAINT_TOLERATION_COMPARISON_OPERATORS]))
     assert "Pod default/p  spec.tolerations[0].operator" in text
     assert "! kube-controller-manager: would be evicted from n1" in text
     assert "To disable it: kube-apiserver, then kube-scheduler, then kube-controller-manager, then kubelet." in text
+    assert text.endswith("\n! has a visible effect    - has none")
     document = as_document(findings, [TAINT_TOLERATION_COMPARISON_OPERATORS])
     assert document["breaks"] is True
     assert document["gates"][0]["findings"][0]["name"] == "p"
+
+
+def test_the_report_sums_up_all_gates_and_fits_a_terminal(tmp_path: Path) -> None:
+    findings = findings_in(NODE + RUNNING.replace("OTHER", ""), tmp_path)
+    lines = list(AuditText(width=60).lines(findings, GATES))
+    said = " ".join(" ".join(lines).split())
+    assert said.endswith(
+        f"1 object depends on 1 of {len(GATES)} gates; 1 would be affected if one of them were disabled."
+    )
+    assert "! has a visible effect    - has none" in lines
+    assert sum("Nothing depends on" in line for line in lines) == 1
+    assert not any("nothing depends on it" in line for line in lines)
+    assert all(len(line) <= 60 for line in lines)
+    coloured = "\n".join(AuditText(width=60, colour=True).lines(findings, GATES))
+    assert "\x1b[31m!\x1b[0m kube-controller-manager" in coloured
 
 
 def test_semver_is_disabled_in_the_scheduler_first() -> None:

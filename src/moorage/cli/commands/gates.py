@@ -1,20 +1,24 @@
 """`moorage gates`: what the gates are set to, and `audit`: which objects depend on them."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from moorage.cli.options import all_option, context_option, live_kubeconfig_option, scrape_option
-from moorage.cli.shared import live_input, piped_input, say
+from moorage.cli.options import all_option, colour_option, context_option, live_kubeconfig_option, scrape_option
+from moorage.cli.shared import coloured, live_input, piped_input, prepare_output, say, terminal_width, write_lines
 from moorage.model.gate_skew import skew_lines, skews
-from moorage.model.gates import GATES, Component, Gate, gates_from
+from moorage.model.gates import GATES, Gate, gates_from
 
-#: By gate and component: whether it is on; None if it is not known.
-Values = Mapping[str, Mapping[str, bool | None]]
+if TYPE_CHECKING:
+    from moorage.cli.gate_table import Values
 
 _BREAKS, _UNREADABLE = 1, 2
 _FORMS = ("text", "json")
+_UNBROKEN = 100_000  # what is piped into another program is searched by line
 
 
 @click.group("gates", invoke_without_command=True)
@@ -22,8 +26,11 @@ _FORMS = ("text", "json")
 @context_option
 @scrape_option
 @click.option("-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form.")
+@colour_option
 @click.pass_context
-def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints: tuple[str, ...], form: str) -> None:
+def command(
+    ctx: click.Context, kubeconfig: str | None, context: str, endpoints: tuple[str, ...], form: str, colour: str
+) -> None:
     """List the feature gates, and what each is set to in every component of a live cluster.
 
     Without a cluster (--kubeconfig, --context, $KUBECONFIG) or --scrape the defaults are shown. Gates that are on in
@@ -37,9 +44,10 @@ def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints:
     """
     if ctx.invoked_subcommand is not None:
         return
+    prepare_output(is_text=form == "text")
     values: Values = {gate.name: dict.fromkeys(_readers(gate), gate.default) for gate in GATES}
     if kubeconfig is None and not endpoints:
-        click.echo(_as_json(values) if form == "json" else _render_table(values), nl=False)
+        _print(values, form, colour)
         return
     from moorage.plan.input.live_gates import read_gates
 
@@ -51,7 +59,7 @@ def command(ctx: click.Context, kubeconfig: str | None, context: str, endpoints:
         name: dict(sorted({**unknown.get(name, {}), **live.values.get(name, {})}.items()))
         for name in (*unknown, *(name for name in live.values if name not in unknown))
     }
-    click.echo(_as_json(values) if form == "json" else _render_table(values), nl=False)
+    _print(values, form, colour)
     warnings = "\n".join(skew_lines(skews(live.known())))
     if warnings:
         click.echo(warnings if form == "json" else f"\n{warnings}", err=form == "json")
@@ -76,8 +84,15 @@ def _readers(gate: Gate) -> list[str]:
 )
 @click.option("-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form.")
 @all_option
+@colour_option
 def audit(
-    paths: tuple[str, ...], kubeconfig: str | None, context: str, names: tuple[str, ...], form: str, everything: bool
+    paths: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str,
+    names: tuple[str, ...],
+    form: str,
+    everything: bool,
+    colour: str,
 ) -> int:
     """Find every object that depends on a gate, and say what would happen without it.
 
@@ -87,13 +102,16 @@ def audit(
     \b
     Exit code: 0 nothing would break, 1 something would, 2 wrong usage, or input that is unreadable or invalid.
     """
+    from moorage.lint.finding import Severity
     from moorage.lint.sources import sources_of
     from moorage.model.kinds import KINDS
-    from moorage.plan.gate_audit import as_document, render_text
+    from moorage.plan.gate_audit import as_document
     from moorage.plan.gate_audit import audit as find
     from moorage.plan.input.live_cluster import load_live
     from moorage.plan.planner import Planner, Settings
+    from moorage.plan.report.audit import AuditText
 
+    prepare_output(is_text=form == "text")
     gates = _gates(names)
     planner = Planner(Settings(gates_from({"AllAlpha": True, "AllBeta": True})))
     if kubeconfig is not None:
@@ -103,7 +121,8 @@ def audit(
     )
     inventory = planner.inventory
     for note in inventory.notes:
-        say(str(note))
+        if note.level is not Severity.INFO:  # such as the cluster's gates, which an audit takes to be on
+            say(str(note))
     if inventory.sources == 0:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     unknown = sorted(set(inventory.passed_over) - {kind for _, kind in KINDS})
@@ -113,7 +132,9 @@ def audit(
     if form == "json":
         click.echo(_as_json(as_document(findings, gates)), nl=False)
     else:
-        click.echo(render_text(findings, gates, everything=everything), nl=False)
+        width = terminal_width() if sys.stdout.isatty() else _UNBROKEN
+        text = AuditText(colour=coloured(colour), width=width, everything=everything)
+        write_lines(text.lines(findings, gates))
     if inventory.unreadable or inventory.rejected:
         return _UNREADABLE
     return _BREAKS if any(finding.breaks for finding in findings) else 0
@@ -131,23 +152,10 @@ def _as_json(document: object) -> str:
     return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
 
 
-def _render_table(values: Values) -> str:
-    """A line for each gate, a column for each component."""
-    known = [component.value for component in Component]
-    others = sorted({name for row in values.values() for name in row} - set(known))
-    columns = [*known, *others]
-    stages = {gate.name: gate.stage.value for gate in GATES}
-    readers = {gate.name: {component.value for component in gate.components} for gate in GATES}
-    rows = [["GATE", "STAGE", *(name.upper() for name in columns)]]
-    for gate, row in values.items():
-        cells = [_cell(row.get(name), name in readers.get(gate, ())) for name in columns]
-        rows.append([gate, stages.get(gate, ""), *cells])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join(lines) + "\n"
+def _print(values: Values, form: str, colour: str) -> None:
+    from moorage.cli.gate_table import GateTable
 
-
-def _cell(value: bool | None, is_read: bool) -> str:
-    if value is None:
-        return "?" if is_read else "-"
-    return "on" if value else "off"
+    if form == "json":
+        click.echo(_as_json(values), nl=False)
+    else:
+        write_lines(GateTable(colour=coloured(colour), width=terminal_width()).lines(values))

@@ -68,7 +68,7 @@ class TerminalLines:
 
     def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterator[str]:
         """Wrap a text; its first line begins with `first`, which may hold colours."""
-        lead = _visible(first)
+        lead = self._visible(first)
         wrapper = textwrap.TextWrapper(
             self._width, initial_indent=" " * lead, subsequent_indent=" " * indent, break_long_words=False
         )
@@ -80,13 +80,13 @@ class TerminalLines:
     def _styled(self, text: str, codes: str) -> str:
         return f"\x1b[{codes}m{text}\x1b[0m" if self._colour and codes and text else text
 
-
-def _visible(text: str) -> int:
-    """Return how many columns a text takes that may hold colours."""
-    while "\x1b[" in text:
-        before, _, after = text.partition("\x1b[")
-        text = before + after.partition("m")[2]
-    return len(text)
+    @staticmethod
+    def _visible(text: str) -> int:
+        """Return how many columns a text takes that may hold colours."""
+        while "\x1b[" in text:
+            before, _, after = text.partition("\x1b[")
+            text = before + after.partition("m")[2]
+        return len(text)
 
 
 class TextReport(TerminalLines):
@@ -212,7 +212,7 @@ class TextReport(TerminalLines):
             parts.append(self._styled("unschedulable", YELLOW))
         line = f"  {printable(node.name):<{widest}}"
         for part in parts:
-            if _visible(line) + 2 + _visible(part) > self._width and line.strip():
+            if self._visible(line) + 2 + self._visible(part) > self._width and line.strip():
                 yield line.rstrip()
                 line = "   "
             line += f"  {part}"

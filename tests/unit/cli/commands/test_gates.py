@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from moorage.cli.commands.gates import command
+from moorage.cli.gate_table import GateTable
 from moorage.model.gates import GATES
 
 NUMERIC = """
@@ -72,7 +73,7 @@ def test_endpoints_that_do_not_answer(url: str, said: str) -> None:
     assert f"moorage: --scrape: {url}" in result.stderr
     assert said in result.stderr
     assert "urlopen" not in result.stderr
-    cells = [line.split()[2:] for line in result.stdout.splitlines()[1:]]
+    cells = [line.split()[2:] for line in result.stdout.split("\n\n")[0].splitlines()[1:]]
     assert {cell for row in cells for cell in row} == {"?", "-"}
 
 
@@ -89,3 +90,25 @@ def test_what_could_not_be_looked_at_is_unknown(tmp_path: Path) -> None:
     assert list(document) == [gate.name for gate in GATES]
     assert {value for row in document.values() for value in row.values()} == {None}
     assert "none" in missing.stderr
+
+
+def test_the_table_has_80_columns_and_a_legend() -> None:
+    lines = CliRunner().invoke(command, []).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["GATE", "STAGE", "API", "SCH", "CM", "KLT"]
+    assert lines[-2] == "API kube-apiserver, SCH kube-scheduler, CM kube-controller-manager, KLT kubelet"
+    assert lines[-1] == "- does not read the gate"
+
+
+def test_the_table_has_colours_if_asked_for() -> None:
+    assert "\x1b[" not in CliRunner().invoke(command, []).stdout
+    assert "\x1b[32mon\x1b[0m" in CliRunner().invoke(command, ["--color", "always"]).stdout
+
+
+def test_values_stand_below_their_gates_on_a_narrow_terminal() -> None:
+    values = {"TaintTolerationNodeAffinitySemverComparisonOperators": {"kube-scheduler": True, "http://x:1": None}}
+    wide, narrow = (list(GateTable(width=width).lines(values)) for width in (100, 60))
+    assert wide[0].split() == ["GATE", "STAGE", "API", "SCH", "CM", "KLT", "#1"]
+    assert wide[1].split()[1:] == ["ALPHA", "?", "on", "?", "?", "-"]
+    assert "#1 http://x:1" in " ".join(wide[-3:])
+    assert narrow[:2] == [next(iter(values)), "  ALPHA  API ?  SCH on  CM ?  KLT ?  #1 -"]

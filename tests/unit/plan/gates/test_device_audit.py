@@ -6,8 +6,9 @@ import pytest
 
 from moorage.lint.sources import sources_of
 from moorage.model.gates import GATES, gates_from
-from moorage.plan.gate_audit import Finding, audit, render_text
+from moorage.plan.gate_audit import Finding, audit
 from moorage.plan.planner import Planner, Settings
+from moorage.plan.report.audit import AuditText
 
 OFFER = """apiVersion: resource.k8s.io/v1
 kind: DeviceClass
@@ -100,6 +101,6 @@ def test_claims_of_a_template_and_a_rule(tmp_path: Path) -> None:
 def test_locked_gates_cannot_be_disabled(tmp_path: Path) -> None:
     found = findings(claim("exactly: {deviceClassName: gpu, adminAccess: true}"), tmp_path)
     assert not found["DRAAdminAccess"].breaks
-    text = render_text(list(found.values()), GATES)
+    text = "\n".join(AuditText().lines(list(found.values()), GATES))
     assert "DynamicResourceAllocation: is locked on, and cannot be disabled" in text
     assert "It is locked on, and cannot be disabled." in text
