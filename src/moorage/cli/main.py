@@ -30,6 +30,10 @@ _COMMANDS = {
     "gates": ("gates", "Feature gates of a live cluster, and what depends on them."),
     "demo": ("demo", "The KEPs' user stories, played on a cluster of their own."),
     "up": ("up", "A cluster in one process, for kubectl and every other client."),
+    "list": ("clusters:list_clusters", "Clusters that run, and those that are kept."),
+    "stop": ("clusters:stop", "Stop a cluster; it is kept."),
+    "delete": ("clusters:delete", "Delete a cluster, and its context in kubeconfigs."),
+    "kubeconfig": ("clusters:kubeconfig", "Print the kubeconfig of a cluster, or add it to another one."),
     "apiserver": ("up:apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("components:scheduler", "The scheduler as a process of its own, against any API server."),
     "controller-manager": (

@@ -7,8 +7,9 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -148,17 +149,17 @@ def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
     return times
 
 
-def read_configuration(path: str | None, gates: GateSet) -> Configuration:
-    """Read the file of --config, the default configuration without; exit if it is wrong."""
+def read_configuration(path: str | None, gates: GateSet, text: str | None = None) -> Configuration:
+    """Read the file of --config, or `text` in its place, the default configuration without; exit if it is wrong."""
     from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, ConfigurationError
 
-    if path is None:
+    if not path:
         return DEFAULT_CONFIGURATION
     from moorage.lint.sources import reason_of
     from moorage.schedule.config.configuration import load_configuration
 
     try:
-        configuration = load_configuration(Path(path).read_bytes(), path, gates)
+        configuration = load_configuration(Path(path).read_bytes() if text is None else text.encode(), path, gates)
     except OSError as error:
         say(f"{path}: {reason_of(error)}")
     except ConfigurationError as error:
@@ -196,15 +197,16 @@ def complain_of_unreadable(notes: Iterable[Note]) -> None:
             say(str(note))
 
 
-def read_devices(values: tuple[str, ...]) -> tuple[DeviceSet, ...]:
-    """Read the values of --devices: `driver=count,…`, or files. Raises click.BadParameter."""
+def read_devices(values: tuple[str, ...], texts: Mapping[str, str] = MappingProxyType({})) -> tuple[DeviceSet, ...]:
+    """Read the values of --devices: `driver=count,…`, or files unless `texts` has them. Raises click.BadParameter."""
     from moorage.lint.sources import reason_of
     from moorage.run.devices.spec import DeviceSpecError, parse_devices
 
     found: list[DeviceSet] = []
     for value in values:
         try:
-            found += parse_devices(value if "=" in value else Path(value).read_text("utf-8"), value)
+            text = value if "=" in value else texts.get(value)
+            found += parse_devices(Path(value).read_text("utf-8") if text is None else text, value)
         except (OSError, UnicodeDecodeError) as error:
             reason = reason_of(error) if isinstance(error, OSError) else str(error)
             raise click.BadParameter(f"{value}: {reason}", param_hint="'--devices'") from None

@@ -38,7 +38,10 @@ _GRACE_SECONDS = 5.0
 
 
 class ApiServerSettings(msgspec.Struct, frozen=True):
-    """Where to listen and where to keep data; without a directory nothing is kept. The flags are those of `Api`."""
+    """Where to listen and where to keep data; without a directory nothing is kept. The flags are those of `Api`.
+
+    A port that is only preferred may be another one if it is taken.
+    """
 
     gates: GateSet
     data_dir: Path | None
@@ -47,6 +50,7 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     collects_garbage: bool = False
     taints_new_nodes: bool = False
     protects_storage: bool = False
+    prefers_port: bool = False
 
 
 class ApiServer:
@@ -134,7 +138,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         authenticator = Authenticator({credentials.token: ADMIN})
         handler = Handler(api, paths, api.metrics)
         server = Server(handler, gate=authenticator.authenticate, request_log=RequestLog())
-        await server.start(settings.bind_address, settings.port, credentials.server_context())
+        await _listen(server, settings, credentials)
         await bootstrap(api, server.port)
     except OSError as error:
         await store.close()
@@ -144,6 +148,16 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         await store.close()
         raise
     return ApiServer(api, server, credentials, server_url(settings.bind_address, server.port), metrics)
+
+
+async def _listen(server: Server, settings: ApiServerSettings, credentials: Credentials) -> None:
+    """Listen on the port, or on any if it is taken and only preferred. Raises OSError."""
+    try:
+        await server.start(settings.bind_address, settings.port, credentials.server_context())
+    except OSError:
+        if not settings.prefers_port:
+            raise
+        await server.start(settings.bind_address, 0, credentials.server_context())
 
 
 async def _open_store(data_dir: Path | None) -> Store:

@@ -21,6 +21,7 @@ from moorage.client.protocol import Client, PatchType, Raw
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.event_loop import first_failure
 from moorage.cluster.kubeconfig_place import CannotStart, KubeconfigPlace
+from moorage.cluster.settling import settled
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
 from moorage.lint.sources import opened, reason_of, sources_of
@@ -38,6 +39,7 @@ from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.loopback import LoopbackClient
+from moorage.serve.resources.objects import prefix_of
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import add_feature_metrics
 from moorage.telemetry.watchdog import Watchdog
@@ -52,11 +54,15 @@ _GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-life
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the command line says. Without a `data_dir` nothing is kept."""
+    """What the command line says. Without a `data_dir` nothing is kept.
+
+    Without a number of nodes a few are made, unless there are some. A port that is only preferred may be another one if
+    it is taken. `wait_seconds` is how long to wait until all is settled, see `settling`.
+    """
 
     gates: dict[Component, GateSet]
     configuration: Configuration
-    nodes: int
+    nodes: int | None
     simulates: bool
     data_dir: Path | None
     bind_address: str
@@ -68,6 +74,12 @@ class Settings(msgspec.Struct, frozen=True):
     devices: tuple[DeviceSet, ...] = ()
     context: str = "moorage"
     force: bool = False
+    prefers_port: bool = False
+    wait_seconds: float = 0.0
+
+
+#: The nodes of a cluster that has none and is told nothing of them.
+DEFAULT_NODES = 3
 
 
 class ControlPlane:
@@ -79,6 +91,7 @@ class ControlPlane:
             settings.kubeconfig, settings.data_dir, settings.context, force=settings.force
         )
         self._is_ready = False
+        self.notes: list[str] = []
         self._server: ApiServer | None = None
         self._kubelets: Kubelets | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,6 +133,7 @@ class ControlPlane:
                 collects_garbage=_GARBAGE_COLLECTOR in controllers,
                 taints_new_nodes=_NODE_LIFECYCLE in controllers,
                 protects_storage=controllers >= _PROTECTION,
+                prefers_port=settings.prefers_port,
             )
         )
         await self._kubeconfig.clear_before_start()
@@ -135,6 +149,8 @@ class ControlPlane:
             await self._start_kubelets(server, gates[Component.KUBELET])
         self._start_scheduler(server, gates[Component.SCHEDULER])
         self._start_controllers(server, gates[Component.CONTROLLER_MANAGER])
+        if settings.wait_seconds and (note := await settled(LoopbackClient(server.api), settings.wait_seconds)):
+            self.notes.append(note)
         await self._kubeconfig.write(server.login())
         self._is_ready = True
         _LOG.debug(1, "Ready", url=server.url, kubeconfig=str(self.kubeconfig_path))
@@ -145,11 +161,16 @@ class ControlPlane:
         recorder = CountingRecorder(sender, "kubelet")
         devices, metrics = self.settings.devices, server.metrics
         self._kubelets = kubelets = Kubelets(client, recorder, gates, metrics=metrics, takes_all=True, devices=devices)
-        await kubelets.register(self.settings.nodes)
+        await kubelets.register(await self._nodes_to_make(server))
         self._run(sender.run())
         self._run(kubelets.run())
         await kubelets.synced()
         await kubelets.devices_published(_PUBLISHING_SECONDS)
+
+    async def _nodes_to_make(self, server: ApiServer) -> int:
+        if self.settings.nodes is not None:
+            return self.settings.nodes
+        return 0 if await server.api.store.count(prefix_of(_NODE)) else DEFAULT_NODES
 
     def _start_scheduler(self, server: ApiServer, gates: GateSet) -> None:
         client = LoopbackClient(server.api, "kube-scheduler")

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from moorage.cli.commands.up import command, default_data_dir, stored_in
+from moorage.cli.commands.up import command, stored_in
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import PatchType
 from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
+from moorage.cluster.kept.places import default_data_dir
 from moorage.model.gates import Component, gates_from
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION

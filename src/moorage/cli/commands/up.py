@@ -6,17 +6,16 @@ Exit code 1 if it cannot start, 2 if the command line is wrong.
 from __future__ import annotations
 
 import gc
-import os
 import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from moorage.cli.options import (
     Command,
     bind_address_option,
-    chosen_controllers,
     component_gates_options,
     config_option,
     controllers_option,
@@ -28,10 +27,13 @@ from moorage.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from moorage.cli.recalled import RecalledOptions
     from moorage.cluster.api_server import ApiServerProcess
     from moorage.cluster.control_plane import ControlPlane
+    from moorage.cluster.kept.kept_cluster import KeptCluster
 
 _CANNOT_START = 1
+_DETACH_SECONDS = 300.0
 _TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
 
 
@@ -60,14 +62,36 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     """Return the data directory, None if nothing is to be kept. Raises UsageError."""
     if ephemeral and data_dir is not None:
         raise click.UsageError("--ephemeral keeps nothing, so it cannot have a --data-dir.")
+    from moorage.cluster.kept.places import default_data_dir
+
     return None if ephemeral else data_dir or default_data_dir()
 
 
 @click.command("up")
-@click.option("--nodes", type=click.IntRange(0, 100_000), default=3, show_default=True, help="Simulated nodes to make.")
+@click.option(
+    "--nodes",
+    type=click.IntRange(0, 100_000),
+    help="Simulated nodes to make.  [default: 3 in a new cluster, unless --load or --from brings some]",
+)
+@click.option(
+    "--name", default="", help="Which cluster; several can run side by side, each with a context moorage-NAME."
+)
+@click.option("--detach", is_flag=True, help="Return when the cluster is ready; `moorage stop` stops it.")
+@click.option(
+    "--wait",
+    is_flag=False,
+    flag_value="1m",
+    default="0",
+    metavar="[DURATION]",
+    help="Be ready only when nodes are ready and pods run or are known not to fit; 1m at most if not said.",
+)
 @data_options
 @bind_address_option
-@port_option
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="The port; 0 for any that is free.  [default: 6443; with --name any that is free, then always the same]",
+)
 @click.option(
     "--load",
     "manifests",
@@ -89,79 +113,131 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
 @component_gates_options
 @log_options
 def command(
-    nodes: int,
+    name: str,
+    detach: bool,
+    wait: str,
     data_dir: Path | None,
     ephemeral: bool,
-    bind_address: str,
-    port: int,
-    kubeconfig: Path | None,
     force: bool,
     manifests: tuple[str, ...],
-    simulate: bool,
-    devices: tuple[str, ...],
-    simulates_storage: bool,
-    config: str | None,
-    controllers: str,
-    gates: tuple[str, ...],
-    **component_gates: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Start a cluster that kubectl, client libraries and operators can talk to.
 
     Everything runs in this process: the API server with admission, the scheduler, and simulated nodes that run what is
-    bound to them. Objects are kept in SQLite and are there again at the next start.
+    bound to them. Objects are kept in SQLite and are there again at the next start, and so is what the cluster was told
+    at its last start: gates, configuration and other options need not be given again.
 
     \b
     Try:
       moorage up --nodes 5
+      moorage up --name dev --detach
       moorage up --nodes 4 --devices gpu.example.com=8
       moorage up --ephemeral --port 0 --write-kubeconfig kubeconfig.yaml
       moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
     """
-    kept_in = stored_in(data_dir, ephemeral=ephemeral)
-    gc.disable()  # until everything is there: what is made before stays
-    from moorage.cli.shared import gates_of_components, read_configuration, read_devices, say
-    from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
-    from moorage.model.gates import Component
+    from moorage.cli.shared import duration_of, say
+    from moorage.cluster.kept.detached import is_detached_child
+    from moorage.cluster.kept.kept_plane import refuse_to_start
+    from moorage.cluster.kubeconfig_place import CannotStart
 
-    switched = gates_of_components(gates, component_gates)
-    settings = Settings(
-        gates=switched,
-        configuration=read_configuration(config, switched[Component.SCHEDULER]),
-        nodes=nodes if simulate else 0,
-        simulates=simulate,
-        data_dir=kept_in,
-        bind_address=bind_address,
-        port=port,
-        kubeconfig=kubeconfig,
-        force=force,
-        manifests=manifests,
-        simulates_storage=simulates_storage,
-        devices=read_devices(devices),
-        controllers=chosen_controllers(controllers),
-    )
-    from moorage.cluster.event_loop import run_until_signal
-
+    seconds = duration_of("--wait", wait)
+    cluster = _cluster(name, data_dir, ephemeral=ephemeral, detach=detach)
     try:
-        run_until_signal(lambda: ControlPlane(settings), _announce)
+        if cluster is not None:
+            refuse_to_start(cluster, ephemeral=ephemeral)
+        if detach and not is_detached_child() and cluster is not None:
+            _detach(cluster, seconds, keeps_input="-" in manifests)
+            return
+        gc.disable()  # until everything is there: what is made before stays
+        from moorage.cli.recalled import recalled_options
+
+        told = recalled_options(click.get_current_context(), options, cluster, ephemeral=ephemeral)
+        fixed = {"manifests": manifests, "force": force, "wait_seconds": seconds}
+        _run(told, cluster, **fixed)
     except CannotStart as error:
-        say(str(error))
+        for line in str(error).splitlines():
+            say(line)
         raise click.exceptions.Exit(_CANNOT_START) from None
 
 
-def default_data_dir() -> Path:
-    """Return the user's directory for state, as the XDG base directory specification has it."""
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state") / "moorage"
+def _cluster(name: str, data_dir: Path | None, *, ephemeral: bool, detach: bool) -> KeptCluster | None:
+    """Return the cluster to start, None for one that leaves no trace. Raises UsageError."""
+    from moorage.cluster.kept.kept_cluster import NoSuchCluster, cluster_at
+
+    if name and data_dir is not None:
+        raise click.UsageError("--name says where the cluster is kept, so it cannot have a --data-dir.")
+    if detach and ephemeral and not name:
+        raise click.UsageError("--detach needs a --name for a cluster that is not kept, to find it again.")
+    if stored_in(data_dir, ephemeral=ephemeral) is None and not name:
+        return None
+    try:
+        return cluster_at(name, data_dir)
+    except NoSuchCluster as error:
+        raise click.BadParameter(str(error), param_hint="'--name'") from None
 
 
-def _announce(plane: ControlPlane) -> None:
-    _warn_of_half_enabled_gates(plane)
+def _run(told: RecalledOptions, cluster: KeptCluster | None, **fixed: Any) -> None:
+    """Raises CannotStart."""
+    from moorage.cluster.control_plane import Settings
+    from moorage.cluster.event_loop import run_until_signal
+    from moorage.cluster.kept.detached import is_detached_child, say_ready
+    from moorage.cluster.kept.kept_plane import KeptPlane
+
+    settings = Settings(**told.settings, **fixed)
+
+    def started(kept: KeptPlane) -> None:
+        from moorage.cli.shared import say
+
+        _warn_of_half_enabled_gates(kept.plane)
+        for note in kept.plane.notes:
+            say(note)
+        if is_detached_child():
+            say_ready()
+        else:
+            _announce(kept.plane, told.again)
+
+    run_until_signal(lambda: KeptPlane(settings, cluster, told.description), started)
+
+
+def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> None:
+    """Start the same command as a process of its own; exit if it does not become ready."""
+    from moorage.cluster.kept.detached import start_detached
+    from moorage.cluster.kept.places import LOG_FILE
+    from moorage.cluster.kubeconfig_place import CannotStart
+
+    log = cluster.directory / LOG_FILE
+    seconds = wait_seconds + _DETACH_SECONDS
+    try:
+        made = start_detached(sys.argv[1:], log, keeps_input=keeps_input, seconds=seconds)
+    except OSError as error:
+        raise CannotStart(f"{error.filename or log}: {error.strerror}") from None
+    if made.said:
+        click.echo(made.said, err=True)
+    if not made.is_ready:
+        raise click.exceptions.Exit(made.code or _CANNOT_START)
+    process = cluster.process
+    if process is None:
+        raise CannotStart(f"{cluster.title} has ended already; its last words are in {log}")
+    context = f" --context {cluster.context}" if cluster.name and process.kubeconfig != str(cluster.kubeconfig) else ""
+    place = "" if context else f" --kubeconfig {shlex.quote(process.kubeconfig)}"
+    again = f" {cluster.name}" if cluster.name else f" --data-dir {shlex.quote(str(cluster.directory))}"
+    click.echo(
+        f"{cluster.title[0].upper()}{cluster.title[1:]} is ready at {process.url} (pid {process.pid}).\n\n"
+        f"  kubectl{context}{place} get nodes\n"
+        f"  moorage stop{again}\n\n"
+        f"Its log is {log}."
+    )
+
+
+def _announce(plane: ControlPlane, again: str = "") -> None:
     kept, count = plane.settings.data_dir, plane.node_count
     path = shlex.quote(str(plane.kubeconfig_path.absolute()))  # for a shell that may be anywhere
     nodes = f"{count} simulated node{'' if count == 1 else 's'}"
     click.echo(
         f"\nThe cluster is ready at {plane.url}, with {nodes if count else 'no nodes yet'}"
-        f"{f'; it is kept in {kept.absolute()}' if kept else '; nothing is kept'}.\n\n"
+        f"{f'; it is kept in {kept.absolute()}' if kept else '; nothing is kept'}.\n"
+        f"{f'As at the last start: {again}' if again else ''}\n"
         f"  export KUBECONFIG={path}\n"
         "  kubectl get nodes\n"
         f"{_something_to_see(plane)}"

@@ -68,7 +68,7 @@ class ContextFile:
 
     def check(self) -> None:
         """Raise KubeconfigError if the file is not a kubeconfig, or the name belongs to another cluster."""
-        content = self._read()
+        content = self.content()
         for plural in _LISTS:
             found = _entry(content, plural, self.name)
             if found is not None and not _is_ours(content, self.name):
@@ -97,7 +97,7 @@ class ContextFile:
             return False
         try:
             with locked(self.path):
-                content = self._read()
+                content = self.content()
                 if not _is_ours(content, self.name):
                     return False
                 if _has_others(content, self.name):
@@ -112,7 +112,7 @@ class ContextFile:
     def is_ours(self) -> bool:
         """Whether the file has this context and no other."""
         try:
-            content = self._read()
+            content = self.content()
         except KubeconfigError:
             return False
         return _is_ours(content, self.name) and not _has_others(content, self.name)
@@ -121,7 +121,7 @@ class ContextFile:
     def authority(self) -> str:
         """The certificate authority of the context's cluster, in base64; empty if moorage has not written it."""
         try:
-            content = self._read()
+            content = self.content()
         except KubeconfigError:
             return ""
         cluster = _fields(content, "clusters", self.name) if _is_ours(content, self.name) else {}
@@ -130,13 +130,13 @@ class ContextFile:
     def _content_to_keep(self, *, force: bool) -> Raw:
         if not force:
             self.check()
-            return self._read()
+            return self.content()
         try:
-            return self._read()
+            return self.content()
         except KubeconfigError:
             return {}
 
-    def _read(self) -> Raw:
+    def content(self) -> Raw:
         """Return the content; an absent or empty file is an empty kubeconfig."""
         path = self.path
         try:

@@ -1,0 +1,209 @@
+"""`moorage list`, `stop`, `delete` and `kubeconfig`: the clusters of this user.
+
+Exit code: 0 if it is done, 1 if there is no such cluster or it cannot be done, 2 if the command line is wrong.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from moorage.cli.options import Command
+
+if TYPE_CHECKING:
+    from moorage.cluster.kept.kept_cluster import KeptCluster
+
+_CANNOT = 1
+
+_data_dir_option = click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The cluster in this directory, in place of a NAME.",
+)
+
+
+def _named(function: Command) -> Command:
+    """Add the argument NAME and the option --data-dir."""
+    return click.argument("name", default="", metavar="[NAME]")(_data_dir_option(function))
+
+
+def found_cluster(name: str, data_dir: Path | None) -> KeptCluster:
+    """Return the cluster; exit if there is none. Raises UsageError if two are named."""
+    from moorage.cluster.kept.kept_cluster import NoSuchCluster, find_cluster
+
+    if name and data_dir is not None:
+        raise click.UsageError("Name a cluster or its --data-dir, not both.")
+    try:
+        return find_cluster(name, data_dir)
+    except NoSuchCluster as error:
+        raise _refusal(error) from None
+
+
+def _refusal(error: Exception) -> click.exceptions.Exit:
+    from moorage.cli.shared import say
+
+    say(str(error))
+    return click.exceptions.Exit(_CANNOT)
+
+
+@click.command("list")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["text", "json", "name"]),
+    default="text",
+    show_default=True,
+    help="Form of the list.",
+)
+def list_clusters(form: str) -> None:
+    """List clusters, those that run and those that are kept.
+
+    \b
+    Try:
+      moorage list
+      moorage list -o json
+    """
+    import msgspec
+
+    from moorage.cluster.kept.kept_cluster import all_clusters
+
+    rows = [_row(cluster) for cluster in all_clusters()]
+    if form == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(rows)))
+    elif form == "name":
+        for row in rows:
+            click.echo(row["name"])
+    elif not rows:
+        from moorage.cli.shared import say
+
+        say("there are no clusters; `moorage up --name dev --detach` starts one")
+    else:
+        click.echo(_table(rows), nl=False)
+
+
+def _row(cluster: KeptCluster) -> dict[str, Any]:
+    process, described = cluster.process, cluster.described
+    is_ready = process is not None and bool(process.url)
+    return {
+        "name": cluster.name,
+        "status": "stopped" if process is None else "running" if is_ready else "starting",
+        "pid": process.pid if process is not None else None,
+        "server": process.url if process is not None and process.url else None,
+        "since": process.since if process is not None and process.since else None,
+        "context": cluster.context,
+        "directory": str(cluster.directory),
+        "ephemeral": described is not None and described.ephemeral,
+        "version": described.version if described is not None else None,
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    columns = ("name", "status", "server", "context", "directory")
+    cells = [[name.upper() for name in columns], *([str(row[name] or "-") for name in columns] for row in rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(columns))]
+    lines = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return "\n".join(lines) + "\n"
+
+
+_timeout_option = click.option(
+    "--timeout", default="30s", show_default=True, metavar="DURATION", help="How long to wait until it has ended."
+)
+_kill_option = click.option("--force", is_flag=True, help="Kill it if it has not ended by then.")
+
+
+@click.command("stop")
+@_named
+@_timeout_option
+@_kill_option
+def stop(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
+    """Stop a cluster, and wait until it has ended. It is kept, and `moorage up --name NAME` starts it again.
+
+    Without a NAME it is the cluster that `moorage up` starts without one.
+
+    \b
+    Try:
+      moorage stop dev
+    """
+    from moorage.cli.shared import duration_of
+    from moorage.cluster.kept.kept_cluster import NoSuchCluster
+
+    seconds = duration_of("--timeout", timeout)
+    cluster = found_cluster(name, data_dir)
+    try:
+        was_running = cluster.stop(seconds, kills=force)
+    except NoSuchCluster as error:
+        raise _refusal(error) from None
+    click.echo(f"Stopped {cluster.title}." if was_running else f"{_capital(cluster.title)} is not running.")
+
+
+@click.command("delete")
+@_named
+@_timeout_option
+@_kill_option
+def delete(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
+    """Delete a cluster: stop it if it runs, remove what is kept of it, and take its context out of kubeconfigs.
+
+    \b
+    Try:
+      moorage delete dev
+    """
+    from moorage.cli.shared import duration_of, say
+    from moorage.cluster.kept.kept_cluster import NoSuchCluster
+
+    seconds = duration_of("--timeout", timeout)
+    cluster = found_cluster(name, data_dir)
+    try:
+        cluster.stop(seconds, kills=force)
+        left = cluster.delete() if cluster.directory.exists() else []
+    except NoSuchCluster as error:
+        raise _refusal(error) from None
+    for line in left:
+        say(line)
+    click.echo(f"Deleted {cluster.title}.")
+
+
+@click.command("kubeconfig")
+@_named
+@click.option(
+    "--write",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Add the cluster's context to this kubeconfig, in place of printing one.",
+)
+@click.option("--force", is_flag=True, help="Replace the file of --write although it is no kubeconfig.")
+def kubeconfig(name: str, data_dir: Path | None, file: Path | None, force: bool) -> None:
+    """Print the kubeconfig of a cluster, or add its context to another one.
+
+    \b
+    Try:
+      moorage kubeconfig dev > dev.yaml
+      moorage kubeconfig dev --write ~/.kube/config
+    """
+    from moorage.cli.shared import say
+    from moorage.client.kubeconfig.access import KubeconfigError
+
+    cluster = found_cluster(name, data_dir)
+    try:
+        text = cluster.kubeconfig.read_text("utf-8")
+    except FileNotFoundError:
+        again = f"moorage up --name {cluster.name}" if cluster.name else "moorage up"
+        raise _refusal(Exception(f"{cluster.title} was not ready yet: {again} starts it")) from None
+    except OSError as error:
+        raise _refusal(Exception(f"{cluster.kubeconfig} cannot be read: {error.strerror}")) from None
+    if cluster.process is None:
+        say(f"{cluster.title} is not running")
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        cluster.add_context(file, force=force)
+    except KubeconfigError as error:
+        raise _refusal(error) from None
+    click.echo(f"Context {cluster.context} is in {file}, and is the current one.")
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,137 @@
+"""Put the options of `moorage up` together: those of the command line, then those of the cluster's last start.
+
+What differs is said on standard error. Files that options name are remembered with their text.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from moorage.cli.options import COMPONENTS, chosen_controllers
+from moorage.cli.shared import gates_of_components, read_configuration, read_devices, say
+from moorage.cluster.kept.description import Description, DescriptionError, read_description, recall
+from moorage.cluster.kept.places import DEFAULT, default_kubeconfig
+from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.model.gates import Component
+
+if TYPE_CHECKING:
+    from moorage.cluster.kept.kept_cluster import KeptCluster
+
+_DEFAULT_PORT = 6443
+
+
+class RecalledOptions(NamedTuple):
+    """Arguments of the control plane's settings, what to remember of them, and what is as at the last start."""
+
+    settings: dict[str, Any]
+    description: Description
+    again: str
+
+
+def recalled_options(
+    ctx: click.Context, options: dict[str, Any], cluster: KeptCluster | None, *, ephemeral: bool
+) -> RecalledOptions:
+    """Return what the cluster is to be. Raises CannotStart, and click's errors for options that are wrong."""
+    try:
+        remembered = read_description(cluster.directory) if cluster is not None and not ephemeral else None
+    except DescriptionError as error:
+        raise CannotStart(str(error)) from None
+    given = {name: value for name, value in options.items() if _is_given(ctx, name)}
+    given, files = _with_files(given)
+    told = recall(given, remembered)
+    for name, (now, before) in told.differences.items():
+        say(f"{_written(ctx, name, now)}: at the last start it was {_written(ctx, name, before)}")
+    texts = dict(remembered.files) if remembered is not None else {}
+    _note_changed_files(told.again, texts)
+    texts |= files
+    values = {**options, **told.options}
+    named_files = {str(values.get("config")), *map(str, values["devices"])}
+    description = Description(
+        name=cluster.name if cluster is not None else "",
+        options=told.options,
+        files={path: text for path, text in texts.items() if path in named_files},
+        contexts=remembered.contexts if remembered is not None else (),
+        ephemeral=ephemeral,
+    )
+    settings = _settings(values, texts, cluster, remembered, makes_nodes="nodes" in given)
+    settings["data_dir"] = None if ephemeral or cluster is None else cluster.directory
+    again = " ".join(_written(ctx, name, value) for name, value in told.again.items())
+    return RecalledOptions(settings, description, again)
+
+
+def _settings(
+    values: dict[str, Any],
+    texts: dict[str, str],
+    cluster: KeptCluster | None,
+    remembered: Description | None,
+    *,
+    makes_nodes: bool,
+) -> dict[str, Any]:
+    only = {f"{name.replace('-', '_')}_feature_gates" for name in COMPONENTS}
+    switched = gates_of_components(tuple(values["gates"]), {name: tuple(values[name]) for name in only})
+    has_name = cluster is not None and cluster.name not in ("", DEFAULT)
+    port = values["port"]
+    nodes = values["nodes"] if makes_nodes else 0 if remembered is not None else None
+    config = values["config"]
+    kubeconfig = values["kubeconfig"] or (default_kubeconfig() if has_name else None)
+    return {
+        "gates": switched,
+        "configuration": read_configuration(config, switched[Component.SCHEDULER], texts.get(str(config))),
+        "nodes": nodes if values["simulate"] else 0,
+        "simulates": values["simulate"],
+        "bind_address": values["bind_address"],
+        "port": port if port is not None else _preferred_port(remembered) if has_name else _DEFAULT_PORT,
+        "prefers_port": port is None and has_name,
+        "kubeconfig": Path(kubeconfig) if kubeconfig else None,
+        "simulates_storage": values["simulates_storage"],
+        "devices": read_devices(tuple(values["devices"]), texts),
+        "controllers": chosen_controllers(values["controllers"]),
+        "context": cluster.context if cluster is not None else "moorage",
+    }
+
+
+def _preferred_port(remembered: Description | None) -> int:
+    return remembered.port if remembered is not None else 0
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+
+
+def _with_files(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return options with absolute paths, and the texts of the files that can be read."""
+    given = dict(given)
+    if given.get("kubeconfig"):
+        given["kubeconfig"] = str(Path(given["kubeconfig"]).absolute())
+    if given.get("config"):
+        given["config"] = str(Path(given["config"]).absolute())
+    if "devices" in given:
+        given["devices"] = [value if "=" in value else str(Path(value).absolute()) for value in given["devices"]]
+    paths = [given.get("config") or "", *(value for value in given.get("devices", ()) if "=" not in value)]
+    texts = {}
+    for path in filter(None, paths):
+        with suppress(OSError, UnicodeDecodeError):  # the caller says why it cannot be read
+            texts[path] = Path(path).read_text("utf-8")
+    return given, texts
+
+
+def _note_changed_files(again: dict[str, Any], texts: dict[str, str]) -> None:
+    for path in (again.get("config") or "", *again.get("devices", ())):
+        with suppress(OSError, UnicodeDecodeError):
+            if path in texts and Path(path).read_text("utf-8") != texts[path]:
+                say(f"{path} has changed since the last start, and is used as it was: name it again to use it as it is")
+
+
+def _written(ctx: click.Context, name: str, value: Any) -> str:
+    """Return an option as it would be typed."""
+    option = next(option for option in ctx.command.params if option.name == name)
+    if isinstance(value, bool):
+        return (option.opts if value else option.secondary_opts or option.opts)[0]
+    words = value if isinstance(value, list) else [value]
+    return " ".join(f"{option.opts[0]}={shlex.quote(str(word))}" for word in words) or f"no {option.opts[0]}"

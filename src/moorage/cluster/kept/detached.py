@@ -1,0 +1,105 @@
+"""Start `moorage up` as a process that goes on when this one ends, and wait until its cluster is ready.
+
+The child has a session of its own and writes its output to the cluster's log; it says that it is ready through a pipe,
+which closes if it ends before that.
+"""
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+#: Tells the child the number of its end of the pipe.
+READY_VARIABLE = "MOORAGE_READY_FD"
+_LARGE_LOG = 8 * 1024 * 1024
+_LAST_LINES = 30
+_STOP_SECONDS = 10.0
+
+
+class Detached(NamedTuple):
+    """A child that is ready, or has ended with `code`, and what it said to the user so far."""
+
+    pid: int
+    is_ready: bool
+    code: int = 0
+    said: str = ""
+
+
+def start_detached(arguments: Sequence[str], log: Path, *, keeps_input: bool, seconds: float) -> Detached:
+    """Run `moorage` with these arguments. Raises OSError, and KeyboardInterrupt once the child has ended."""
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > _LARGE_LOG:
+        log.replace(log.with_name(f"{log.name}.old"))
+    reading, writing = os.pipe()
+    try:
+        with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "ab") as output:
+            begin = log.stat().st_size
+            child = subprocess.Popen(
+                [sys.executable, "-m", "moorage", *arguments],
+                stdin=None if keeps_input else subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                pass_fds=(writing,),
+                env={**os.environ, READY_VARIABLE: str(writing)},
+            )
+        os.close(writing)
+        writing = -1
+        return _outcome(child, reading, log, begin, seconds)
+    finally:
+        os.close(reading)
+        if writing >= 0:
+            os.close(writing)
+
+
+def _outcome(child: "subprocess.Popen[bytes]", reading: int, log: Path, begin: int, seconds: float) -> Detached:
+    try:
+        until = time.monotonic() + seconds
+        while not select.select([reading], [], [], max(0.0, until - time.monotonic()))[0]:
+            if time.monotonic() >= until:
+                _end(child)
+                return Detached(child.pid, False, 1, f"moorage: it was not ready after {seconds:g} seconds")
+        if os.read(reading, 1):
+            child.returncode = 0  # it goes on: nothing is to be said of it at the end of this process
+            notes = [line for line in _last_words(log, begin).splitlines() if line.startswith("moorage: ")]
+            return Detached(child.pid, True, said="\n".join(notes))
+        code = child.wait()
+        return Detached(child.pid, False, code if code > 0 else 1, _last_words(log, begin))
+    except KeyboardInterrupt:
+        _end(child)
+        raise
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    child.terminate()
+    try:
+        child.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def _last_words(log: Path, begin: int) -> str:
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(begin)
+        lines = file.read(_LARGE_LOG).decode("utf-8", "replace").splitlines()
+        return "\n".join(lines[-_LAST_LINES:])
+    return ""
+
+
+def say_ready() -> None:
+    """Tell the parent, if this is a detached child, that the cluster is ready."""
+    number = os.environ.pop(READY_VARIABLE, "")
+    if number.isdigit():
+        with suppress(OSError):  # the parent has gone
+            os.write(int(number), b".")
+            os.close(int(number))
+
+
+def is_detached_child() -> bool:
+    return os.environ.get(READY_VARIABLE, "").isdigit()

@@ -1,0 +1,137 @@
+"""List, stop and delete clusters. A cluster is the directory that it is kept in."""
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from moorage.client.kubeconfig.access import KubeconfigError
+from moorage.client.kubeconfig.context_file import ContextFile
+from moorage.cluster.kept.description import Description, DescriptionError, read_description, write_description
+from moorage.cluster.kept.places import (
+    DEFAULT,
+    DESCRIPTION_FILE,
+    LOG_FILE,
+    PROCESS_FILE,
+    all_names,
+    context_of,
+    directory_of,
+    is_cluster,
+    name_problem,
+)
+from moorage.cluster.kept.processes import ProcessRecord, end_process, running_process
+from moorage.cluster.kubeconfig_place import FILE_NAME as KUBECONFIG
+from moorage.store.log_file import LOCK_FILE, DataDirectory, StoreUnusable
+from moorage.store.sqlite import FILE_NAME as DATABASE
+
+_FILES = (
+    *(f"{DATABASE}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")),
+    *(KUBECONFIG, DESCRIPTION_FILE, PROCESS_FILE, LOG_FILE, f"{LOG_FILE}.old", LOCK_FILE),
+)
+
+
+class NoSuchCluster(Exception):
+    """There is no cluster of that name, or it is not in the state that is needed: one line for the user."""
+
+
+class KeptCluster(NamedTuple):
+    """A cluster and its directory; the name is empty for one in a directory of the user's choice."""
+
+    name: str
+    directory: Path
+
+    @property
+    def title(self) -> str:
+        return f"cluster {self.name}" if self.name else f"the cluster in {self.directory}"
+
+    @property
+    def context(self) -> str:
+        return context_of(self.name)
+
+    @property
+    def process(self) -> ProcessRecord | None:
+        return running_process(self.directory)
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.directory / KUBECONFIG
+
+    @property
+    def described(self) -> Description | None:
+        """What it was told; None if that was never kept, or is damaged."""
+        with suppress(DescriptionError):
+            return read_description(self.directory)
+        return None
+
+    def stop(self, seconds: float, *, kills: bool = False) -> bool:
+        """Stop it and wait until it has ended; return whether it was running. Raises NoSuchCluster."""
+        process = self.process
+        if process is None:
+            return False
+        if not end_process(process, seconds, kills=kills):
+            raise NoSuchCluster(
+                f"{self.title} has not ended after {seconds:g} seconds (pid {process.pid}); --force kills it"
+            )
+        return True
+
+    def add_context(self, file: Path, *, force: bool = False) -> None:
+        """Add the cluster's context to a kubeconfig, and remember to take it out. Raises KubeconfigError."""
+        ContextFile(file, self.context).write(ContextFile(self.kubeconfig, self.context).content(), force=force)
+        described = self.described or Description(name=self.name)
+        contexts = tuple(dict.fromkeys((*described.contexts, str(file.absolute()))))
+        with suppress(OSError):
+            write_description(self.directory, msgspec.structs.replace(described, contexts=contexts))
+
+    def delete(self) -> list[str]:
+        """Remove everything of a stopped cluster, and its contexts; return what was left. Raises NoSuchCluster."""
+        described = self.described
+        left = []
+        try:
+            lock = DataDirectory(self.directory)
+        except StoreUnusable as error:
+            raise NoSuchCluster(str(error)) from None
+        try:
+            for name in described.contexts if described is not None else ():
+                try:
+                    ContextFile(Path(name), self.context).remove()
+                except KubeconfigError as error:
+                    left.append(str(error))
+            shutil.rmtree(self.directory / "pki", ignore_errors=True)
+            for file in _FILES:
+                (self.directory / file).unlink(missing_ok=True)
+            others = sorted(entry.name for entry in self.directory.iterdir())
+            if others:
+                left.append(f"{self.directory} stays, because of {', '.join(others)}")
+            else:
+                self.directory.rmdir()
+        except OSError as error:
+            raise NoSuchCluster(f"{error.filename} cannot be removed: {error.strerror}") from None
+        finally:
+            lock.close()
+        return left
+
+
+def find_cluster(name: str, data_dir: Path | None = None) -> KeptCluster:
+    """Return the cluster of a name, or in a directory. Raises NoSuchCluster."""
+    found = cluster_at(name, data_dir)
+    if not is_cluster(found.directory) and found.process is None:
+        known = ", ".join(all_names()) or "none"
+        where = f"in {data_dir}" if data_dir is not None else f"named {found.name!r} (there are: {known})"
+        raise NoSuchCluster(f"there is no cluster {where}")
+    return found
+
+
+def cluster_at(name: str, data_dir: Path | None = None) -> KeptCluster:
+    """Return the cluster, whether it exists or not. Raises NoSuchCluster for a name that none can have."""
+    if data_dir is not None:
+        return KeptCluster("", data_dir)
+    name = name or DEFAULT
+    if problem := name_problem(name):
+        raise NoSuchCluster(f"{name!r} cannot be the name of a cluster: {problem}")
+    return KeptCluster(name, directory_of(name))
+
+
+def all_clusters() -> list[KeptCluster]:
+    return [KeptCluster(name, directory_of(name)) for name in all_names()]

@@ -1,0 +1,94 @@
+"""Run a cluster, and keep beside its objects which process runs it and what it was told, for the next start."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from moorage import __version__
+from moorage.cluster.control_plane import ControlPlane, Settings
+from moorage.cluster.kept.description import FORMAT, Description, write_description
+from moorage.cluster.kept.kept_cluster import KeptCluster, NoSuchCluster
+from moorage.cluster.kept.places import is_cluster
+from moorage.cluster.kept.processes import forget_this_process, record_this_process
+from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.store.log_file import DataDirectory, StoreUnusable
+from moorage.telemetry.watchdog import Watchdog
+
+_replace = msgspec.structs.replace
+
+
+class KeptPlane:
+    """A control plane with its cluster's directory; without one nothing is recorded.
+
+    The directory of a cluster with a name that keeps nothing goes with the process.
+    """
+
+    def __init__(self, settings: Settings, cluster: KeptCluster | None, description: Description) -> None:
+        self.plane = ControlPlane(settings)
+        self.cluster, self.description = cluster, description
+        self._lock: DataDirectory | None = None
+        self._is_recorded = False
+
+    @property
+    def watchdog(self) -> Watchdog:
+        return self.plane.watchdog
+
+    async def start(self) -> None:
+        """Raises CannotStart."""
+        if self.cluster is not None and self.description.ephemeral:
+            try:
+                self._lock = DataDirectory(self.cluster.directory)
+            except StoreUnusable as error:
+                raise CannotStart(str(error)) from None
+        await self.plane.start()
+        if self.cluster is not None:
+            try:
+                await asyncio.to_thread(self._record, self.cluster)
+            except OSError as error:
+                raise CannotStart(f"{error.filename} cannot be written: {error.strerror}") from None
+
+    def _record(self, cluster: KeptCluster) -> None:
+        plane, wanted = self.plane, self.plane.settings.kubeconfig
+        contexts = dict.fromkeys(self.description.contexts)
+        if wanted is not None:
+            contexts[str(Path(wanted).absolute())] = None
+        self.description = _replace(
+            self.description,
+            format=FORMAT,
+            version=__version__,
+            name=cluster.name,
+            contexts=tuple(contexts),
+            port=int(plane.url.rpartition(":")[2]),
+        )
+        write_description(cluster.directory, self.description)
+        record_this_process(cluster.directory, plane.url, plane.kubeconfig_path, cluster.context)
+        self._is_recorded = True
+
+    async def failure(self) -> BaseException:
+        return await self.plane.failure()
+
+    async def stop(self) -> None:
+        await self.plane.stop()
+        cluster = self.cluster
+        if cluster is None:
+            return
+        if self._is_recorded:
+            forget_this_process(cluster.directory)
+        if self._lock is not None:
+            self._lock.close()
+            with suppress(NoSuchCluster):  # another process has started a cluster of this name already
+                cluster.delete()
+
+
+def refuse_to_start(cluster: KeptCluster, *, ephemeral: bool) -> None:
+    """Raise CannotStart if the cluster is running, or one that is kept would not be kept any more."""
+    running = cluster.process
+    if running is not None:
+        where = f", at {running.url}" if running.url else ""
+        how = f"`moorage stop {cluster.name}` stops it" if cluster.name else "stop it first"
+        raise CannotStart(f"{cluster.title} is running already (pid {running.pid}{where}); {how}")
+    described = cluster.described
+    if ephemeral and is_cluster(cluster.directory) and not (described is not None and described.ephemeral):
+        raise CannotStart(f"{cluster.title} is kept in {cluster.directory}: choose another --name for one that is not")

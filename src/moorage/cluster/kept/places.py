@@ -1,0 +1,75 @@
+"""Say where clusters are kept: a cluster is a directory, and its name says which.
+
+Named clusters are in `moorage/clusters` of the user's data directory; the one without a name, called `default`, is in
+`moorage` of the state directory, where release 0.1 has put it.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from moorage.model.names import dns1123_label_errors
+from moorage.store.sqlite import FILE_NAME
+
+DEFAULT = "default"
+_LONGEST_NAME = 50
+
+
+def name_problem(name: str) -> str:
+    """Return why no cluster can have this name; empty if one can."""
+    if len(name) > _LONGEST_NAME:
+        return f"must be no more than {_LONGEST_NAME} characters"
+    return next(iter(dns1123_label_errors(name)), "")
+
+
+def context_of(name: str) -> str:
+    """Return the name of a cluster's context in a kubeconfig."""
+    return "moorage" if name in ("", DEFAULT) else f"moorage-{name}"
+
+
+def default_data_dir(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory of the cluster without a name."""
+    return _base(environment, "XDG_STATE_HOME", ".local/state") / "moorage"
+
+
+def clusters_root(environment: Mapping[str, str] = os.environ) -> Path:
+    return _base(environment, "XDG_DATA_HOME", ".local/share") / "moorage" / "clusters"
+
+
+def directory_of(name: str, environment: Mapping[str, str] = os.environ) -> Path:
+    return default_data_dir(environment) if name == DEFAULT else clusters_root(environment) / name
+
+
+def default_kubeconfig(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the file that kubectl writes: the first of $KUBECONFIG, else ~/.kube/config."""
+    listed = [name for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
+    return Path(listed[0]) if listed else Path.home() / ".kube" / "config"
+
+
+def is_cluster(directory: Path) -> bool:
+    """Return whether a cluster is kept there, or runs without being kept."""
+    return (directory / FILE_NAME).is_file() or (directory / DESCRIPTION_FILE).is_file()
+
+
+#: What the cluster was told at its last start.
+DESCRIPTION_FILE = "cluster.json"
+#: The process that runs it.
+PROCESS_FILE = "process.json"
+LOG_FILE = "log"
+
+
+def all_names(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the names of all clusters, the one without a name first."""
+    root = clusters_root(environment)
+    try:
+        found = sorted(entry.name for entry in root.iterdir() if is_cluster(entry))
+    except OSError:
+        found = []
+    first = [DEFAULT] if is_cluster(default_data_dir(environment)) else []
+    return first + [name for name in found if name != DEFAULT]
+
+
+def _base(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
+    """Return a directory of the XDG base directory specification, which ignores relative paths."""
+    named = environment.get(variable)
+    return Path(named) if named and Path(named).is_absolute() else Path.home() / otherwise

@@ -1,0 +1,129 @@
+"""Find and stop the process that runs a cluster, and never another one that has got its number since.
+
+A running cluster holds the lock of its directory; the record beside it names the process by number and start time.
+"""
+
+import fcntl
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from moorage.client.kubeconfig.private_file import write_private
+from moorage.cluster.kept.places import PROCESS_FILE
+from moorage.store.log_file import LOCK_FILE
+
+_LOOK_EVERY = 0.05
+
+
+class ProcessRecord(msgspec.Struct, frozen=True):
+    """The process of a cluster, and where clients find the cluster."""
+
+    pid: int
+    started: str
+    url: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+    since: str = ""
+
+
+def start_time_of(pid: int) -> str:
+    """Return what tells a process from all others of the same number; empty if there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return _start_time_by_ps(pid)
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] in "ZX" else f"{boot}/{fields[19]}"
+
+
+def _start_time_by_ps(pid: int) -> str:
+    if Path("/proc/self/stat").exists():
+        return ""
+    with suppress(OSError, subprocess.SubprocessError):
+        told = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, timeout=5)
+        return told.stdout.strip()
+    return ""
+
+
+def record_this_process(directory: Path, url: str, kubeconfig: Path, context: str) -> None:
+    """Raises OSError."""
+    pid = os.getpid()
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    record = ProcessRecord(pid, start_time_of(pid), url, str(kubeconfig.absolute()), context, since)
+    write_private(directory / PROCESS_FILE, msgspec.json.encode(record) + b"\n")
+
+
+def forget_this_process(directory: Path) -> None:
+    with suppress(OSError):
+        (directory / PROCESS_FILE).unlink(missing_ok=True)
+
+
+def running_process(directory: Path) -> ProcessRecord | None:
+    """Return the process that runs the cluster; one that is still starting has no address yet."""
+    try:
+        record = msgspec.json.decode((directory / PROCESS_FILE).read_bytes(), type=ProcessRecord)
+    except (OSError, msgspec.MsgspecError):
+        record = None
+    if record is not None and record.started and start_time_of(record.pid) == record.started:
+        return record
+    pid = _holder_of_lock(directory)
+    return ProcessRecord(pid, start_time_of(pid)) if pid else None
+
+
+def _holder_of_lock(directory: Path) -> int:
+    """Return the process that holds the directory's lock, 0 if none does."""
+    try:
+        lock = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        written = os.read(lock, 20).strip()
+        return int(written) if written.isdigit() else 0
+    except OSError:
+        return 0
+    finally:
+        os.close(lock)
+    return 0
+
+
+def end_process(
+    record: ProcessRecord, seconds: float, *, kills: bool, sleep: Callable[[float], None] = time.sleep
+) -> bool:
+    """Ask the process to end and wait for it; with `kills`, kill it if it has not. Return whether it has ended."""
+    for number in (signal.SIGTERM, signal.SIGKILL) if kills else (signal.SIGTERM,):
+        _send(record, number)
+        if not record.started:
+            return True  # it ended while it was looked for
+        until = time.monotonic() + seconds
+        while start_time_of(record.pid) == record.started:
+            if time.monotonic() >= until:
+                break
+            sleep(_LOOK_EVERY)
+        else:
+            return True
+    return False
+
+
+def _send(record: ProcessRecord, number: signal.Signals) -> None:
+    """Send a signal to the process of the record; another one of its number gets none."""
+    if not hasattr(os, "pidfd_open"):
+        if record.started and start_time_of(record.pid) == record.started:
+            with suppress(ProcessLookupError):
+                os.kill(record.pid, number)
+        return
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(record.pid)
+        try:
+            if record.started and start_time_of(record.pid) == record.started:
+                signal.pidfd_send_signal(handle, number)
+        finally:
+            os.close(handle)

@@ -1,0 +1,59 @@
+"""Wait until a cluster has done what it was told: nodes ready, pods created and running, or found not to fit.
+
+Kubernetes: kind's --wait, kubectl wait.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+from moorage.client.protocol import Client
+from moorage.model.kinds import KINDS
+
+_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
+_WORKLOADS = tuple(KINDS["apps/v1", name] for name in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"))
+_LOOK_EVERY = 0.1
+_NAMED = 3
+
+
+async def settled(client: Client, seconds: float) -> str:
+    """Wait so many seconds at most; return what is not settled by then, empty if all is."""
+    unsettled: list[str] = []
+    try:
+        async with asyncio.timeout(seconds):
+            while unsettled := [name async for name in _unsettled(client)]:
+                await asyncio.sleep(_LOOK_EVERY)
+    except TimeoutError:
+        named = ", ".join(unsettled[:_NAMED])
+        more = f" and {len(unsettled) - _NAMED} more" if len(unsettled) > _NAMED else ""
+        return f"not everything is ready after {seconds:g} seconds: {named}{more}"
+    return ""
+
+
+async def _unsettled(client: Client) -> Any:
+    for kind, is_settled in ((_NODE, _node), *((kind, _workload) for kind in _WORKLOADS), (_POD, _pod)):
+        for found in (await client.list_all(kind)).items:
+            if not is_settled(found.view):
+                yield f"{kind.name.lower()} {found.key}"
+
+
+def _conditions(view: Any) -> Iterator[tuple[str, str]]:
+    return ((condition.type, condition.status) for condition in view.status.conditions)
+
+
+def _node(node: Any) -> bool:
+    return ("Ready", "True") in _conditions(node)
+
+
+def _workload(view: Any) -> bool:
+    """Return whether its controller has seen it and made its pods."""
+    if (view.status.observedGeneration or 0) < (view.metadata.generation or 0):
+        return False
+    wanted = getattr(view.spec, "replicas", None)
+    return wanted is None or (view.status.replicas or 0) == wanted
+
+
+def _pod(pod: Any) -> bool:
+    if pod.metadata.deletionTimestamp is not None or pod.status.phase in ("Running", "Succeeded", "Failed"):
+        return True
+    return not pod.spec.nodeName and ("PodScheduled", "False") in _conditions(pod)
