@@ -54,7 +54,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
 
 def test_a_cluster_is_started_stopped_started_as_it_was_and_deleted(user: User) -> None:
     user.kubeconfig.parent.mkdir()
-    before = {"apiVersion": "v1", "kind": "Config", "current-context": "prod", "preferences": {}}
+    before: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "current-context": "prod", "preferences": {}}
     before |= {"clusters": [{"name": "prod", "cluster": {"server": "https://prod", "x": "z"}}], "users": []}
     before |= {"contexts": [{"name": "prod", "context": {"cluster": "prod", "user": ""}}]}
     user.kubeconfig.write_text(yaml.safe_dump(before))
