@@ -1,5 +1,7 @@
 """The Common Expression Language: text → tokens → tree → checked tree → cost estimate → closures.
 
+Long loops become generated code. In short:
+
     program = compile_expression("taint.key == 'gpu'", taint_environment())   # a Program, or a list of Issues
     program.evaluate(taint)                                                   # True or False, or raises CelError
 

@@ -55,10 +55,15 @@ class Program:
 
     def evaluate_with_cost(self, taint: Any) -> tuple[Any, int]:
         """The answer for a taint and what it cost. A CelError raised carries the cost as its attribute `cost`."""
+        state = self.initial_state(taint)
+        return self.finish(state), state[COST]
+
+    def initial_state(self, taint: Any) -> State:
+        """Return the state that an evaluation for a taint starts from."""
         state = self._template.copy()
         for _, slot in self._names:
             state[slot] = taint
-        return self._finish(state), state[COST]
+        return state
 
     def run(self, bindings: Mapping[str, Any]) -> Any:
         """Return the value for given values of the variables; raises CelError."""
@@ -70,9 +75,10 @@ class Program:
         for name, slot in self._names:
             if name in bindings:
                 state[slot] = bindings[name]
-        return self._finish(state), state[COST]
+        return self.finish(state), state[COST]
 
-    def _finish(self, state: State) -> Any:
+    def finish(self, state: State) -> Any:
+        """Run an evaluation from its initial state."""
         try:
             return self._run(state)
         except CelError as error:

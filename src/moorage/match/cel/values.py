@@ -154,6 +154,10 @@ class CelMap:
         """Add an entry to a map that is not shared yet."""
         self._slots[_slot(key)] = (key, value)
 
+    def growing(self) -> dict[Any, tuple[Any, Any]]:
+        """Return the entries of a map that is not shared yet; keys that are ints or strings stand for themselves."""
+        return self._slots
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CelMap) or len(self) != len(other):
             return False

@@ -21,6 +21,7 @@ from moorage.match.cel.evaluate.steps import (
     charge_in_turn,
     charged,
     kept,
+    without_traceback,
 )
 from moorage.match.cel.standard.conversions import show_value
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, OptionalValue, UInt, type_of_value
@@ -111,7 +112,7 @@ def _resolver(base: Run, qualifiers: tuple[Qualifier, ...]) -> Run:
             return _select_one(base, only)
 
     def resolve(state: State) -> Any:
-        return _apply(state, base(state), qualifiers)
+        return apply_qualifiers(state, base(state), qualifiers)
 
     return resolve
 
@@ -122,30 +123,36 @@ def _select_one(base: Run, qualifier: Qualifier) -> Run:
     def resolve(state: State) -> Any:
         value = base(state)
         if isinstance(value, OptionalValue):
-            return _apply(state, value, (qualifier,))
+            return apply_qualifiers(state, value, (qualifier,))
         charge(state, 1)
         return find(value, key)
 
     return resolve
 
 
-def _apply(state: State, value: Any, qualifiers: Iterable[Qualifier]) -> Any:
+def apply_qualifiers(state: State, value: Any, qualifiers: Iterable[Qualifier]) -> Any:
+    """Apply selections to the value a chain starts from, which may be an optional."""
     optional = isinstance(value, OptionalValue)
     if optional:
         if not value.present:
             return OPTIONAL_NONE
         value = value.value
+    return apply_rest(state, value, qualifiers, optional)
+
+
+def apply_rest(state: State, value: Any, qualifiers: Iterable[Qualifier], optional: bool = False) -> Any:
+    """Apply selections to what earlier ones found, which they found to be `optional` or not."""
     for qualifier in qualifiers:
         optional = optional or qualifier.optional
         if optional:
-            key = qualifier.key if qualifier.compute_key is None else _checked_key(qualifier.compute_key(state))
+            key = qualifier.key if qualifier.compute_key is None else checked_key(qualifier.compute_key(state))
             value = find_if_present(value, key, qualifier.strict)
             if value is _MISSING:
                 return OPTIONAL_NONE
             charge(state, 1)
             continue
         try:
-            key = qualifier.key if qualifier.compute_key is None else _checked_key(qualifier.compute_key(state))
+            key = qualifier.key if qualifier.compute_key is None else checked_key(qualifier.compute_key(state))
             if qualifier.test_only:
                 value = find_if_present(value, key, qualifier.strict) is not _MISSING
             else:
@@ -158,7 +165,7 @@ def _apply(state: State, value: Any, qualifiers: Iterable[Qualifier]) -> Any:
     return OptionalValue.of(value) if optional else value
 
 
-def _checked_key(key: Any) -> Any:
+def checked_key(key: Any) -> Any:
     if type(key) in _KEY_TYPES:
         return key
     raise CelError(f"invalid qualifier type: {type_of_value(key).name}")
@@ -202,7 +209,18 @@ def find_if_present(value: Any, key: Any, strict: bool) -> Any:
 # -- variables
 
 
-def variable(slot: int) -> AttributeStep:
+class VariableStep(AttributeStep):
+    """A variable whose value is in a slot. `lazy` if it is a binding, whose value is computed when first used."""
+
+    __slots__ = ("lazy", "slot")
+
+    def __init__(self, slot: int, load: Run, lazy: bool = False) -> None:
+        self.slot = slot
+        self.lazy = lazy
+        super().__init__(load, (), load)
+
+
+def variable(slot: int) -> VariableStep:
     """Return a variable whose value is in a slot; an error found there was kept by a loop, and is raised now."""
 
     def load(state: State) -> Any:
@@ -211,10 +229,10 @@ def variable(slot: int) -> AttributeStep:
             raise value
         return value
 
-    return AttributeStep(load, (), load)
+    return VariableStep(slot, load)
 
 
-def lazy_variable(slot: int, init: Run) -> AttributeStep:
+def lazy_variable(slot: int, init: Run) -> VariableStep:
     """Return a binding: evaluated when first used, and then remembered, its failure too."""
 
     def load(state: State) -> Any:
@@ -223,13 +241,13 @@ def lazy_variable(slot: int, init: Run) -> AttributeStep:
             try:
                 value = init(state)
             except CelError as error:
-                value = kept(error)
+                value = without_traceback(kept(error))
             state[slot] = value
         if isinstance(value, CelError):
             raise value
         return value
 
-    return AttributeStep(load, (), load)
+    return VariableStep(slot, load, lazy=True)
 
 
 class ObjectStep(AttributeStep):

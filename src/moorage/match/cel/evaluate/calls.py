@@ -11,10 +11,20 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from moorage.match.cel.evaluate.attributes import FieldStep
-from moorage.match.cel.evaluate.steps import COST_LIMIT, EvaluationStep, Run, State, charge, charge_in_turn, kept
+from moorage.match.cel.evaluate.steps import (
+    COST_LIMIT,
+    UNSET,
+    EvaluationStep,
+    Run,
+    State,
+    charge,
+    charge_in_turn,
+    kept,
+    without_traceback,
+)
 from moorage.match.cel.functions import STRING_FACTOR, Overload
 from moorage.match.cel.standard.operators import NEGATE_DURATION
 from moorage.match.cel.types import Type, TypeKind
@@ -65,6 +75,11 @@ def accepts(type_: Type, value: Any) -> bool:
     return type_of_value(value).kind is kind
 
 
+def accepts_type(type_: Type, known: Type) -> bool:
+    """Return whether any value of a known type would be accepted; only for types that Python's types tell apart."""
+    return type_.kind in _ANYTHING or (type_.kind is known.kind and not type_.is_optional)
+
+
 def choose(function: str, overloads: Sequence[Overload], args: Sequence[Any]) -> Overload:
     for overload in overloads:
         if len(overload.params) == len(args) and all(map(accepts, overload.params, args)):
@@ -111,37 +126,75 @@ def tenth(size: int) -> int:
     return _TENTHS[size] if size < 2048 else math.ceil(size * STRING_FACTOR)
 
 
+class CallPlan(NamedTuple):
+    """How a call is made: what is known of it before it runs.
+
+    `overload` is the one that surely applies, else None, and `implementation` chooses among `fitting` by the values.
+    `lenient` calls evaluate all arguments even if the first fails; `weighed` tells for each argument whether it may be
+    a container of containers, which is looked at before any function walks through it.
+    """
+
+    function: str
+    overload: Overload | None
+    fitting: Sequence[Overload]
+    implementation: Callable[..., Any]
+    cost: Callable[[Sequence[Any]], int] | None
+    lenient: bool
+    weighed: tuple[bool, ...]
+
+
+class CallStep(EvaluationStep):
+    """A call with its plan. `prepared` is the value, or the error, of a call of constants that is made only once."""
+
+    __slots__ = ("plan", "prepared")
+
+    def __init__(self, run: Run, plan: CallPlan, prepared: Any = UNSET) -> None:
+        super().__init__(run)
+        self.plan = plan
+        self.prepared = prepared
+
+
 def build_call(
     function: str, overloads: Sequence[Overload], args: list[EvaluationStep], types: list[Type] | None
 ) -> EvaluationStep:
     """Return the step of a call. `types` are the arguments' types if the expression was checked, else None."""
-    checked = types is not None
-    if checked and len(overloads) == 1:
-        overload = overloads[0]
-        quick = _quick(overload, args)
+    fitting = [overload for overload in overloads if len(overload.params) == len(args)]
+    if not fitting:
+        return EvaluationStep(_unknown_function(function, [arg.run for arg in args]))
+    plan = _plan_call(function, overloads, fitting, args, types)
+    if plan.overload is not None:
+        quick = _quick(plan.overload, args)
         if quick is not None:
-            return EvaluationStep(quick)
-        assert types is not None
-        known = all(map(_is_known, overload.params, types))
-        if known and _reads_text(overload) and all(arg.is_constant for arg in args):
-            return EvaluationStep(_prepared(overload, [arg.value for arg in args]))
-        implementation = _remembering(overload) if known else _dispatching(function, overloads)
-        cost = overload.cost
+            return CallStep(quick, plan)
+        if _reads_text(plan.overload) and all(arg.is_constant for arg in args):
+            values = [arg.value for arg in args]
+            prepared = _prepare(plan.overload, values)
+            return CallStep(_prepared(1 if plan.cost is None else plan.cost(values), prepared), plan, prepared)
+    runs = [_weighed(arg.run) if weigh else arg.run for arg, weigh in zip(args, plan.weighed, strict=True)]
+    if plan.lenient and len(runs) == 1:
+        return CallStep(_unary(plan.implementation, plan.cost, runs[0]), plan)
+    if plan.lenient and len(runs) == 2:
+        return CallStep(binary(plan.implementation, plan.cost, runs[0], runs[1]), plan)
+    return CallStep(variadic(plan.implementation, plan.cost, runs), plan)
+
+
+def _plan_call(
+    function: str,
+    overloads: Sequence[Overload],
+    fitting: list[Overload],
+    args: list[EvaluationStep],
+    types: list[Type] | None,
+) -> CallPlan:
+    known: Overload | None = None
+    if types is not None and len(overloads) == 1:
+        known = overloads[0] if all(map(_is_known, overloads[0].params, types)) else None
+        cost = overloads[0].cost
     else:
-        fitting = [overload for overload in overloads if len(overload.params) == len(args)]
-        if not fitting:
-            return EvaluationStep(_unknown_function(function, [arg.run for arg in args]))
-        implementation = _dispatching(function, fitting)
         cost = fitting[0].cost if function in _CHARGED_BY_NAME else None
-    runs = [
-        _weighed(arg.run) if types is None or _may_nest(types[index]) else arg.run for index, arg in enumerate(args)
-    ]
-    if _is_lenient(function, overloads, args, checked):
-        if len(runs) == 1:
-            return EvaluationStep(_unary(implementation, cost, runs[0]))
-        if len(runs) == 2:
-            return EvaluationStep(binary(implementation, cost, runs[0], runs[1]))
-    return EvaluationStep(variadic(implementation, cost, runs))
+    implementation = _dispatching(function, fitting) if known is None else _remembering(known)
+    weighed = tuple(types is None or _may_nest(types[index]) for index in range(len(args)))
+    lenient = _is_lenient(function, overloads, args, types is not None)
+    return CallPlan(function, known, fitting, implementation, cost, lenient, weighed)
 
 
 def _is_lenient(function: str, overloads: Sequence[Overload], args: list[EvaluationStep], checked: bool) -> bool:
@@ -183,22 +236,23 @@ def _reads_text(overload: Overload) -> bool:
     return all(param.kind is TypeKind.STRING or param.kind is TypeKind.BOOL for param in overload.params)
 
 
-def _prepared(overload: Overload, args: list[Any]) -> Run:
-    """Return the value of `semver('1.2.3')`, made once and charged for every time."""
-    cost = 1 if overload.cost is None else overload.cost(args)
-    error: CelError | None = None
-    value: Any = None
+def _prepare(overload: Overload, args: list[Any]) -> Any:
+    """Return the value of `semver('1.2.3')`, or the error."""
     try:
-        value = overload.implementation(*args)
-    except CelError as raised:
-        error = raised
+        return overload.implementation(*args)
+    except CelError as error:
+        return without_traceback(error)
+
+
+def _prepared(cost: int, value: Any) -> Run:
+    """Return a value that was made once and is charged for every time."""
 
     def run(state: State) -> Any:
         state[0] += cost
         if state[0] > COST_LIMIT:
             charge(state, 0)
-        if error is not None:
-            raise CelError(*error.args)
+        if isinstance(value, CelError):
+            raise CelError(*value.args)
         return value
 
     return run
@@ -240,7 +294,8 @@ def _unary(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], i
         try:
             a = first(state)
         except CelError as error:
-            charge(state, 1 if cost is None else cost((kept(error),)))
+            kept(error)
+            charge(state, 1 if cost is None else cost((error,)))
             raise
         state[0] += 1 if cost is None else cost((a,))
         if state[0] > COST_LIMIT:
@@ -269,7 +324,8 @@ def binary(
         try:
             b = second(state)
         except CelError as error:
-            charge(state, 1 if cost is None else cost((a, kept(error))))
+            kept(error)
+            charge(state, 1 if cost is None else cost((a, error)))
             raise
         state[0] += 1 if cost is None else cost((a, b))
         if state[0] > COST_LIMIT:

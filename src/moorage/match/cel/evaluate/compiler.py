@@ -7,10 +7,11 @@ Kubernetes: cel-go interpreter/planner.go and decorators.go.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from moorage.match.cel.environment import Environment
-from moorage.match.cel.evaluate import logic_and_loops as logic
+from moorage.match.cel.evaluate import logic
 from moorage.match.cel.evaluate.attributes import (
     AttributeStep,
     ConditionalStep,
@@ -21,7 +22,9 @@ from moorage.match.cel.evaluate.attributes import (
     variable,
 )
 from moorage.match.cel.evaluate.calls import binary, build_call, variadic
+from moorage.match.cel.evaluate.loops import BindingStep, LoopStep, append_in_place, insert_in_place
 from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, EvaluationStep, Run, State, charged
+from moorage.match.cel.generate.loop_function import generate_loop
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.types import TypeKind
@@ -39,6 +42,8 @@ class Compiler:
         self.checked = checked
         self.slots: dict[str, int] = {}
         self.next_slot = FIRST_SLOT
+        # Every node's step, from which loops are generated when they turn out to be long.
+        self.steps: dict[syntax.Node, EvaluationStep] = {}
         # Variables of macros, innermost last.
         self.scopes: list[dict[str, AttributeStep]] = []
 
@@ -47,7 +52,8 @@ class Compiler:
         return self.next_slot - 1
 
     def compile(self, node: syntax.Node) -> EvaluationStep:
-        return _RULES[type(node)](self, node)
+        step = self.steps[node] = _RULES[type(node)](self, node)
+        return step
 
     def struct_literal(self, _: syntax.StructLiteral) -> EvaluationStep:
         raise CelError("messages cannot be built")
@@ -169,7 +175,7 @@ class Compiler:
                 if not constants:
                     return ConstantStep(False)
                 if all(type(constant) in _PRIMITIVES for constant in constants):
-                    return EvaluationStep(logic.build_in_constants(args[0].run, constants))
+                    return logic.MembershipStep(args[0].run, constants)
         if len(args) >= 2 and function in ("matches", "find", "findAll") and type(args[1].value) is str:
             compile_pattern(args[1].value)
         step = build_call(function, overloads, args, types)
@@ -184,9 +190,9 @@ class Compiler:
             return None
         if node.function == "_+_" and isinstance(node.args[1], syntax.ListLiteral):
             # A constant list would otherwise be the very object that grows.
-            return binary(logic.append_in_place, None, args[0].run, args[1].run)
+            return binary(append_in_place, None, args[0].run, args[1].run)
         if node.function == "cel.@mapInsert":
-            return variadic(logic.insert_in_place, None, [arg.run for arg in args])
+            return variadic(insert_in_place, None, [arg.run for arg in args])
         return None
 
     def index(self, node: syntax.Call) -> EvaluationStep:
@@ -252,17 +258,17 @@ class Compiler:
             self.scopes.append({node.accumulator: lazy_variable(accumulator, init.run)})
             result = self.compile(node.result)
             self.scopes.pop()
-            return EvaluationStep(logic.build_binding(accumulator, result.run))
+            return BindingStep(accumulator, result.run)
         range_ = self.compile(node.range)
         init = self.compile(node.init)
         self.scopes.append({node.accumulator: variable(accumulator)})
         first = self.new_slot()
-        loop = {node.variable: variable(first)}
+        variables: dict[str, AttributeStep] = {node.variable: variable(first)}
         second = None
         if node.variable2:
             second = self.new_slot()
-            loop[node.variable2] = variable(second)
-        self.scopes.append(loop)
+            variables[node.variable2] = variable(second)
+        self.scopes.append(variables)
         condition = self.compile(node.condition)
         step = self.compile(node.step)
         self.scopes.pop()
@@ -270,9 +276,10 @@ class Compiler:
         self.scopes.pop()
         value = init.value
         make_init = list if value == [] else CelMap if isinstance(value, CelMap) else lambda: value
-        return EvaluationStep(
-            logic.build_loop(range_.run, (first, second), accumulator, make_init, condition.run, step.run, result.run)
-        )
+        loop = LoopStep(range_.run, (first, second, accumulator), make_init, condition.run, step.run, result.run)
+        if self.checked:
+            loop.generate = partial(generate_loop, node, self.steps)
+        return loop
 
 
 _RULES: dict[type[syntax.Node], Callable[[Any, Any], EvaluationStep]] = {

@@ -89,6 +89,12 @@ def kept(error: CelError) -> CelError:
     return error
 
 
+def without_traceback(error: CelError) -> CelError:
+    """Return an error that is kept for longer, without the frames it would keep alive and add to when raised again."""
+    error.__traceback__ = error.__context__ = None
+    return error
+
+
 def check_clock(state: State) -> None:
     """Stop an evaluation that has been running for too long."""
     now = monotonic()

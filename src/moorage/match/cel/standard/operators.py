@@ -58,14 +58,14 @@ def _uint(value: int) -> UInt:
     raise CelError("unsigned integer overflow")
 
 
-def _divide_int(a: int, b: int) -> int:
+def divide_int(a: int, b: int) -> int:
     if b == 0:
         raise CelError("division by zero")
     quotient = abs(a) // abs(b)
     return _int(quotient if (a < 0) == (b < 0) else -quotient)
 
 
-def _modulo_int(a: int, b: int) -> int:
+def modulo_int(a: int, b: int) -> int:
     if b == 0:
         raise CelError("modulus by zero")
     if a == INT_MIN and b == -1:
@@ -203,9 +203,9 @@ OPERATORS: tuple[Function, ...] = (
     row("_+_(string, string) -> string", "add_string", _concat, cost=_sum_of_sizes_cost),
     row("_+_(uint, uint) -> uint", "add_uint64", lambda a, b: _uint(a + b)),
     row("_/_(double, double) -> double", "divide_double", _divide_double),
-    row("_/_(int, int) -> int", "divide_int64", _divide_int),
+    row("_/_(int, int) -> int", "divide_int64", divide_int),
     row("_/_(uint, uint) -> uint", "divide_uint64", _divide_uint),
-    row("_%_(int, int) -> int", "modulo_int64", _modulo_int),
+    row("_%_(int, int) -> int", "modulo_int64", modulo_int),
     row("_%_(uint, uint) -> uint", "modulo_uint64", _modulo_uint),
     row("_*_(double, double) -> double", "multiply_double", operator.mul),
     row("_*_(int, int) -> int", "multiply_int64", lambda a, b: _int(a * b)),

@@ -1,0 +1,144 @@
+"""Lines of a generated function, its constants, and the costs that were not charged yet.
+
+No text of an expression gets into the source: names are numbered, literals other than small numbers are constants in
+the function's namespace. Costs of steps between which nothing can be observed are added up and charged together; a
+charge that exceeds the limit is replayed one by one, so that evaluation stops at the very one that exceeds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Bounds on what is generated; CPython's parser takes 100 levels of indentation.
+_MAX_LINES = 3000
+_MAX_DEPTH = 60
+
+
+class CannotGenerate(Exception):
+    """The function would be too large or nested too deeply."""
+
+
+class SourceWriter:
+    """Writes the body of one function. `path` tells which blocks are open, by number."""
+
+    def __init__(self) -> None:
+        self.namespace: dict[str, Any] = {}
+        self.pending: list[int | str] = []
+        self.path: tuple[int, ...] = ()
+        self._prologue: list[str] = []
+        self._lines: list[str | list[str]] = []
+        self._hoisted: dict[str, str] = {}
+        self._constants: dict[int | str, str] = {}
+        self._last_name = 0
+        self._last_block = 0
+
+    def name(self, prefix: str = "t") -> str:
+        self._last_name += 1
+        return f"{prefix}{self._last_name}"
+
+    def line(self, text: str) -> None:
+        if len(self._lines) >= _MAX_LINES or len(self.path) > _MAX_DEPTH:
+            raise CannotGenerate
+        self._lines.append(self._indented(text))
+
+    def assign(self, text: str) -> str:
+        """Write the assignment of an expression to a new name."""
+        name = self.name()
+        self.line(f"{name} = {text}")
+        return name
+
+    def reserve(self) -> list[str]:
+        """Return lines at this place that can still be added to later, by `add_reserved`."""
+        lines: list[str] = []
+        self._lines.append(lines)
+        return lines
+
+    def add_reserved(self, lines: list[str], path: tuple[int, ...], *texts: str) -> None:
+        lines.extend(" " * (len(path) + 2) + text for text in texts)
+
+    def constant(self, value: Any) -> str:
+        """Return the name of a value in the function's namespace."""
+        known_by = value if type(value) is str else id(value)
+        name = self._constants.get(known_by)
+        if name is None:
+            name = self._constants[known_by] = self.name("K")
+            self.namespace[name] = value
+        return name
+
+    def hoist(self, text: str) -> str:
+        """Return the name of an expression computed once, before anything else; it must not fail."""
+        name = self._hoisted.get(text)
+        if name is None:
+            name = self._hoisted[text] = self.name("h")
+            self._prologue.append(f" {name} = {text}")
+        return name
+
+    def once(self, text: str) -> str:
+        """Return the name of an expression that is computed when first needed, and then kept; it must not fail."""
+        name = self.name("m")
+        self.prologue(f"{name} = UNSET")
+        self.line(f"if {name} is UNSET: {name} = {text}")
+        return name
+
+    def prologue(self, text: str) -> None:
+        """Write a line that runs before anything else."""
+        self._prologue.append(f" {text}")
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """Open an indented block; what is charged within is charged before it ends."""
+        self.line(header)
+        self._last_block += 1
+        self.path = (*self.path, self._last_block)
+        written = len(self._lines)
+        yield
+        self.flush()
+        if len(self._lines) == written:
+            self.line("pass")
+        self.path = self.path[:-1]
+
+    @contextmanager
+    def branch(self, header: str, pending: list[int | str]) -> Iterator[None]:
+        """Open one of several blocks of which exactly one runs; each charges what was pending before them."""
+        self.pending = list(pending)
+        with self.block(header):
+            yield
+        self.pending = []
+
+    # -- costs
+
+    def charge(self, cost: int | str) -> None:
+        """Note a cost: a number, or the name of one."""
+        if cost != 0:
+            self.pending.append(cost)
+
+    def flush(self) -> None:
+        """Charge what is pending."""
+        costs, self.pending = self.pending, []
+        if not costs:
+            return
+        fixed = sum(cost for cost in costs if isinstance(cost, int))
+        total = " + ".join([str(fixed)] * (fixed > 0) + [cost for cost in costs if isinstance(cost, str)])
+        self.line(f"c += {total}")
+        self.line(f"if c > m: m = over(s, c - ({total}), ({', '.join(map(str, costs))},))")
+
+    # -- the whole
+
+    def source(self, head: str) -> str:
+        body = [line for part in self._lines for line in ([part] if isinstance(part, str) else part)]
+        return "\n".join([head, *self._prologue, " try:", *body, *_FOOT])
+
+    def _indented(self, text: str) -> str:
+        return " " * (len(self.path) + 2) + text
+
+
+_FOOT = (
+    " except STOPPED:",
+    "  raise",
+    " except BaseException:",
+    "  if c > s[0]: s[0] = c",
+    "  raise",
+    "",
+)
