@@ -21,6 +21,7 @@ from moorage.client.informer import Backoff
 from moorage.client.kubeconfig.access import Access
 from moorage.client.protocol import Unreachable
 from moorage.cluster.event_loop import first_failure
+from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, Row
 from moorage.model.api_error import ApiError
@@ -67,6 +68,8 @@ class ComponentProcess(ABC):
         self.watchdog = Watchdog(self.metrics)
         self.client = HttpClient(process.access, process.component, most_connections=128)
         self.sender = EventSender(self.client)
+        self.evaluations = IsolatedEvaluations()
+        add_evaluation_metrics(self.metrics, self.evaluations)
         self.leads = False
         self._server = Server(self._answer)
         self._tasks: list[asyncio.Task[None]] = []
@@ -124,6 +127,7 @@ class ComponentProcess(ABC):
                 await self.sender.drain(_LAST_EVENTS_SECONDS)
             task.cancel()
             await asyncio.wait((task,))
+        await self.evaluations.close()
         await self._server.stop(_STOP_SECONDS)
         await self.client.close()
 
@@ -170,7 +174,15 @@ class SchedulerProcess(ComponentProcess):
         super().__init__(process)
         add_feature_metrics(self.metrics, {Component.SCHEDULER: gates})
         self._recorder = SeriesRecorder(self.sender)
-        self._live = LiveScheduler(self.client, self._recorder, gates, configuration, self.metrics, seed=seed)
+        self._live = LiveScheduler(
+            self.client,
+            self._recorder,
+            gates,
+            configuration,
+            self.metrics,
+            seed=seed,
+            evaluations=self.evaluations,
+        )
 
     async def start(self) -> None:
         """Raises CannotListen."""
@@ -193,7 +205,7 @@ class ControllerManagerProcess(ComponentProcess):
     ) -> None:
         super().__init__(process)
         add_feature_metrics(self.metrics, {Component.CONTROLLER_MANAGER: gates})
-        context = ControllerContext(gates, self.metrics, random.random, simulates_storage)
+        context = ControllerContext(gates, self.metrics, random.random, simulates_storage, self.evaluations)
         recorder = CountingRecorder(self.sender, process.component)
         made = [row.make(context) for row in controllers]
         self._manager = ControllerManager(self.client, recorder, made, self.metrics)
@@ -235,6 +247,7 @@ class KubeletProcess(ComponentProcess):
             simulator=simulator,
             capacity=capacity,
             devices=devices,
+            evaluations=self.evaluations,
         )
 
     async def start(self) -> None:

@@ -20,6 +20,7 @@ from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
 from moorage.client.protocol import Client, PatchType, Raw
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.event_loop import first_failure
+from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.cluster.kubeconfig_place import CannotStart, KubeconfigPlace
 from moorage.cluster.settling import settled
 from moorage.control.framework.runner import ControllerManager
@@ -94,6 +95,7 @@ class ControlPlane:
         self.notes: list[str] = []
         self._server: ApiServer | None = None
         self._kubelets: Kubelets | None = None
+        self._evaluations = IsolatedEvaluations()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -143,6 +145,7 @@ class ControlPlane:
             _LOG.warning(
                 "Half-enabled feature gate", gates=",".join(skew.gates), on=on, off=off, happens="; ".join(skew.happens)
             )
+        add_evaluation_metrics(server.metrics, self._evaluations)
         if settings.manifests:
             await load_manifests(LoopbackClient(server.api, "moorage-load"), settings.manifests)
         if settings.simulates:
@@ -160,7 +163,15 @@ class ControlPlane:
         sender = EventSender(client)
         recorder = CountingRecorder(sender, "kubelet")
         devices, metrics = self.settings.devices, server.metrics
-        self._kubelets = kubelets = Kubelets(client, recorder, gates, metrics=metrics, takes_all=True, devices=devices)
+        self._kubelets = kubelets = Kubelets(
+            client,
+            recorder,
+            gates,
+            metrics=metrics,
+            takes_all=True,
+            devices=devices,
+            evaluations=self._evaluations,
+        )
         await kubelets.register(await self._nodes_to_make(server))
         self._run(sender.run())
         self._run(kubelets.run())
@@ -176,7 +187,8 @@ class ControlPlane:
         client = LoopbackClient(server.api, "kube-scheduler")
         sender = EventSender(client)
         recorder = SeriesRecorder(sender)
-        scheduler = LiveScheduler(client, recorder, gates, self.settings.configuration, server.metrics)
+        configuration, evaluations = self.settings.configuration, self._evaluations
+        scheduler = LiveScheduler(client, recorder, gates, configuration, server.metrics, evaluations=evaluations)
         for part in (sender.run(), recorder.run(), scheduler.run()):
             self._run(part)
 
@@ -186,7 +198,9 @@ class ControlPlane:
             return
         client = LoopbackClient(server.api, "controller-manager")
         sender = EventSender(client)
-        surroundings = ControllerContext(gates, server.metrics, random, self.settings.simulates_storage)
+        surroundings = ControllerContext(
+            gates, server.metrics, random, self.settings.simulates_storage, self._evaluations
+        )
         controllers = [row.make(surroundings) for row in rows]
         recorder = CountingRecorder(sender, "controller-manager")
         self._run(sender.run())
@@ -202,6 +216,7 @@ class ControlPlane:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._evaluations.close()
         if self._server is not None:
             await self._server.stop()
         if not self._is_ready:

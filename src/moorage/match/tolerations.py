@@ -4,8 +4,9 @@ In: `Toleration` views and the component's gates. Out: a `TolerationMatcher` eac
 cannot fail, everything is parsed here and once. Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and
 component-helpers' TolerationsTolerateTaint.
 Differs: `expression` (KEP-5500) is looked at first; where its gate is off that toleration matches nothing, and so does
-one that fails, of which a callback is told. There are the semver operators of KEP-5721. A taint whose value cannot be
-compared can be named (`unreadable`), it never matches.
+one that fails, of which a callback is told; an expensive one is evaluated within a budget, and where that happens in
+another process, matching raises `Undecided` until the answer is there. There are the semver operators of KEP-5721. A
+taint whose value cannot be compared can be named (`unreadable`), it never matches.
 """
 
 from collections import OrderedDict
@@ -14,6 +15,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from moorage.match.comparison import false_inequality, shown
+from moorage.match.evaluation.accounts import CHEAP, SHORT, Account, Evaluations
+from moorage.match.evaluation.compute import evaluate_taint
+from moorage.match.evaluation.questions import CelAnswer, taint_question
 from moorage.match.operators import TOLERATION, comparison_of, use_of
 from moorage.model.gates import TAINT_TOLERATION_CEL, Gate, GateSet
 from moorage.model.go.quoting import go_quote
@@ -32,12 +36,19 @@ DEFAULT_CAPACITY = 1024
 
 
 class ProgramCache:
-    """Compiled expressions by text, with counters. CEL, which is large, is imported by the first expression."""
+    """Compiled expressions by text, with counters. CEL, which is large, is imported by the first expression.
 
-    def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
+    `evaluations` evaluates expensive ones, `patiently` if it is worth to wait for another budget.
+    """
+
+    def __init__(
+        self, capacity: int = DEFAULT_CAPACITY, evaluations: Evaluations | None = None, *, patiently: bool = False
+    ) -> None:
         if capacity < 1:
             raise ValueError("a cache holds at least one program")
         self.capacity = capacity
+        self.evaluations = evaluations or Evaluations()
+        self.patiently = patiently
         self.hits = 0
         self.misses = 0
         self.evictions = 0
@@ -71,10 +82,10 @@ class TolerationMatcher:
     """One toleration, compiled.
 
     `match(taint)` answers. `never` says why no taint at all can match, if that is so: a gate that is off, a value or
-    expression that cannot be compiled, an unknown operator.
+    expression that cannot be compiled, an unknown operator. `is_expensive`: to match may take long, or raise Undecided.
     """
 
-    __slots__ = ("_why_false", "match", "never", "toleration")
+    __slots__ = ("_answer", "_why_false", "is_expensive", "match", "never", "toleration")
 
     def __init__(
         self,
@@ -82,11 +93,21 @@ class TolerationMatcher:
         match: Callable[[Taint], bool],
         why_false: Callable[[Taint], str | None],
         never: str | None = None,
+        answer: Callable[[Taint], CelAnswer] | None = None,
+        *,
+        is_expensive: bool = False,
     ) -> None:
         self.toleration = toleration
+        self.is_expensive = is_expensive
         self.match = match
         self.never = never
         self._why_false = why_false
+        self._answer = answer
+
+    def gave_up(self, taint: Taint) -> str | None:
+        """Return why the expression was not evaluated for this taint; None if it was."""
+        answer = self._answer(taint) if self._answer is not None else None
+        return str(answer.value) if answer is not None and answer.gave_up else None
 
     def concerns(self, taint: Taint) -> bool:
         """Whether key and effect are the taint's, so that only the value decides; expressions concern every taint."""
@@ -125,7 +146,9 @@ class TolerationMatcher:
             return None
         if self.never is not None:
             return self.never
-        comparison = None if self.toleration.expression else comparison_of(self.toleration.operator, TOLERATION)
+        if self.toleration.expression:
+            return self.gave_up(taint)
+        comparison = comparison_of(self.toleration.operator, TOLERATION)
         why = comparison.kind.why_unreadable(taint.value) if comparison is not None else None
         return f"{{{taint.key}: {taint.value}}} {why}" if why else None
 
@@ -133,11 +156,14 @@ class TolerationMatcher:
 class TolerationSet:
     """All tolerations of a pod, in the pod's order."""
 
-    __slots__ = ("_matches", "matchers")
+    __slots__ = ("_matches", "account", "is_expensive", "matchers")
 
-    def __init__(self, matchers: Iterable[TolerationMatcher]) -> None:
+    def __init__(self, matchers: Iterable[TolerationMatcher], account: Account | None = None) -> None:
+        """`account` is that of the expressions, if there are any."""
+        self.account = account
         self.matchers = tuple(matchers)
         self._matches = tuple(matcher.match for matcher in self.matchers)
+        self.is_expensive = account is not None and any(matcher.is_expensive for matcher in self.matchers)
 
     def tolerates(self, taint: Taint) -> bool:
         for match in self._matches:  # noqa: SIM110 (a generator inside any() costs more than the comparison itself)
@@ -175,6 +201,12 @@ class TolerationSet:
         """Return the first reason why a toleration for this taint is not compared: a gate, or an unreadable value."""
         return next((why for matcher in self.matchers if (why := matcher.obstacle(taint))), None)
 
+    def gave_up(self, taint: Taint) -> str | None:
+        """Return why an expression was not evaluated for this taint; None if all were."""
+        if self.account is None:
+            return None
+        return next((why for matcher in self.matchers if (why := matcher.gave_up(taint))), None)
+
 
 _NOT_TOLERATED = "taint {} is not tolerated: "
 NO_TOLERATION = "no toleration is for its key and effect"
@@ -192,7 +224,13 @@ def compile_toleration(
     `component`, such as `the scheduler`, is named where one of its gates is off.
     """
     if toleration.expression:
-        return _compile_expression(toleration, gates, programs, on_evaluation_failed, component)
+        programs = ProgramCache(1) if programs is None else programs
+        account = programs.evaluations.account((toleration.expression,))
+        return _compile_expression(toleration, gates, programs, account, on_evaluation_failed, component)
+    return _compile_comparison(toleration, gates, component)
+
+
+def _compile_comparison(toleration: Toleration, gates: GateSet, component: str) -> TolerationMatcher:
     operator = toleration.operator
     if operator in ("", EQUAL):
         return TolerationMatcher(toleration, _equal(toleration), _why_not_equal(toleration.value))
@@ -225,9 +263,21 @@ def compile_tolerations(
     on_evaluation_failed: EvaluationFailed | None = None,
     component: str = "",
 ) -> TolerationSet:
-    return TolerationSet(
-        compile_toleration(one, gates, programs, on_evaluation_failed, component) for one in tolerations
+    """Compile a pod's tolerations, whose expressions share one account."""
+    expressions = tuple(one.expression for one in tolerations if one.expression)
+    if not expressions or not gates.enabled(TAINT_TOLERATION_CEL):
+        return TolerationSet(
+            compile_toleration(one, gates, programs, on_evaluation_failed, component) for one in tolerations
+        )
+    programs = ProgramCache(len(expressions)) if programs is None else programs
+    account = programs.evaluations.account(expressions)
+    matchers = (
+        _compile_expression(one, gates, programs, account, on_evaluation_failed, component)
+        if one.expression
+        else _compile_comparison(one, gates, component)
+        for one in tolerations
     )
+    return TolerationSet(matchers, account)
 
 
 def needed_gate(gate: Gate, component: str = "") -> str:
@@ -281,36 +331,54 @@ def _keyed(toleration: Toleration, value_matches: Callable[[str], bool] | None) 
 def _compile_expression(
     toleration: Toleration,
     gates: GateSet,
-    programs: ProgramCache | None,
+    programs: ProgramCache,
+    account: Account,
     on_evaluation_failed: EvaluationFailed | None,
     component: str,
 ) -> TolerationMatcher:
     if not gates.enabled(TAINT_TOLERATION_CEL):
         return _never(toleration, f"an expression needs {needed_gate(TAINT_TOLERATION_CEL, component)}")
-    # Few pods have expressions: CEL is imported when the first one occurs.
-    from moorage.match.cel import CelError
+    source, evaluations = toleration.expression, programs.evaluations
+    program: Program | None = None
+    if account.size <= SHORT or evaluations.compiles_long:
+        compiled = programs.get(source)
+        if isinstance(compiled, list):
+            return _never(toleration, not_compiled(compiled))
+        program = compiled
+    is_cheap = program is not None and program.estimate.max <= CHEAP
 
-    source = toleration.expression
-    program = (ProgramCache(1) if programs is None else programs).get(source)
-    if isinstance(program, list):
-        first = program[0]
-        where = f"{first.line}:{first.column}: " if first.line > 0 else ""
-        return _never(toleration, f"the expression does not compile: {where}{first.message}")
-    evaluate = program.evaluate
+    def compute(taint: Taint) -> CelAnswer:
+        assert program is not None
+        return evaluate_taint(program, taint)
+
+    def answer(taint: Taint) -> CelAnswer:
+        if is_cheap and account.cheap_left > 0:
+            found = compute(taint)
+            account.cheap_left -= found.cost
+            return found
+        question = taint_question(source, taint)
+        return evaluations.decide(account, question, lambda: compute(taint), patiently=programs.patiently)
 
     def match(taint: Taint) -> bool:
-        try:
-            return evaluate(taint) is True
-        except CelError as error:
-            if on_evaluation_failed is not None:
-                on_evaluation_failed(source, taint, str(error))
-            return False
+        found = answer(taint)
+        if isinstance(found.value, bool):
+            return found.value
+        if on_evaluation_failed is not None and not found.gave_up:
+            on_evaluation_failed(source, taint, found.value)
+        return False
 
     def why_false(taint: Taint) -> str | None:
         """A failure is told here, and not reported a second time."""
-        try:
-            return None if evaluate(taint) is True else NOT_TRUE
-        except CelError as error:
-            return f"the expression failed: {error}"
+        found = answer(taint)
+        if isinstance(found.value, bool):
+            return None if found.value else NOT_TRUE
+        return f"the expression was {found.value}" if found.gave_up else f"the expression failed: {found.value}"
 
-    return TolerationMatcher(toleration, match, why_false)
+    return TolerationMatcher(toleration, match, why_false, answer=answer, is_expensive=not is_cheap)
+
+
+def not_compiled(issues: "list[Issue]") -> str:
+    """Say why an expression has no program."""
+    first = issues[0]
+    where = f"{first.line}:{first.column}: " if first.line > 0 else ""
+    return f"the expression does not compile: {where}{first.message}"

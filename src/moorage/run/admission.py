@@ -1,7 +1,7 @@
 """Kubelet admission: whether a bound pod may start on its node. Kubernetes: pkg/kubelet/lifecycle/predicate.go.
 
 A refused pod fails with the first reason found. Static pods ignore taints. Differs: no pod is evicted for a critical
-one that does not fit.
+one that does not fit; a pod waits while an expensive expression of its tolerations is being evaluated.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amounts, amounts, pod_requests
 from moorage.columns.shape import HostPort, host_ports
+from moorage.match.evaluation.accounts import Evaluations
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.tolerations import ProgramCache, compile_tolerations
 from moorage.model.gates import GateSet
@@ -86,13 +87,13 @@ class Load:
 class Admission:
     """Gates and compiled expressions that all kubelets of a process share."""
 
-    def __init__(self, gates: GateSet) -> None:
+    def __init__(self, gates: GateSet, evaluations: Evaluations | None = None) -> None:
         self.gates = gates
         self.evaluation_errors = 0
-        self.programs = ProgramCache()
+        self.programs = ProgramCache(evaluations=evaluations, patiently=True)
 
     def refuse(self, pod: Pod, node: Node, load: Load) -> Refusal | None:
-        """Return the first reason why the pod cannot run on the node beside the others, or None."""
+        """Return the first reason why the pod cannot run on the node beside the others, or None. Raises Undecided."""
         return (
             _wrong_system(pod)
             or _no_room(pod, node, load)

@@ -7,10 +7,12 @@ a deleted pod's containers is reported only if a finalizer keeps the pod.
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
+from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
@@ -91,6 +93,9 @@ class KubeletState:
         self._numbers = count()
         self._addresses = 0
         self._now_due: list[Action] = []
+        self._undecided: list[str] = []  # pods whose expensive expressions have been evaluated meanwhile
+        #: Called when there is something to do though nothing came in.
+        self.wake: Callable[[], None] = lambda: None
 
     @property
     def nodes(self) -> dict[str, Node]:
@@ -174,6 +179,19 @@ class KubeletState:
         self._waiting.setdefault(pod.spec.nodeName, {})[key] = pod
         self._waits_for[key] = pod.spec.nodeName
 
+    def _decided(self, key: str) -> None:
+        """Have a pod looked at again, because its expensive expressions have been evaluated."""
+        if key in self._waits_for:
+            self._undecided.append(key)
+            self.wake()
+
+    def _look_again(self, now: float) -> None:
+        keys, self._undecided = self._undecided, []
+        for key in keys:
+            node = self._waits_for.pop(key, None)
+            if node is not None:
+                self.pod_changed(key, self._waiting[node].pop(key), now)
+
     def volumes_changed(self, now: float) -> None:
         """Let pods that wait for volumes try again."""
         for key in self._held_up:
@@ -193,11 +211,13 @@ class KubeletState:
 
     def next_time(self) -> float:
         """Return when the next step is due; infinity if none is planned."""
-        if self._now_due:
+        if self._now_due or self._undecided:
             return 0.0
         return self._planned[0][0] if self._planned else NEVER
 
     def due(self, now: float) -> list[Action]:
+        if self._undecided:
+            self._look_again(now)
         while self._planned and self._planned[0][0] <= now:
             _, _, key, version = heapq.heappop(self._planned)
             life = self._lives.get(key)
@@ -215,7 +235,12 @@ class KubeletState:
             return
         load = self._loads[name]
         if phase != "Running" and not is_leaving:
-            refusal = self._admission.refuse(pod, self._nodes[name], load)
+            try:
+                refusal = self._admission.refuse(pod, self._nodes[name], load)
+            except Undecided as undecided:
+                self._wait(key, pod)
+                undecided.when_ready((id(self), key), partial(self._decided, key), lambda: key in self._waits_for)
+                return
             if refusal is not None:
                 self.refused[refusal.reason] += 1
                 self._keep(key, SimulatedPod(pod, PodStage.OVER, now))

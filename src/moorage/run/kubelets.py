@@ -14,6 +14,7 @@ from typing import Protocol
 from moorage.client.background_calls import BackgroundCalls
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client
+from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
@@ -95,14 +96,15 @@ class Kubelets:
         capacity: Mapping[str, str] = CAPACITY,
         devices: tuple[DeviceSet, ...] = (),
         clock: Callable[[], float] = time.time,
+        evaluations: Evaluations | None = None,
     ) -> None:
         """With `takes_all`, nodes need no label; nodes of another simulator are still left alone.
 
-        `devices` are those of nodes that say nothing of their own.
+        `devices` are those of nodes that say nothing of their own; `evaluations` evaluates expensive expressions.
         """
         self._client, self._recorder, self._clock = client, recorder, clock
         self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
-        admission = Admission(gates)
+        admission = Admission(gates, evaluations)
         self._mounts = Mounts(gates)
         self._claims = DeviceClaims(gates)
         self._state = KubeletState(admission, self._mounts, self._claims)
@@ -114,6 +116,7 @@ class Kubelets:
         self._drivers = DeviceDrivers(client, self._beats, devices, simulator)
         self._claim_writer = ClaimWriter(client, self._calls, self._claims, self._drivers.simulates, clock)
         self._wakened = asyncio.Event()
+        self._state.wake = self._wakened.set
         self._informers = [
             Informer(client, _CLAIM, self._volumes_changed),
             Informer(client, _VOLUME, self._volumes_changed),

@@ -14,6 +14,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
+from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
 from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
@@ -22,6 +23,7 @@ from moorage.schedule.diagnosis import Diagnoses, event_note, first_refusals
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
 from moorage.schedule.framework.plugin import SKIP, PostFilterResult, Profile
+from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
@@ -111,6 +113,8 @@ class Scheduler:
             for name, arg in args.items()
             if arg is not None
         }
+        # Called when a pod is to be tried again though no event came in: its expressions have been evaluated.
+        self.wake: Callable[[], None] = lambda: None
         self._leaving: set[str] = set()
         self._diagnoses = Diagnoses()
 
@@ -122,19 +126,45 @@ class Scheduler:
     def step(self, now: float) -> Action | None:
         """Try the next pod; None if no pod is to be tried now."""
         while (pod := self.queue.pop(now)) is not None:
-            if pod.record.pod.metadata.deletionTimestamp is None:
-                return self._try(pod, now)
-            self.queue.done(pod)  # it is being deleted
+            if pod.record.pod.metadata.deletionTimestamp is not None:
+                self.queue.done(pod)
+                continue
+            nominated = self.nominations.remove(pod.key) if self.nominations else None
+            try:
+                return self._try(pod, nominated, now)
+            except Undecided as undecided:
+                action = self._wait(pod, nominated, undecided, now)
+                if action is not None:
+                    return action
         return None
 
-    def _try(self, pod: QueuedPod, now: float) -> Action:
+    def _wait(self, pod: QueuedPod, nominated: int | None, undecided: Undecided, now: float) -> NoNode | None:
+        """Have a pod wait for evaluations; it is told so if that takes longer than a moment."""
+        record = pod.record
+        self.engines[pod.scheduler].forget(record.shape)
+        if nominated is not None:
+            self.nominations.add(record, nominated)
+
+        def ready() -> None:
+            self.queue.evaluated(pod)
+            self.wake()
+
+        undecided.when_ready((id(self), pod.key), ready, lambda: self.queue.get(pod.key) is pod)
+        if self.queue.hold(pod, now):
+            return None
+        rejected_by = frozenset({TaintToleration.name})
+        self.queue.failed(pod, rejected_by, now)
+        text = f"0/{len(self.cluster.nodes)} nodes are available: {undecided}."
+        node = self.cluster.nodes.node(nominated).metadata.name if nominated is not None else ""
+        return NoNode(pod, text, rejected_by, node)
+
+    def _try(self, pod: QueuedPod, nominated: int | None, now: float) -> Action:
+        """Find a node for a pod, or say why there is none. Raises Undecided."""
         record = pod.record
         engine = self.engines[pod.scheduler]
-        if not self.nominations:
-            nominated = None
+        if not self.nominations and nominated is None:
             slot = engine.find(record)
         else:
-            nominated = self.nominations.remove(record.key)
             candidates = engine.candidates(self.cluster.refresh(record))
             slot = nominated if nominated is not None and candidates.passes(nominated) else candidates.best()
         if record.shape.devices and (error := engine.candidates(record.shape).failure(record)):
@@ -165,6 +195,7 @@ class Scheduler:
         undone = candidates.post_filter(record) if record.shape.devices else None
         outcome = self._preempt(pod.scheduler, candidates, nominated)
         message, rejected_by = self._diagnosis(candidates, outcome, undone)
+        pod.evaluated_until = 0.0
         demoted: list[PodRecord] = []
         victims: tuple[PodRecord, ...] = ()
         keeps = nominated
@@ -182,6 +213,8 @@ class Scheduler:
         released = [*demoted, record] if nominated is not None and keeps != nominated else demoted
         for freed in released:
             self.queue.happened(Event(EventKind.POD_REMOVED, freed.pod, by=record.key), now)
+        if candidates.is_provisional:
+            self.engines[pod.scheduler].forget(record.shape)
         node = self.cluster.nodes.node(keeps).metadata.name if keeps is not None else ""
         claim = undone if undone is not None and undone.claim is not None else None
         return NoNode(pod, message, rejected_by, node, victims, tuple(demoted), claim=claim)

@@ -2,6 +2,7 @@ from collections.abc import Callable
 from typing import Any
 
 from moorage.match.cel import CelError, Issue
+from moorage.match.cel.functions import Interval
 from moorage.match.tolerations import NOT_TRUE, ProgramCache, compile_toleration, compile_tolerations
 from moorage.model.gates import gates_from
 from moorage.model.types.node import Taint
@@ -17,8 +18,10 @@ class _Scripted:
     def __init__(self, evaluate: Callable[[Taint], bool]) -> None:
         self._evaluate = evaluate
 
-    def evaluate(self, taint: Taint) -> bool:
-        return self._evaluate(taint)
+        self.estimate = Interval(1, 1)
+
+    def evaluate_with_cost(self, taint: Taint) -> tuple[bool, int]:
+        return self._evaluate(taint), 1
 
 
 class _Programs(ProgramCache):

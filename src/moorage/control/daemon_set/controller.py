@@ -131,7 +131,7 @@ class DaemonSetController(Controller):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self._reader = TolerationReader(context.gates, context.metrics, self.name, "daemonset_controller", "DaemonSet")
+        self._reader = TolerationReader(context, self.name, "daemonset_controller", "DaemonSet")
         self._known: dict[str, _Known] = {}
         self._failed: dict[str, FailedPods] = {}
 
@@ -189,6 +189,7 @@ class DaemonSetController(Controller):
         if history.current is None:
             return Plan(tuple(history.actions), again_after=0.0)
         tracker = self._tracker(daemon_set, revisions.hash_of(history.current), world)
+        tracker.decide()
         first = [*history.actions, *_adoptions(daemon_set, tracker, world), *_merged(daemon_set, history, tracker)]
         if first:
             return Plan(tuple(first), again_after=0.0)

@@ -14,6 +14,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.revisions import REVISION_HASH
 from moorage.control.framework.workloads import ROLLING_UPDATE, ready_condition, scaled, selects
 from moorage.match.daemon_pods import DaemonFit, DaemonTemplate, pinned_to
+from moorage.match.evaluation.accounts import Undecided
 from moorage.model.go.times import seconds_of
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node
@@ -254,6 +255,7 @@ class Tracker:
         self._pods: dict[str, DaemonPod] = {}
         self._pods_on: dict[str, dict[str, DaemonPod]] = {}
         self._fits: dict[str, DaemonFit] = {}
+        self._undecided: dict[str, Node] = {}
         self._verdicts: dict[str, NodeVerdict] = {}
         self._stages: dict[Stage, dict[str, NodeVerdict]] = {stage: {} for stage in Stage}
         self._counts = [0] * len(Counts._fields)
@@ -264,8 +266,14 @@ class Tracker:
         self.available_nodes = 0
 
     def node_changed(self, name: str, node: Node | None) -> bool:
-        """Record a node; return whether that makes a difference."""
-        fit = self.template.fits(node) if node is not None else None
+        """Record a node; return whether that makes a difference, or is undecided."""
+        self._undecided.pop(name, None)
+        try:
+            fit = self.template.fits(node) if node is not None else None
+        except Undecided:
+            assert node is not None
+            self._undecided[name] = node
+            return True
         if self._fits.get(name) == fit:
             return False
         if fit is None:
@@ -274,6 +282,13 @@ class Tracker:
             self._fits[name] = fit
         self._dirty[name] = None
         return True
+
+    def decide(self) -> None:
+        """Ask again about nodes for which expensive expressions were being evaluated. Raises Undecided if they are."""
+        for name, node in list(self._undecided.items()):
+            self.node_changed(name, node)
+        if self._undecided:
+            self.template.fits(next(iter(self._undecided.values())))
 
     def pod_changed(self, key: str, pod: Object | None) -> bool:
         """Record a pod of this DaemonSet, None if it is no longer; return whether that matters."""

@@ -65,7 +65,7 @@ class DeviceTaintEvictionController(Controller):
         elif gates.enabled(DRA_DEVICE_TAINT_RULES):
             self.watches = (POD, _CLAIM, _SLICE, _RULE)
         prefix = "device_taint_eviction_controller"
-        reader = TolerationReader(gates, metrics, self.name, prefix, "device-taint-eviction")
+        reader = TolerationReader(context, self.name, prefix, "device-taint-eviction")
 
         @lru_cache(_REMEMBERED)
         def compiled(tolerations: tuple[DeviceToleration, ...]) -> DeviceTolerations:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from moorage.match.devices.eviction import PublishedDevices, claim_eviction, evicts
 from moorage.match.devices.taints import NO_EXECUTE, has_evicting_taint
+from moorage.match.evaluation.accounts import Undecided
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,6 +38,7 @@ class TaintedClaims:
         self._claims: dict[str, ResourceClaim] = {}
         self._by_pool: dict[Pool, dict[str, None]] = {}
         self.evictions: dict[str, DeviceEviction] = {}
+        self._undecided: set[str] = set()  # claims with expensive expressions that are being evaluated
 
     def get(self, driver: str, pool: str, device: str) -> tuple[ResourceSlice, Device] | None:
         """Return a device if it may have NoExecute taints, with its slice."""
@@ -48,7 +50,11 @@ class TaintedClaims:
         return self._claims.get(f"{namespace}/{name}")
 
     def eviction_of(self, claim: ResourceClaim) -> DeviceEviction | None:
-        return self.evictions.get(claim_key(claim))
+        """Return when the pods of a claim have to go. Raises Undecided."""
+        key = claim_key(claim)
+        if key in self._undecided:
+            self._set_eviction(key, self._decide(key))
+        return self.evictions.get(key)
 
     def slice_changed(self, old: ResourceSlice | None, new: ResourceSlice | None) -> list[ResourceClaim]:
         """Record a slice and return the claims whose eviction has changed."""
@@ -109,22 +115,37 @@ class TaintedClaims:
         if new is None or new.status.allocation is None:
             self._claims.pop(key, None)
             self.evictions.pop(key, None)
+            self._undecided.discard(key)
             return had
         self._claims[key] = new
         self._evaluate(key)
-        return had or key in self.evictions
+        return had or key in self.evictions or key in self._undecided
 
     def _reconsider(self, keys: Iterable[str]) -> list[ResourceClaim]:
         return [self._claims[key] for key in dict.fromkeys(keys) if self._evaluate(key)]
 
     def _evaluate(self, key: str) -> bool:
-        """Find out when the pods of a claim have to go, and return whether that has changed."""
-        before, after = self.evictions.pop(key, None), None
-        if self._tainted or self._rules:
-            after = claim_eviction(self._claims[key], self, self._rules.values(), self._compile)
-        if after is not None:
-            self.evictions[key] = after
+        """Find out when the pods of a claim have to go, and return whether that has changed, or is undecided."""
+        before = self.evictions.get(key)
+        try:
+            after = self._decide(key)
+        except Undecided:
+            self._undecided.add(key)
+            return True
+        self._set_eviction(key, after)
         return before != after
+
+    def _decide(self, key: str) -> DeviceEviction | None:
+        if not self._tainted and not self._rules:
+            return None
+        return claim_eviction(self._claims[key], self, self._rules.values(), self._compile)
+
+    def _set_eviction(self, key: str, eviction: DeviceEviction | None) -> None:
+        self._undecided.discard(key)
+        if eviction is None:
+            self.evictions.pop(key, None)
+        else:
+            self.evictions[key] = eviction
 
     # -- rules --------------------------------------------------------------------------------------------------------
 

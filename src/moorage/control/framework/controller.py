@@ -14,6 +14,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
 from moorage.control.framework.workloads import concerned_owners
 from moorage.control.framework.world import World
+from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
@@ -23,13 +24,15 @@ from moorage.telemetry.metrics import Metrics
 class ControllerContext(NamedTuple):
     """What every controller is constructed with.
 
-    `simulates_storage`: there is no real storage, so volumes of every provisioner are simulated.
+    `simulates_storage`: there is no real storage, so volumes of every provisioner are simulated. `evaluations`
+    evaluates expensive expressions.
     """
 
     gates: GateSet
     metrics: Metrics
     random: Callable[[], float]
     simulates_storage: bool = False
+    evaluations: Evaluations | None = None
 
 
 class Controller(ABC):
@@ -60,7 +63,10 @@ class Controller(ABC):
 
     @abstractmethod
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        """Return what to do about one object. `now` is the time of day in seconds."""
+        """Return what to do about one object. `now` is the time of day in seconds.
+
+        Raises Undecided where an expensive expression is being evaluated: the key is reconciled again after that.
+        """
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         """Return what to do about an action that the API server refused. The key is retried in any case.

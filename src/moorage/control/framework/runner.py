@@ -11,6 +11,7 @@ import random as randomness
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 from moorage.client.informer import Delta, Informer
@@ -20,6 +21,7 @@ from moorage.control.framework.controller import Controller
 from moorage.control.framework.pending_writes import Expectations, UncertainWrites, find
 from moorage.control.framework.work_queue import ControllerMetrics, WorkQueue
 from moorage.control.framework.world import World
+from moorage.match.evaluation.accounts import Undecided
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger
@@ -150,7 +152,12 @@ class Runner:
         if self._expectations.is_waiting(key, now):
             self.queue.add_after(key, 0.05, now)
             return
-        plan = await self._plan(key)
+        try:
+            plan = await self._plan(key)
+        except Undecided as undecided:
+            self.queue.forget(key)
+            undecided.when_ready((id(self), key), partial(self._decided, key))
+            return
         if plan is None or not await self._carry_out(key, plan) or plan.retries:
             self._retry(key)
             return
@@ -162,6 +169,11 @@ class Runner:
             self.queue.add_after(key, plan.again_after, now)
         for other in plan.wakes:
             self.queue.add(other, now)
+
+    def _decided(self, key: str) -> None:
+        """Reconcile a key again, because expensive expressions have been evaluated."""
+        self.queue.add(key, loop_time())
+        self._wake()
 
     async def _plan(self, key: str) -> Plan | None:
         """Return the plan for a key; None if a question could not be answered."""

@@ -6,22 +6,27 @@ Taint values that cannot be compared and expressions that fail are logged once e
 from collections.abc import Iterable
 from functools import partial
 
+from moorage.control.framework.controller import ControllerContext
 from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.toleration_log import TolerationLog
 from moorage.match.tolerations import ProgramCache, TolerationSet
-from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
+from moorage.model.gates import TAINT_TOLERATION_CEL
 from moorage.model.types.node import Taint
-from moorage.telemetry.metrics import Metrics
 
 _REMEMBERED = 4096
 
 
 class TolerationReader:
-    """Gates, cache, counters and log of one controller. `metric` is the prefix of the metrics' names."""
+    """Gates, cache, counters and log of one controller. `metric` is the prefix of the metrics' names.
 
-    def __init__(self, gates: GateSet, metrics: Metrics, component: str, metric: str, spoken: str) -> None:
-        self.gates = gates
-        self.programs = ProgramCache() if gates.enabled(TAINT_TOLERATION_CEL) else None
+    An expensive expression is waited for, also if the pod's budget has to be renewed first: until its answer is known,
+    nothing is created, deleted or evicted.
+    """
+
+    def __init__(self, context: ControllerContext, component: str, metric: str, spoken: str) -> None:
+        self.gates, metrics = context.gates, context.metrics
+        has_programs = self.gates.enabled(TAINT_TOLERATION_CEL)
+        self.programs = ProgramCache(evaluations=context.evaluations, patiently=True) if has_programs else None
         self.evaluation_errors = 0
         self._log = TolerationLog(component, _REMEMBERED)
         for what in ("hits", "misses", "evictions"):

@@ -5,7 +5,8 @@ taint or with the pod's binding, whichever is later; the earliest deadline of al
 value is new, but a pod's timer for its key goes on, else a value that changes often would keep the pod forever. A time
 in the future is ignored. Kubernetes: pkg/controller/tainteviction. Differs: deadlines follow from objects alone and
 survive a restart, for which the controller writes `timeAdded`, rounded up to a second; each taint has its own deadline
-by the current tolerations; a pod that is being deleted is left alone.
+by the current tolerations; a pod that is being deleted is left alone, and so is one whose expensive expressions are
+being evaluated.
 """
 
 import math
@@ -19,14 +20,13 @@ from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.control.framework.workloads import POD, disruption_target
 from moorage.control.framework.world import World
+from moorage.match.evaluation.accounts import Undecided
 from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations
-from moorage.model.gates import GateSet
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, Toleration
-from moorage.telemetry.metrics import Metrics
 
 #: Clocks of two machines may differ by as much, and times are whole seconds.
 TOLERATED_SKEW = 5.0
@@ -101,9 +101,9 @@ Tolerations = tuple[Toleration, ...]
 class EvictionDecider:
     """Decides when a pod must leave, once per distinct taints and tolerations."""
 
-    def __init__(self, gates: GateSet, metrics: Metrics) -> None:
+    def __init__(self, context: ControllerContext) -> None:
         name = "taint-eviction-controller"
-        self._reader = reader = TolerationReader(gates, metrics, name, "taint_eviction_controller", "taint-eviction")
+        self._reader = reader = TolerationReader(context, name, "taint_eviction_controller", "taint-eviction")
 
         @lru_cache(_REMEMBERED)
         def compiled(tolerations: Tolerations) -> TolerationSet:
@@ -116,7 +116,7 @@ class EvictionDecider:
         self._compiled, self._decided = compiled, decided
 
     def decide(self, taints: Taints, pod: Object, node: str) -> Eviction:
-        """Return when the pod must leave. `taints` are the node's NoExecute taints."""
+        """Return when the pod must leave. `taints` are the node's NoExecute taints. Raises Undecided."""
         tolerations = tuple(pod.view.spec.tolerations)
         eviction = self._decided(taints, tolerations)
         if not eviction.all_tolerated:
@@ -147,7 +147,7 @@ class TaintEvictionController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         metrics = context.metrics
-        self._judge = EvictionDecider(context.gates, metrics)
+        self._judge = EvictionDecider(context)
         self._tainted: dict[str, Taints] = {}
         self._noticed: dict[str, float] = {}  # when a node's current taints were seen
         self._changed: dict[str, dict[str, str]] = {}  # by node and taint key: a timeAdded of an earlier value
@@ -238,9 +238,15 @@ class TaintEvictionController(Controller):
             return Plan(wakes=(name, *(pod.key for pod in world.pods_on(name))))
         if all(added_at(taint, now) is not None and taint.key not in changed for taint in taints):
             return NOTHING
+        undecided: Undecided | None = None
         for pod in world.pods_on(name):
-            if self._judge.decide(taints, pod, name).when is When.AFTER:
-                return Plan((_write_down(node, changed, now),))
+            try:
+                if self._judge.decide(taints, pod, name).when is When.AFTER:
+                    return Plan((_write_down(node, changed, now),))
+            except Undecided as waiting:
+                undecided = waiting
+        if undecided is not None:
+            raise undecided
         return NOTHING
 
     def _reconcile_pod(self, key: str, world: World, now: float) -> Plan:

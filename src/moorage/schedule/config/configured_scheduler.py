@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.columns.cluster import Cluster
+from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.gates import GateSet
 from moorage.schedule.config.default_profile import (
     DEFAULT_ORDER,
@@ -64,13 +65,23 @@ class Configuration(msgspec.Struct, frozen=True):
     backoff: Backoff = Backoff()
     notes: tuple[ConfigurationProblem, ...] = ()
 
-    def make_profiles(self, gates: GateSet, selectors: DefaultSelectors | None = None) -> dict[str, Profile]:
-        shared = Shared(gates, program_cache(gates), selectors)
+    def make_profiles(
+        self, gates: GateSet, selectors: DefaultSelectors | None = None, evaluations: Evaluations | None = None
+    ) -> dict[str, Profile]:
+        shared = Shared(gates, program_cache(gates, evaluations), selectors)
         return {one.name: make_profile(one.name, shared, one.order, one.args, one.third_party) for one in self.profiles}
 
-    def make_scheduler(self, cluster: Cluster, gates: GateSet, selectors: DefaultSelectors | None = None) -> Scheduler:
+    def make_scheduler(
+        self,
+        cluster: Cluster,
+        gates: GateSet,
+        selectors: DefaultSelectors | None = None,
+        evaluations: Evaluations | None = None,
+    ) -> Scheduler:
+        """Make the scheduler of all profiles; `evaluations` evaluates expensive expressions."""
         preemption = {one.name: one.preemption for one in self.profiles}
-        return Scheduler(self.make_profiles(gates, selectors), cluster, preemption=preemption, backoff=self.backoff)
+        profiles = self.make_profiles(gates, selectors, evaluations)
+        return Scheduler(profiles, cluster, preemption=preemption, backoff=self.backoff)
 
 
 DEFAULT_CONFIGURATION = Configuration()

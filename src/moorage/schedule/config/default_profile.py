@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.match.evaluation.accounts import Evaluations
 from moorage.match.tolerations import ProgramCache
 from moorage.model.gates import DYNAMIC_RESOURCE_ALLOCATION, TAINT_TOLERATION_CEL, Gate, GateSet
 from moorage.schedule.config import plugin_args
@@ -239,6 +240,6 @@ def make_profile(
     )
 
 
-def program_cache(gates: GateSet) -> ProgramCache | None:
-    """Return a cache of compiled expressions; None where the gate is off."""
-    return ProgramCache() if gates.enabled(TAINT_TOLERATION_CEL) else None
+def program_cache(gates: GateSet, evaluations: Evaluations | None = None) -> ProgramCache | None:
+    """Return a cache of compiled expressions, with what evaluates expensive ones; None where the gate is off."""
+    return ProgramCache(evaluations=evaluations) if gates.enabled(TAINT_TOLERATION_CEL) else None

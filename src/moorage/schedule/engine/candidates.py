@@ -111,6 +111,7 @@ class Candidates:
         self._pinning = tuple(f for f in self.filters if type(f.plugin).sole_slot is not Plugin.sole_slot)
         # The filters whose errors fail an attempt, and which may undo something for a pod without a node.
         self._fallible = tuple(f for f in self.filters if type(f.plugin).failure is not Plugin.failure)
+        self._hasty = tuple(f for f in self.filters if type(f.plugin).is_provisional is not Plugin.is_provisional)
         weights = {score.plugin: score.weight for score in self.scores}
         filtering = {item.plugin for item in self.filters}
         self._wide = tuple(
@@ -203,6 +204,11 @@ class Candidates:
             return self.rejection[1]
         verdicts = (item.plugin.explain(item.prepared.want, self.cluster, slot) for item in self.deciding)
         return next((verdict for verdict in verdicts if verdict is not None), None)
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether a filter would answer differently with more time, though nothing in the cluster changes."""
+        return any(item.plugin.is_provisional(item.prepared.want) for item in self._hasty)
 
     def failure(self, record: PodRecord) -> str:
         """Return the error of a filter that fails the pod's attempt, in the framework's words; empty if none."""
@@ -377,6 +383,10 @@ class Engine:
         else:
             self._candidates.move_to_end(shape.number)
         return kept
+
+    def forget(self, shape: Shape) -> None:
+        """Drop what is kept of a shape: an answer was missing, so it is incomplete."""
+        self._candidates.pop(shape.number, None)
 
     def find(self, record: PodRecord) -> int:
         return self.candidates(self.cluster.refresh(record)).best()

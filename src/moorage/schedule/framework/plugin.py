@@ -118,6 +118,10 @@ class Plugin(Generic[Want]):
         """Return False where Kubernetes' PreFilter would return Skip in the cluster's present state."""
         return True
 
+    def is_provisional(self, want: Want) -> bool:
+        """Return whether a budget, not the cluster, decided: the pod's next attempt begins from scratch."""
+        return False
+
     def failure(self, want: Want, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]) -> str:
         """Return the error that fails the whole attempt; empty if none. `passed` has the slots that others let pass."""
         return ""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from moorage.client.informer import Informer
 from moorage.client.protocol import Client, Object
 from moorage.columns.cluster import Cluster
+from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.gates import GateSet
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 from moorage.schedule.config.plugin_args import DynamicResourcesArgs, VolumeBindingArgs
@@ -36,7 +37,8 @@ _LOG = get_logger("scheduler")
 class LiveScheduler:
     """The scheduler of one process. `clock` is monotonic, and `sleep` sleeps by it; `seed` decides ties.
 
-    `shapes_to_spare` is how many shapes of deleted pods may be kept, and as many again as there are in use.
+    `shapes_to_spare` is how many shapes of deleted pods may be kept, and as many again as there are in use;
+    `evaluations` evaluates expensive expressions.
     """
 
     def __init__(
@@ -51,13 +53,15 @@ class LiveScheduler:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         seed: int = 0,
         shapes_to_spare: int = SHAPES_TO_SPARE,
+        evaluations: Evaluations | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
         self._sleep = sleep
         self._wakened = asyncio.Event()
         selectors = DefaultSelectors()
-        self.scheduler = configuration.make_scheduler(Cluster(seed, gates), gates, selectors)
+        self.scheduler = configuration.make_scheduler(Cluster(seed, gates), gates, selectors, evaluations)
+        self.scheduler.wake = self._wakened.set
         self.assumptions = Assumptions()
         self.pods = PodFeed(self.scheduler, self.assumptions, shapes_to_spare)
         surroundings = SurroundingsFeed(self.scheduler, selectors)

@@ -256,7 +256,8 @@ class TaintWarnings:
             return
         reader = self._readers.get(tolerations)
         if reader is None:
-            reader = self._readers[tolerations] = _Reader(compile_tolerations(tolerations, self._gates))
+            comparing = [toleration for toleration in tolerations if not toleration.expression]
+            reader = self._readers[tolerations] = _Reader(compile_tolerations(comparing, self._gates))
         if reader.seen < len(self._cluster.nodes.taint_sets.sets):
             self._read(reader, record)
 

@@ -2,7 +2,8 @@
 
 A pod may go to a node with `spec.unschedulable` if it tolerates the taint node.kubernetes.io/unschedulable:NoSchedule,
 whether the node carries it or not. Kubernetes: pkg/scheduler/framework/plugins/nodeunschedulable.
-Differs: the toleration may also be a version comparison or an expression, behind their gates.
+Differs: the toleration may also be a version comparison or an expression, behind their gates; an expensive expression
+is asked only where a node is cordoned.
 """
 
 from typing import Any
@@ -33,8 +34,8 @@ class NodeUnschedulable(Plugin[TolerationSet]):
     only_reason = REASON
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_TAINTS, hint=_is_open_now),
-        # Never asked for a shape that now tolerates cordons: such a shape is skipped.
-        on(EventKind.OWN_TOLERATIONS, hint=lambda want, shape, event, cluster: False),
+        # Never asked for a shape that now tolerates cordons, unless it may do so by an expression: it is skipped.
+        on(EventKind.OWN_TOLERATIONS, hint=lambda want, shape, event, cluster: want.is_expensive),
     )
 
     def __init__(self, gates: GateSet, programs: Any = None) -> None:
@@ -43,13 +44,20 @@ class NodeUnschedulable(Plugin[TolerationSet]):
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         tolerations = compile_tolerations(shape.spec.tolerations, self._gates, self._programs)
-        return SKIP if tolerations.tolerates(UNSCHEDULABLE) else Prepared(tolerations, scores=False)
+        if not tolerations.is_expensive and tolerations.tolerates(UNSCHEDULABLE):
+            return SKIP
+        return Prepared(tolerations, scores=False)
 
     def filter(self, want: TolerationSet, cluster: Cluster) -> Mask:
-        return ~cluster.nodes.unschedulable
+        mask: Mask = ~cluster.nodes.unschedulable
+        if want.is_expensive and not mask.all() and want.tolerates(UNSCHEDULABLE):
+            mask[:] = True
+        return mask
 
     def filter_slot(self, want: TolerationSet, cluster: Cluster, slot: int) -> bool:
-        return not cluster.nodes.unschedulable[slot]
+        if not cluster.nodes.unschedulable[slot]:
+            return True
+        return want.is_expensive and want.tolerates(UNSCHEDULABLE)
 
     def explain(self, want: TolerationSet, cluster: Cluster, slot: int) -> Verdict | None:
         if self.filter_slot(want, cluster, slot):

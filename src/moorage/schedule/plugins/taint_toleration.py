@@ -18,6 +18,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.interning import TaintSet
 from moorage.columns.shape import Shape
 from moorage.match.comparison import CANONICAL_INTEGER
+from moorage.match.evaluation.accounts import Account, Undecided
 from moorage.match.operators import TOLERATION, comparisons_in
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
@@ -41,9 +42,13 @@ def untolerated_reason(taint: Taint, tolerations: TolerationSet) -> str:
 
 
 class _Want:
-    """The compiled tolerations and, per taint list met so far, the first untolerated taint and the soft count."""
+    """The compiled tolerations and, per taint list met so far, the first untolerated taint and the soft count.
 
-    __slots__ = ("_evaluations", "_numeric", "all", "first", "passes", "soft", "soft_counts")
+    Where expressions are expensive, lists that no node has are not asked about, and `gave_up` tells that a budget did
+    not suffice for all others.
+    """
+
+    __slots__ = ("_evaluations", "_numeric", "_unasked", "all", "first", "gave_up", "passes", "soft", "soft_counts")
 
     def __init__(self, every: TolerationSet, soft: TolerationSet, evaluations: Counter[tuple[str, str]]) -> None:
         self.all = every
@@ -53,19 +58,59 @@ class _Want:
         self.first: list[Taint | None] = []
         self.passes: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.soft_counts: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.gave_up = False
+        self._unasked: set[int] = set()
 
-    def learn(self, sets: list[TaintSet]) -> None:
-        """Evaluate the taint lists that appeared since the last time."""
+    def learn(self, cluster: Cluster) -> None:
+        """Evaluate the taint lists that appeared since the last time. Raises Undecided."""
+        sets = cluster.nodes.taint_sets.sets
+        if self._unasked and not self._unasked.isdisjoint(_in_use(cluster)):
+            self.first, self._unasked = [], set()
         if len(self.first) == len(sets):
             return
-        for taints in sets[len(self.first) :]:
+        first = self._ask_all(cluster) if self.all.account is not None else self._ask(sets[len(self.first) :])
+        self.first = [*self.first, *first]
+        self.passes = np.fromiter((taint is None for taint in self.first), np.bool_, len(sets))
+        counts = [
+            sum(t.effect == _SOFT and code not in self._unasked and not self.soft.tolerates(t) for t in taints)
+            for code, taints in enumerate(sets)
+        ]
+        self.soft_counts = np.array(counts, np.int64)
+
+    def _ask(self, sets: list[TaintSet]) -> list[Taint | None]:
+        """Return the first untolerated taint of each list."""
+        first: list[Taint | None] = []
+        for taints in sets:
             if self._numeric:
                 self._count(taints)
             hard = (taint for taint in taints if taint.effect in _HARD)
-            self.first.append(next((taint for taint in hard if not self.all.tolerates(taint)), None))
-        self.passes = np.fromiter((taint is None for taint in self.first), np.bool_, len(sets))
-        counts = [sum(t.effect == _SOFT and not self.soft.tolerates(t) for t in taints) for taints in sets]
-        self.soft_counts = np.array(counts, np.int64)
+            first.append(next((taint for taint in hard if not self.all.tolerates(taint)), None))
+        return first
+
+    def _ask_all(self, cluster: Cluster) -> list[Taint | None]:
+        """As `_ask`, for expressions: ask about every list before raising Undecided for those without an answer."""
+        sets, known = cluster.nodes.taint_sets.sets, len(self.first)
+        used = _in_use(cluster) if self.all.is_expensive else None
+        first: list[Taint | None] = []
+        undecided: dict[Account, None] = {}
+        for code, taints in enumerate(sets[known:], known):
+            if used is not None and code not in used:
+                self._unasked.add(code)
+                first.append(taints[0] if taints else None)
+                continue
+            try:
+                first += self._ask([taints])
+                for taint in taints:
+                    if taint.effect == _SOFT:
+                        self.soft.tolerates(taint)
+            except Undecided as waiting:
+                undecided.update(dict.fromkeys(waiting.accounts))
+        if undecided:
+            self._unasked = {code for code in self._unasked if code < known}
+            raise Undecided(undecided)
+        blocking = [taint for taint in first if taint is not None]
+        self.gave_up |= self.all.is_expensive and any(self.all.gave_up(taint) for taint in blocking)
+        return first
 
     def _count(self, taints: TaintSet) -> None:
         for taint in taints:
@@ -74,6 +119,11 @@ class _Want:
                     unreadable = matcher.unreadable(taint) is not None
                     result = "unreadable" if unreadable else "match" if matcher.match(taint) else "no match"
                     self._evaluations[matcher.toleration.operator, result] += 1
+
+
+def _in_use(cluster: Cluster) -> set[int]:
+    """Return the codes of the taint lists that nodes have."""
+    return set(np.unique(cluster.nodes.taints[cluster.nodes.alive]).tolist())
 
 
 def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
@@ -109,7 +159,7 @@ class TaintToleration(Plugin[_Want]):
         tolerations = tuple(shape.spec.tolerations)
         wants = self._wants.setdefault(cluster, {})
         want = wants.get(tolerations)
-        if want is None:
+        if want is None or want.gave_up:
             soft = [t for t in tolerations if t.expression or not t.effect or t.effect == _SOFT]
             want = wants[tolerations] = _Want(
                 compile_tolerations(tolerations, self._gates, self.programs, self._failed, _COMPONENT),
@@ -118,20 +168,23 @@ class TaintToleration(Plugin[_Want]):
             )
         return Prepared(want)
 
+    def is_provisional(self, want: _Want) -> bool:
+        return want.gave_up
+
     def _failed(self, expression: str, taint: Taint, error: str) -> None:
         self.evaluation_errors += 1
         self.evaluation_failed(expression, taint, error)
 
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
-        want.learn(cluster.nodes.taint_sets.sets)
+        want.learn(cluster)
         return want.passes[cluster.nodes.taints]
 
     def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
-        want.learn(cluster.nodes.taint_sets.sets)
+        want.learn(cluster)
         return bool(want.passes[cluster.nodes.taints[slot]])
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
-        want.learn(cluster.nodes.taint_sets.sets)
+        want.learn(cluster)
         code = int(cluster.nodes.taints[slot])
         first = want.first[code]
         if first is None:
@@ -142,7 +195,7 @@ class TaintToleration(Plugin[_Want]):
         return unresolvable(reason, *(want.all.explain(taint) or "" for taint in untolerated))
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        want.learn(cluster.nodes.taint_sets.sets)
+        want.learn(cluster)
         counted: Counter[str] = Counter()
         nodes_with = np.bincount(cluster.nodes.taints[slots], minlength=len(want.first))
         for code in np.flatnonzero(nodes_with).tolist():
@@ -152,9 +205,9 @@ class TaintToleration(Plugin[_Want]):
         return counted
 
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
-        want.learn(cluster.nodes.taint_sets.sets)
+        want.learn(cluster)
         return want.soft_counts[cluster.nodes.taints]
 
     def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
-        want.learn(cluster.nodes.taint_sets.sets)
+        want.learn(cluster)
         return int(want.soft_counts[cluster.nodes.taints[slot]])

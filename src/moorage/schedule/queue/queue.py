@@ -5,7 +5,8 @@ Time is an argument: `next_time` says when to ask again. A pod is
 - *active*: tried by priority, then by how long it has waited;
 - in *backoff*: worth trying, but failed a moment ago; tried early if no other pod is active;
 - *unschedulable*: waiting for an event that a plugin which rejected it says may help, or for five minutes;
-- *gated*: waiting until its scheduling gates are removed, or for a moment for its ResourceClaims to be created;
+- *gated*: waiting until its scheduling gates are removed, or for a moment for its ResourceClaims to be created or
+  for its expensive expressions to be evaluated;
 - *in flight*: being tried. Events are kept meanwhile, and considered if the attempt fails.
 
 Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds
@@ -37,6 +38,7 @@ from moorage.schedule.queue.waiting_pods import (
 )
 
 MAX_WAIT_SECONDS = 300.0
+EVALUATION_WAIT_SECONDS = 1.0  # before a pod is told that expressions are being evaluated
 CLAIMS_WAIT_SECONDS = 1.0  # before a pod is told that its ResourceClaims are not there, or are being allocated
 INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 1.0, 10.0
 Cause = QueueMove | EventKind
@@ -245,6 +247,26 @@ class SchedulingQueue:
         pod.place = QueueState.GATED
         self._without_claims.push(pod.held_until, self._place(pod), pod)
         return True
+
+    def hold(self, pod: QueuedPod, now: float) -> bool:
+        """Hold a pod whose expressions are being evaluated, for a moment; return False if that moment is over."""
+        pod.evaluated_until = pod.evaluated_until or now + EVALUATION_WAIT_SECONDS
+        if now >= pod.evaluated_until or self._pods.get(pod.key) is not pod:
+            return False
+        self._land(pod.key)
+        pod.attempts -= 1
+        pod.place = QueueState.GATED
+        self._without_claims.push(pod.evaluated_until, self._place(pod), pod)
+        return True
+
+    def evaluated(self, pod: QueuedPod) -> None:
+        """Try a pod again, because its expressions have been evaluated."""
+        if self._pods.get(pod.key) is not pod:
+            return
+        if pod.place is QueueState.GATED:
+            self._enter(pod, QueueMove.ACTIVATED, inf)
+        else:
+            self.activate(pod.key)
 
     def done(self, pod: QueuedPod) -> None:
         """Drop a pod that has a node."""

@@ -17,6 +17,7 @@ import msgspec
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.pod_classes import Label
 from moorage.columns.shape import Shape
+from moorage.match.evaluation.accounts import Undecided
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
 from moorage.schedule.framework.events import Event, EventKind, Requeue, on
 from moorage.schedule.framework.plugin import Plugin
@@ -55,6 +56,7 @@ class QueuedPod:
     entered: float = field(init=False)  # to the queue, before the first attempt
     backoff_until: float = field(init=False)
     held_until: float = 0.0  # because another pod is about to get its ResourceClaim; 0 before it was held
+    evaluated_until: float = 0.0  # before it is told that expressions are being evaluated; 0 while none are
     place: QueueState = QueueState.NOWHERE
     attempts: int = 0
     unschedulable: int = 0  # how often no node was found
@@ -207,10 +209,13 @@ class RequeueTable:
         asked = made.get(event.kind)
         if asked is None:
             return False
-        want = self._want_of(name, shape)
-        if want is None:  # the pod changed, and the plugin has nothing against it any more
+        try:
+            want = self._want_of(name, shape)
+            if want is None:  # the pod changed, and the plugin has nothing against it any more
+                return True
+            return any(row.hint is None or row.hint(want[0], shape, event, self._cluster) for row in asked)
+        except Undecided:  # it may; the pod's next attempt asks
             return True
-        return any(row.hint is None or row.hint(want[0], shape, event, self._cluster) for row in asked)
 
 
 def _by_kind(rows: Iterable[Requeue]) -> dict[EventKind, list[Requeue]]:

@@ -1,0 +1,246 @@
+"""Evaluate expensive expressions in a worker process, one account after another, within a budget for each.
+
+The account that has cost least has its turn next, so a pod with a thousand questions does not make others wait for all
+of them. The worker starts with the first question and ends after a while without any; a question that takes too long
+costs the worker its life and is answered by an error. Components see `Undecided` and are called back.
+Kubernetes: none.
+"""
+
+import asyncio
+import heapq
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import count, islice
+
+from moorage.cluster.isolation.worker_process import Worker, WorkerGone, WorkerProcess
+from moorage.match.evaluation.accounts import BUDGET, Account, Evaluations, Undecided, budget_text
+from moorage.match.evaluation.questions import CelAnswer, CelQuestion, Compute
+from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
+
+#: After this a budget is renewed; a pod that has no node is tried again after as long.
+BUDGET_SECONDS = 300.0
+#: A single evaluation ends itself sooner; what does not is killed.
+ANSWER_SECONDS = 15.0
+_STARTING_SECONDS = 30.0
+_IDLE_SECONDS = 60.0
+_RESTART_SECONDS = 1.0
+_MOST_ASKED = 128  # of one account at a time
+_BATCH = 16
+_ANSWERS_KEPT = 65_536
+_TRIES = 2  # of a question whose worker dies
+_TIMED_OUT = "operation cancelled: time limit exceeded"
+_LOST = "operation cancelled: the process that evaluated it ended"
+_LOG = get_logger("evaluations")
+
+
+class IsolatedEvaluations(Evaluations):
+    """Evaluations in a worker process. Needs a running event loop from the first question on."""
+
+    compiles_long = False
+
+    def __init__(self, start: Callable[[], Awaitable[Worker]] = WorkerProcess.start) -> None:
+        super().__init__()
+        self._start = start
+        self._worker: Worker | None = None
+        self._is_fresh = False  # it has answered nothing yet
+        self._queue: list[tuple[int, int, Account]] = []
+        self._numbers = count()
+        self._answers: OrderedDict[CelQuestion, CelAnswer] = OrderedDict()
+        self._lost: Counter[CelQuestion] = Counter()
+        self._wakened = asyncio.Event()
+        self._pump: asyncio.Task[None] | None = None
+        self._renewals: dict[Account, asyncio.TimerHandle] = {}
+        self._is_closed = False
+        self.results: Counter[str] = Counter()
+        self.starts = 0
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def decide(
+        self, account: Account, question: CelQuestion, compute: Compute, *, patiently: bool = False
+    ) -> CelAnswer:
+        known = account.answers.get(question) or self._recall(account, question)
+        if known is not None:
+            return known
+        loop = asyncio.get_running_loop()
+        if account.spent >= BUDGET and not self._renew(account, loop.time()):
+            if patiently:
+                self._call_at_renewal(account, loop)
+                raise Undecided((account,))
+            self.given_up += 1
+            return CelAnswer(budget_text(BUDGET, "the pod's"), gave_up=True)
+        if len(account.asked) < _MOST_ASKED:
+            account.asked[question] = None
+        self._enqueue(account)
+        raise Undecided((account,))
+
+    def _recall(self, account: Account, question: CelQuestion) -> CelAnswer | None:
+        """Return the answer that another account was given."""
+        found = self._answers.get(question)
+        if found is not None:
+            self._answers.move_to_end(question)
+            account.note(question, found._replace(cost=0))
+        return found
+
+    def _renew(self, account: Account, now: float) -> bool:
+        if account.spent_since is None or now < account.spent_since + BUDGET_SECONDS:
+            return False
+        account.spent, account.spent_since = 0, None
+        return True
+
+    def _call_at_renewal(self, account: Account, loop: asyncio.AbstractEventLoop) -> None:
+        if account not in self._renewals:
+            when = (loop.time() if account.spent_since is None else account.spent_since) + BUDGET_SECONDS
+
+            def renewed() -> None:
+                del self._renewals[account]
+                account.call_waiters()
+
+            self._renewals[account] = loop.call_at(when, renewed)
+
+    def _enqueue(self, account: Account) -> None:
+        if account.is_queued or self._is_closed:
+            return
+        account.is_queued = True
+        heapq.heappush(self._queue, (account.spent, next(self._numbers), account))
+        self._wakened.set()
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.get_running_loop().create_task(self._work())
+
+    @property
+    def waiting(self) -> int:
+        """Return how many questions have no answer yet."""
+        return sum(len(account.asked) for _, _, account in self._queue)
+
+    # -- answering ----------------------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        """Give one account after another its turn, until there is nothing to do for a while."""
+        try:
+            while True:
+                self._wakened.clear()
+                if not self._queue:
+                    try:
+                        async with asyncio.timeout(_IDLE_SECONDS):
+                            await self._wakened.wait()
+                    except TimeoutError:
+                        if not self._queue:
+                            return
+                    continue
+                account = heapq.heappop(self._queue)[2]
+                account.is_queued = False
+                if account.is_waited_for:
+                    await self._turn(account)
+                else:  # the pods are gone, or something else helped them
+                    account.asked.clear()
+                    account.waiters.clear()
+        finally:
+            await self._end_worker()
+
+    async def _turn(self, account: Account) -> None:
+        """Ask some of an account's questions; tell those who wait when all of them have an answer."""
+        worker = await self._working()
+        if worker is not None:
+            questions = list(islice(account.asked, _BATCH))
+            try:
+                await self._ask(worker, account, questions)
+            except (WorkerGone, TimeoutError) as error:
+                unanswered = next((question for question in questions if question in account.asked), None)
+                if unanswered is not None:
+                    self._blame(account, unanswered, is_late=isinstance(error, TimeoutError))
+                await self._end_worker()
+        if account.spent >= BUDGET:
+            account.spent_since = asyncio.get_running_loop().time()
+            account.asked.clear()
+        if account.asked:
+            self._enqueue(account)
+        else:
+            account.call_waiters()
+
+    async def _ask(self, worker: Worker, account: Account, questions: list[CelQuestion]) -> None:
+        answers = worker.ask(questions)
+        for question in questions:
+            async with asyncio.timeout(_STARTING_SECONDS if self._is_fresh else ANSWER_SECONDS):
+                answer = await anext(answers, None)
+            if answer is None:
+                return
+            self._is_fresh = False
+            self.results["failed" if isinstance(answer.value, str) else "answered"] += 1
+            self._note(account, question, answer)
+            if account.spent >= BUDGET:
+                break
+        async with asyncio.timeout(ANSWER_SECONDS * len(questions)):
+            async for _ in answers:  # the rest of a turn that nothing is paid for any more
+                pass
+
+    def _note(self, account: Account, question: CelQuestion, answer: CelAnswer) -> None:
+        account.asked.pop(question, None)
+        account.note(question, answer)
+        self._lost.pop(question, None)
+        self._answers[question] = answer
+        if len(self._answers) > _ANSWERS_KEPT:
+            self._answers.popitem(last=False)
+
+    def _blame(self, account: Account, question: CelQuestion, *, is_late: bool) -> None:
+        """Give a question up that takes too long, or whose worker died twice."""
+        self._lost[question] += 1
+        if is_late or self._lost[question] >= _TRIES:
+            self.results["timed out" if is_late else "lost"] += 1
+            text = _TIMED_OUT if is_late else _LOST
+            _LOG.warning("An expression was not evaluated", expression=question.expression[:200], err=text)
+            self._note(account, question, CelAnswer(text, BUDGET // 4))
+
+    async def _working(self) -> Worker | None:
+        """Return the worker, started if need be; None, after a moment, if that is not possible now."""
+        if self._worker is None:
+            try:
+                self._worker = await self._start()
+            except OSError as error:
+                _LOG.error("A process for expensive expressions cannot be started; retrying", err=str(error))
+                await asyncio.sleep(_RESTART_SECONDS)
+                return None
+            self._is_fresh = True
+            self.starts += 1
+        return self._worker
+
+    async def _end_worker(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.kill()
+
+    async def close(self) -> None:
+        """End the worker; questions stay without an answer."""
+        self._is_closed = True
+        for timer in self._renewals.values():
+            timer.cancel()
+        if self._pump is not None:
+            self._pump.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._pump
+
+
+def add_evaluation_metrics(metrics: Metrics, evaluations: IsolatedEvaluations) -> None:
+    """Count what the worker process evaluates."""
+    metrics.counter_function(
+        "moorage_expression_evaluations_total",
+        "Evaluations of expensive expressions in the worker process, by result: answered, failed, timed out, lost.",
+        lambda: {(result,): float(number) for result, number in evaluations.results.items()},
+        ("result",),
+    )
+    metrics.counter_function(
+        "moorage_expression_evaluations_refused_total",
+        "Expensive expressions that were not evaluated because a pod's budget is used up.",
+        lambda: float(evaluations.given_up),
+    )
+    metrics.gauge_function(
+        "moorage_expression_evaluations_waiting",
+        "Expensive expressions that wait for their evaluation.",
+        lambda: float(evaluations.waiting),
+    )
+    metrics.counter_function(
+        "moorage_expression_worker_starts_total",
+        "Starts of the process that evaluates expensive expressions.",
+        lambda: float(evaluations.starts),
+    )

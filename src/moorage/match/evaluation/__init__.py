@@ -1,0 +1,1 @@
+"""Evaluations of expensive expressions: budgets, and answers that may have to be waited for."""

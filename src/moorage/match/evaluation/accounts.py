@@ -1,0 +1,142 @@
+"""Accounts of expensive expressions: what a pod's expressions have cost, against a budget.
+
+All expressions of one list of tolerations (or one device selector) share an account, so pods with equal tolerations
+share it too. Kubernetes: a limit for each evaluation only. Differs: cheap expressions have no account to speak of;
+beyond `BUDGET` an expensive one is not evaluated, and the reason says so.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+
+from moorage.match.evaluation.questions import CelAnswer, CelQuestion, Compute
+
+#: An expression whose estimate is at most this is evaluated where it is asked about: it takes about a millisecond.
+CHEAP = 10_000
+#: What the cheap expressions of one account may cost there altogether before they count as expensive.
+CHEAP_IN_TOTAL = 200_000
+#: More characters of expressions in one account are not compiled on an event loop.
+SHORT = 2048
+#: What the expensive evaluations of one account may cost: twenty at the limit of a single one.
+BUDGET = 20_000_000
+_ACCOUNTS_KEPT = 4096
+_ANSWERS_KEPT = 65_536
+
+
+class Undecided(Exception):
+    """The answer is being computed. `when_ready` says when to ask again."""
+
+    def __init__(self, accounts: Iterable["Account"]) -> None:
+        self.accounts = tuple(accounts)
+        super().__init__(f"waiting for {self.waiting} evaluations of expensive expressions")
+
+    @property
+    def waiting(self) -> int:
+        """Return how many evaluations are asked for and not done."""
+        return sum(len(account.asked) for account in self.accounts)
+
+    def when_ready(
+        self, waiter: Hashable, call: Callable[[], None], still_waits: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Call back once an account has answers; for each waiter the last callback counts.
+
+        Without a waiter that `still_waits`, nothing more is evaluated.
+        """
+        for account in self.accounts:
+            account.waiters[waiter] = (call, still_waits)
+
+
+class Account:
+    """The expensive expressions of one pod or selector: their answers so far, and what these cost.
+
+    `asked` are questions without an answer yet, `waiters` the callbacks for when they have one.
+    """
+
+    __slots__ = (
+        "answers",
+        "asked",
+        "cheap_left",
+        "expressions",
+        "is_queued",
+        "size",
+        "spent",
+        "spent_since",
+        "waiters",
+    )
+
+    def __init__(self, expressions: tuple[str, ...]) -> None:
+        self.expressions = expressions
+        self.size = sum(map(len, expressions))
+        self.answers: dict[CelQuestion, CelAnswer] = {}
+        self.asked: dict[CelQuestion, None] = {}
+        self.waiters: dict[Hashable, tuple[Callable[[], None], Callable[[], bool]]] = {}
+        self.cheap_left = CHEAP_IN_TOTAL
+        self.spent = 0
+        self.spent_since: float | None = None
+        self.is_queued = False
+
+    def note(self, question: CelQuestion, answer: CelAnswer) -> None:
+        if len(self.answers) >= _ANSWERS_KEPT:
+            self.answers.clear()
+        self.answers[question] = answer
+        self.spent += answer.cost
+
+    def call_waiters(self) -> None:
+        waiters, self.waiters = self.waiters, {}
+        for call, _ in waiters.values():
+            call()
+
+    @property
+    def is_waited_for(self) -> bool:
+        return any(still_waits() for _, still_waits in self.waiters.values())
+
+
+class Evaluations:
+    """Evaluates expensive expressions at once, as commands, libraries and tests do.
+
+    `total` is a budget for all accounts together. A subclass may evaluate elsewhere and raise `Undecided` meanwhile.
+    """
+
+    #: Whether expressions may be compiled where they are asked about, however long they are.
+    compiles_long = True
+
+    def __init__(self, total: int | None = None) -> None:
+        self.total = total
+        self.spent = 0
+        self.given_up = 0
+        self._accounts: OrderedDict[tuple[str, ...], Account] = OrderedDict()
+
+    def account(self, expressions: tuple[str, ...]) -> Account:
+        """Return the account of these expressions, which is shared by all who ask about the same ones."""
+        found = self._accounts.get(expressions)
+        if found is None:
+            found = self._accounts[expressions] = Account(expressions)
+            if len(self._accounts) > _ACCOUNTS_KEPT:
+                self._accounts.popitem(last=False)
+        else:
+            self._accounts.move_to_end(expressions)
+        return found
+
+    def decide(
+        self, account: Account, question: CelQuestion, compute: Compute, *, patiently: bool = False
+    ) -> CelAnswer:
+        """Return the answer. Raises Undecided where it is not known yet, and asks for it.
+
+        `patiently`: wait for another budget, instead of an answer that says that this one is used up.
+        """
+        known = account.answers.get(question)
+        if known is not None:
+            return known
+        if account.spent >= BUDGET:
+            self.given_up += 1
+            return CelAnswer(budget_text(BUDGET, "the pod's"), gave_up=True)
+        if self.total is not None and self.spent >= self.total:
+            self.given_up += 1
+            return CelAnswer(budget_text(self.total, "all"), gave_up=True)
+        answer = compute()
+        account.note(question, answer)
+        self.spent += answer.cost
+        return answer
+
+
+def budget_text(units: int, whose: str) -> str:
+    return f"not evaluated: the budget of {units} cost units for {whose} expensive expressions is used up"

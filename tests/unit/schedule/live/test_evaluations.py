@@ -1,0 +1,118 @@
+"""Pods whose expressions are expensive wait for a worker's answers; all others are scheduled meanwhile."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.fake_worker import SLOW, FakeWorker, evaluations
+from tests.unit.schedule.live.fake_api import POD, FakeApi
+from tests.unit.schedule.live.running import running, settle
+
+from moorage.match.evaluation.accounts import BUDGET
+from moorage.match.evaluation.questions import CelAnswer
+from moorage.model.gates import gates_from
+
+ALL_ON = gates_from({"AllAlpha": True})
+
+
+def tainted(api: FakeApi, name: str, key: str, effect: str = "NoSchedule") -> None:
+    api.node(name, taints=[{"key": key, "value": name, "effect": effect}])
+
+
+@asynccontextmanager
+async def scheduling(api: FakeApi, worker: FakeWorker) -> AsyncIterator[None]:
+    isolated = evaluations(worker)
+    async with running(api, gates=ALL_ON, evaluations=isolated):
+        yield
+    await isolated.close()
+
+
+def notes(api: FakeApi, name: str) -> list[str]:
+    return [note for of, reason, note in api.recorded if of == name and reason == "FailedScheduling"]
+
+
+async def test_a_pod_waits_for_its_evaluations_and_nothing_else_does() -> None:
+    api, worker = FakeApi(), FakeWorker()
+    tainted(api, "no", "a")
+    tainted(api, "yes", "zz")
+    async with scheduling(api, worker):
+        api.pod("slow", tolerations=[{"expression": SLOW}])
+        api.pod("plain", tolerations=[{"operator": "Exists"}])
+        await settle(0.1)
+        assert api.nodes_of_pods()["plain"]
+        assert not api.nodes_of_pods()["slow"]
+        await settle(2)
+        assert api.nodes_of_pods()["slow"] == "yes"
+        # It was over before it was worth to be told.
+        assert notes(api, "slow") == []
+        api.pod("alike", tolerations=[{"expression": SLOW}])
+        await settle()
+        assert api.nodes_of_pods()["alike"] == "yes"
+        assert len(worker.asked) == 2
+
+
+async def test_a_pod_that_waits_for_long_is_told_so_and_goes_when_the_answers_are_there() -> None:
+    api, worker = FakeApi(), FakeWorker()
+    for number in range(7):
+        tainted(api, f"n{number}", f"k{number}")
+    tainted(api, "yes", "zz")
+    async with scheduling(api, worker):
+        api.pod("slow", tolerations=[{"expression": SLOW}])
+        await settle(1.2)
+        assert notes(api, "slow") == ["0/8 nodes are available: waiting for 4 evaluations of expensive expressions."]
+        await settle(3)
+        assert api.nodes_of_pods()["slow"] == "yes"
+
+
+async def test_a_new_taint_is_asked_about_and_a_deleted_pod_is_not() -> None:
+    api, worker = FakeApi(), FakeWorker()
+    tainted(api, "no", "a")
+    async with scheduling(api, worker):
+        api.pod("slow", tolerations=[{"expression": SLOW}])
+        await settle(3)
+        assert "untolerated taint {a: no}" in notes(api, "slow")[-1]
+        tainted(api, "yes", "zz")
+        await settle(3)
+        assert api.nodes_of_pods()["slow"] == "yes"
+        api.pod("gone", tolerations=[{"expression": SLOW + " && true"}])
+        await settle(0.1)
+        asked = len(worker.asked)
+        await api.delete(POD, "gone", "default")
+        await settle(3)
+        assert len(worker.asked) == asked
+
+
+async def test_beyond_the_budget_the_event_says_so_and_the_pod_is_tried_again_later() -> None:
+    api, worker = FakeApi(), FakeWorker(lambda asked: CelAnswer(asked.subject[0] == "zz", BUDGET // 2))  # type: ignore[index]
+    for key in ("a", "b", "c"):
+        tainted(api, key, key)
+    tainted(api, "yes", "zz")
+    async with scheduling(api, worker):
+        api.pod("dear", tolerations=[{"expression": SLOW}])
+        await settle(5)
+        (note,) = notes(api, "dear")
+        why = "not evaluated: the budget of 20000000 cost units for the pod's expensive expressions is used up"
+        assert f"1 node(s) had untolerated taint {{c: c}} ({why})" in note
+        assert "1 node(s) had untolerated taint {a: a}," in note
+        await settle(310)
+        assert api.nodes_of_pods()["dear"] == "yes"
+
+
+async def test_soft_taints_are_asked_about_before_a_node_is_chosen() -> None:
+    api, worker = FakeApi(), FakeWorker()
+    tainted(api, "disliked", "a", "PreferNoSchedule")
+    tainted(api, "liked", "zz", "PreferNoSchedule")
+    async with scheduling(api, worker):
+        api.pod("slow", tolerations=[{"expression": SLOW}])
+        await settle(2)
+        assert api.nodes_of_pods()["slow"] == "liked"
+
+
+async def test_cordoned_nodes_and_long_expressions_are_left_to_the_worker() -> None:
+    api, worker = FakeApi(), FakeWorker(lambda asked: CelAnswer(True, 100))
+    api.node("cordoned", unschedulable=True)
+    long = " || ".join(["taint.key == 'a'"] * 200)
+    async with scheduling(api, worker):
+        api.pod("long", tolerations=[{"expression": long}])
+        await settle(2)
+        assert api.nodes_of_pods()["long"] == "cordoned"
+        assert [asked.subject for asked in worker.asked] == [("node.kubernetes.io/unschedulable", "", "NoSchedule")]
