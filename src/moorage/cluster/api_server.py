@@ -15,6 +15,7 @@ from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.cluster.event_expiry import EventExpiry
 from moorage.serve.handler import Handler
 from moorage.serve.http.server import Server
+from moorage.serve.observe.request_log import RequestLog
 from moorage.serve.pki.authentication import ADMIN, Authenticator
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import (
@@ -23,7 +24,6 @@ from moorage.serve.pki.credentials import (
     server_names,
     server_url,
 )
-from moorage.serve.request_log import RequestLog
 from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
@@ -133,7 +133,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         )
         await api.start()
         paths = WebPaths(
-            (Check("ping", lambda: ""), Check("store", lambda: store.complaint)), metrics.render, api.gates
+            (Check("ping", lambda: ""), Check("store", lambda: store.complaint)), metrics.render, api.gates, store
         )
         authenticator = Authenticator({credentials.token: ADMIN})
         handler = Handler(api, paths, api.metrics)

@@ -1,10 +1,11 @@
 """Components that are processes of their own: scheduler, controller manager and simulated kubelets.
 
 The base has the client, events, leader election, metrics and health; a subclass says in `work` what it does. /metrics,
-/healthz, /livez and /readyz are served by plain HTTP.
+/healthz, /livez and /readyz are served by plain HTTP; profiles, too, to clients with the component's own token.
 """
 
 import asyncio
+import hmac
 import random
 import time
 from abc import ABC, abstractmethod
@@ -24,15 +25,16 @@ from moorage.cluster.event_loop import first_failure
 from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, Row
-from moorage.model.api_error import ApiError
+from moorage.model.api_error import ApiError, failure
 from moorage.model.gates import Component, GateSet
 from moorage.run.devices.spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.run.node_objects import CAPACITY, SIMULATOR
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
-from moorage.serve.http.messages import Request, Response
+from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.http.server import Server
+from moorage.serve.observe.profile_path import PREFIX, answer_profile
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics, add_feature_metrics, add_process_metrics
 from moorage.telemetry.watchdog import Watchdog
@@ -152,7 +154,7 @@ class ComponentProcess(ABC):
         finally:
             self.leads = False
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, request: Request) -> Response | Stream:
         if request.path == "/metrics":
             body, content_type = self.metrics.render(request.headers.get("accept", ""))
             return Response(200, body, content_type)
@@ -160,7 +162,18 @@ class ComponentProcess(ABC):
             return Response(200, b"ok", _TEXT)
         if request.path == "/readyz":
             return Response(500, _NOT_READY, _TEXT) if self.leads and not self.is_ready else Response(200, b"ok", _TEXT)
+        if request.path.startswith(PREFIX):
+            self._check_token(request)
+            return answer_profile(request)
         return Response(404, b"404 page not found\n", _TEXT)
+
+    def _check_token(self, request: Request) -> None:
+        """Let only clients pass that know the token of this component's own kubeconfig. Raises ApiError 401."""
+        token = self.process.access.token
+        given = request.headers.get("authorization", "").removeprefix("Bearer ").encode("utf-8", "replace")
+        if not token or not hmac.compare_digest(token.encode(), given):
+            why = "a profile needs the header Authorization: Bearer with the token of this component's kubeconfig"
+            raise failure(401, "Unauthorized", why)
 
 
 _FIRST_RETRY, _LAST_RETRY = 0.5, 10.0

@@ -27,8 +27,8 @@ from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
+from moorage.serve.observe.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
-from moorage.serve.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.resources.objects import StoredObject
 from moorage.serve.templates import POD
 from moorage.serve.verbs import subresources

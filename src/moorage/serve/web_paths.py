@@ -1,4 +1,4 @@
-"""Answer paths outside of the resources: health, version, metrics, discovery, OpenAPI.
+"""Answer paths outside of the resources: health, version, metrics, profiles, discovery, OpenAPI.
 
 Kubernetes: the generic API server's own handlers.
 """
@@ -10,13 +10,17 @@ from moorage.model.api_error import method_not_supported, no_such_path
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
-from moorage.serve.http.messages import Request, Response
+from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.observe.kube_state import answer_kube_state
+from moorage.serve.observe.profile_path import PREFIX, answer_profile
 from moorage.serve.rendering import json_response
 from moorage.serve.resources.discovery import answer_discovery, resources, version_document
 from moorage.serve.resources.routes import DEFINITIONS
+from moorage.store.protocol import Store
 
 _HEALTH = ("/livez", "/readyz", "/healthz")
 _TEXT = "text/plain; charset=utf-8"
+_KUBE_STATE = "/metrics/kube-state"
 
 
 class Check(NamedTuple):
@@ -29,7 +33,7 @@ class Check(NamedTuple):
 class WebPaths:
     """`checks` decide about health; `render_metrics` returns the Prometheus text for an Accept header.
 
-    `gates` decide which kinds discovery and OpenAPI have.
+    `gates` decide which kinds discovery and OpenAPI have; `store` has the objects that /metrics/kube-state shows.
     """
 
     def __init__(
@@ -37,12 +41,14 @@ class WebPaths:
         checks: tuple[Check, ...],
         render_metrics: Callable[[str], tuple[bytes, str]],
         gates: GateSet | None = None,
+        store: Store | None = None,
     ) -> None:
         self._checks = checks
+        self._store = store
         self._gates = gates or default_gates()
         self._render_metrics = render_metrics
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response | Stream:
         path = request.path.rstrip("/") or "/"
         if request.method not in ("GET", "HEAD"):
             raise method_not_supported()
@@ -54,6 +60,10 @@ class WebPaths:
         if path == "/metrics":
             body, content_type = self._render_metrics(accept)
             return Response(200, body, content_type)
+        if path == _KUBE_STATE and self._store is not None:
+            return answer_kube_state(self._store)
+        if path.startswith(PREFIX):
+            return answer_profile(request)
         if path.startswith("/openapi/"):
             return _openapi(path, request, self._gates)
         if path == "/":
@@ -137,5 +147,6 @@ def _no_definitions() -> dict[str, Any]:
 def _paths(gates: GateSet) -> set[str]:
     groups = {group for group, _, _ in resources(gates) if group}
     versions = {f"/apis/{group}/{version}" for group, version, _ in resources(gates) if group}
-    fixed = {"/api", "/api/v1", "/apis", "/metrics", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH}
+    fixed = {"/api", "/api/v1", "/apis", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH}
+    fixed |= {"/metrics", _KUBE_STATE, "/debug/pprof", "/debug/pprof/profile"}
     return fixed | versions | {f"/apis/{group}" for group in groups}

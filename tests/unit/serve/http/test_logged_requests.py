@@ -12,8 +12,8 @@ from moorage.model.api_error import ApiError, bad_request
 from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.loopback import LoopbackClient
+from moorage.serve.observe.request_log import RequestLog
 from moorage.serve.pki.authentication import ADMIN, Authenticator, User
-from moorage.serve.request_log import RequestLog
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 
