@@ -27,6 +27,7 @@ from moorage.schedule.live.claim_binder import CLAIM, ClaimBinder, ClaimsNotBoun
 from moorage.schedule.live.pod_feed import Assumptions
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.queue.waiting_pods import QueuedPod
+from moorage.serve.patch.json_patch import apply_merge_patch
 
 Raw = dict[str, Any]
 SUCCESS = {"code": "Success"}
@@ -73,8 +74,12 @@ class _Api:
         self.claims[metadata["namespace"], metadata["name"]] = deepcopy(document)
         return self._object(metadata["namespace"], metadata["name"])
 
-    async def patch(self, kind: Kind, name: str, namespace: str, patch: Raw, *, subresource: str = "") -> None:
-        self.pod_status |= patch["status"]
+    async def patch(self, kind: Kind, name: str, namespace: str, patch: Raw, **options: Any) -> Object | None:
+        if kind is not CLAIM:
+            self.pod_status |= patch["status"]
+            return None
+        self.claims[namespace, name] = apply_merge_patch(self.claims[namespace, name], patch)
+        return self._object(namespace, name)
 
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Any) -> None:
         del self.claims[namespace, name]

@@ -12,8 +12,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from moorage.client.protocol import Client, NotSent, Object, PatchType, Raw, Unreachable
 from moorage.columns.devices.device_promises import special_key
 from moorage.columns.devices.devices import Devices
@@ -29,7 +27,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS, GateSet
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS
-from moorage.model.types.devices import ResourceClaim
+from moorage.model.types.devices import ResourceClaim, ResourceClaimConsumerReference
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.plugin_args import DEFAULT_BINDING_SECONDS
 from moorage.schedule.framework.plugin import PostFilterResult
@@ -218,7 +216,7 @@ class ClaimBinder:
             if FINALIZER not in claim.metadata.finalizers:
                 protected = {"finalizers": [*claim.metadata.finalizers, FINALIZER]}
                 found = await self._patch(found, {"metadata": protected}, "", f"add finalizer to claim {name}")
-        users = [msgspec.to_builtins(user) for user in claim.status.reservedFor]
+        users = [_raw_consumer(user) for user in claim.status.reservedFor]
         for pod in pods:
             if pod is pods[0] or (len(users) < _MAX_USERS and not _is_reserved(found, pod)):
                 users.append({"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid})
@@ -392,6 +390,11 @@ def extended_claim(pod: Pod, made: RequestsAndMappings) -> Raw:
 
 def _text(error: ApiError | Unreachable) -> str:
     return error.message if isinstance(error, ApiError) else str(error)
+
+
+def _raw_consumer(user: ResourceClaimConsumerReference) -> Raw:
+    raw = {"resource": user.resource, "name": user.name, "uid": user.uid}
+    return {"apiGroup": user.apiGroup, **raw} if user.apiGroup else raw
 
 
 def _is_reserved(found: Object, pod: Pod) -> bool:
