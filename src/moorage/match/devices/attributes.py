@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from moorage.model.types.resource_slice import DeviceAttribute
 
+AttributeValue = tuple[str, Any]  # the name of its type, and the value
 _SCALARS = ("string", "int", "bool", "version")
 _LISTS = (("ints", "int"), ("bools", "bool"), ("strings", "string"), ("versions", "version"))
 
@@ -31,7 +32,7 @@ def find_attribute(attributes: Mapping[str, DeviceAttribute], driver: str, name:
     return attributes.get(identifier) if slash and domain == driver else None
 
 
-def scalar(attribute: DeviceAttribute) -> tuple[str, Any] | None:
+def scalar(attribute: DeviceAttribute) -> AttributeValue | None:
     """Return type and value; None if it has none that is known. Lists are not looked at."""
     for kind in _SCALARS:
         value = getattr(attribute, kind)

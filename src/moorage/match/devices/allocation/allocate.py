@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.pools import DevicePool
-    from moorage.match.devices.allocation.published import AllocationNode
+    from moorage.match.devices.allocation.published import AllocationNode, DevicesInUse
     from moorage.match.devices.allocation.result import RawAllocation
-    from moorage.match.devices.allocation.search import ClaimToAllocate, DevicesInUse, Hopeless
+    from moorage.match.devices.allocation.search import ClaimToAllocate, Hopeless
 
 
 def allocate(

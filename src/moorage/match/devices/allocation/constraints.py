@@ -15,6 +15,7 @@ from moorage.match.devices.attributes import find_attribute, scalar, value_set
 if TYPE_CHECKING:
     from moorage.match.devices.allocation.published import PublishedDevice
     from moorage.match.devices.allocation.requests import CompiledRequest
+    from moorage.match.devices.attributes import AttributeValue
     from moorage.model.types.devices import DeviceConstraint, ResourceClaimSpec
     from moorage.model.types.resource_slice import DeviceAttribute
 
@@ -29,6 +30,9 @@ class Constraint(Protocol):
 
     def allows(self, request: CompiledRequest, device: PublishedDevice) -> bool:
         """Return False where `add` would, or True; nothing is added."""
+
+    def wanted(self, request: CompiledRequest) -> tuple[str, AttributeValue] | None:
+        """Return the attribute and the value that every further device must have, if that is certain."""
 
     def add(self, request: CompiledRequest, device: PublishedDevice) -> bool: ...
 
@@ -51,6 +55,9 @@ class _AttributeConstraint:
     def find(self, device: PublishedDevice) -> DeviceAttribute | None:
         return find_attribute(device.device.attributes, device.id[0], self.attribute)
 
+    def wanted(self, request: CompiledRequest) -> tuple[str, AttributeValue] | None:
+        return None
+
 
 class MatchAttribute(_AttributeConstraint):
     """All devices have the same value, or one value in common where values are lists."""
@@ -71,6 +78,12 @@ class MatchAttribute(_AttributeConstraint):
             return attribute is not None  # of lists `add` finds out
         found = scalar(attribute)
         return found is not None and getattr(self._first, found[0]) == found[1]
+
+    def wanted(self, request: CompiledRequest) -> tuple[str, AttributeValue] | None:
+        if not self._count or self._lists or self._first is None or not self.applies(request):
+            return None
+        value = scalar(self._first)
+        return None if value is None else (self.attribute, value)
 
     def add(self, request: CompiledRequest, device: PublishedDevice) -> bool:
         if not self.applies(request):

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.pools import DevicePool
-    from moorage.match.devices.allocation.published import AllocationNode, PublishedDevice
+    from moorage.match.devices.allocation.published import AllocationNode, DevicesInUse, PublishedDevice
     from moorage.match.devices.allocation.requests import CompiledRequest
-    from moorage.match.devices.allocation.search import DevicesInUse
 
 IN_USE = "it is in use by another claim"
 ELSEWHERE = "it is not for this node"

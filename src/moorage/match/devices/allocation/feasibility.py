@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.pools import DevicePool
-    from moorage.match.devices.allocation.published import PublishedDevice
+    from moorage.match.devices.allocation.published import DevicesInUse, PublishedDevice
     from moorage.match.devices.allocation.requests import CompiledRequest
-    from moorage.match.devices.allocation.search import ClaimToAllocate, DevicesInUse
+    from moorage.match.devices.allocation.search import ClaimToAllocate
     from moorage.model.types.devices import DeviceConstraint
 
     Selects = Callable[[CompiledRequest, PublishedDevice, str], bool]

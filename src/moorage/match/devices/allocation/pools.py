@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from moorage.match.devices.attributes import find_attribute, scalar
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedDevice, PublishedSlice
+    from moorage.match.devices.attributes import AttributeValue
     from moorage.model.types.resource_slice import CounterSet
 
 
@@ -24,7 +27,17 @@ class DevicePool:
     counters only. Of a pool that is incomplete or invalid nothing is allocated, and `devices` is empty.
     """
 
-    __slots__ = ("counter_sets", "devices", "elsewhere", "has_binding_conditions", "id", "incomplete", "invalid")
+    __slots__ = (
+        "__weakref__",
+        "_having",
+        "counter_sets",
+        "devices",
+        "elsewhere",
+        "has_binding_conditions",
+        "id",
+        "incomplete",
+        "invalid",
+    )
 
     def __init__(self, identity: PoolId, *, incomplete: bool = False, invalid: str = "") -> None:
         self.id = identity
@@ -34,6 +47,18 @@ class DevicePool:
         self.elsewhere: tuple[PublishedDevice, ...] = ()
         self.counter_sets: dict[str, CounterSet] = {}
         self.has_binding_conditions = False
+        self._having: dict[str, dict[AttributeValue, list[int]]] = {}
+
+    def having(self, attribute: str, value: AttributeValue) -> Sequence[int]:
+        """Return the places of the devices whose attribute has this value."""
+        places = self._having.get(attribute)
+        if places is None:
+            places = self._having[attribute] = {}
+            for place, device in enumerate(self.devices):
+                found = find_attribute(device.device.attributes, self.id[0], attribute)
+                if found is not None and (theirs := scalar(found)) is not None:
+                    places.setdefault(theirs, []).append(place)
+        return places.get(value, ())
 
     def __str__(self) -> str:
         return "/".join(self.id)

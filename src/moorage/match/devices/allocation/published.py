@@ -7,7 +7,7 @@ Differs: node selectors know the semver operators of KEP-5721, under their gate.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.description import describe_device
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from moorage.match.devices.description import DeviceDescription
     from moorage.match.node_selector import NodeSelectorMatcher
     from moorage.model.gates import GateSet
+    from moorage.model.quantity import Quantity
     from moorage.model.types.devices import DeviceTaintRule
     from moorage.model.types.node import NodeSelector
     from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
@@ -35,6 +36,19 @@ class AllocationNode(NamedTuple):
 
     name: str
     labels: Mapping[str, str]
+
+
+class DevicesInUse(Protocol):
+    """What other claims have: whole devices, and shares of devices."""
+
+    def is_taken(self, device: DeviceId) -> bool:
+        """Return whether a claim has the device as a whole."""
+
+    def consumed(self, device: DeviceId) -> Mapping[str, Quantity]:
+        """Return what all shares of the device consume together."""
+
+    def in_pool(self, pool: PoolId) -> Iterable[str]:
+        """Return the names of the pool's devices that are in use in any way."""
 
 
 class NodeChoice:

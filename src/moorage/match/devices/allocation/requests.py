@@ -9,6 +9,7 @@ Differs: a selector is asked once for all devices that look alike.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.selector import DeviceSelector, SelectorProblem, compile_device_selector
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
+    from moorage.match.devices.allocation.pools import DevicePool
     from moorage.match.devices.description import DeviceDescription
     from moorage.match.devices.tolerations import DeviceTolerations
     from moorage.model.gates import GateSet
@@ -47,6 +49,7 @@ class CompiledRequest:
         "_selectors",
         "admin_access",
         "all_devices",
+        "asked",
         "capacity",
         "count",
         "device_class",
@@ -81,6 +84,7 @@ class CompiledRequest:
         self.unknown_selector = next((i for i, one in enumerate(wanted.selectors) if one.cel is None), None)
         self._selectors: list[tuple[str, DeviceSelector | SelectorProblem]] = []
         self._selected: dict[DeviceDescription, bool] = {}
+        self.asked: WeakSet[DevicePool] = WeakSet()  # pools whose devices its selectors have been asked about
         if not self.problem and self.device_class is not None:
             of_class = f"class {self.device_class.metadata.name}"
             self._add_selectors(of_class, self.device_class.spec.selectors, gates)
@@ -126,6 +130,7 @@ class CompiledRequest:
         if selected is None:
             if len(self._selected) >= _MAX_REMEMBERED:
                 self._selected.clear()
+                self.asked.clear()
             selected = self._selected[device] = self._select(device, claim)
         return selected
 

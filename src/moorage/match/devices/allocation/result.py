@@ -15,12 +15,26 @@ from moorage.match.devices.allocation.problems import AllocationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from moorage.match.devices.allocation.capacity import Amounts
+    from moorage.match.devices.allocation.published import PublishedDevice
     from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
-    from moorage.match.devices.allocation.search import PickedDevice
     from moorage.model.types.devices import DeviceConfiguration
     from moorage.model.types.node import NodeSelectorRequirement
 
 RawAllocation = dict[str, Any]
+
+
+class PickedDevice:
+    """A device chosen for a request; of a device that is shared, with what is consumed."""
+
+    __slots__ = ("consumed", "counted", "device", "request", "was_shared")
+
+    def __init__(self, request: CompiledRequest, device: PublishedDevice) -> None:
+        self.request = request
+        self.device = device
+        self.consumed: Amounts | None = None
+        self.counted = False
+        self.was_shared = False
 
 
 def build_result(

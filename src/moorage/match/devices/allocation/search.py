@@ -9,25 +9,34 @@ of a time-out, and the skipping of like devices, which does not change the answe
 from __future__ import annotations
 
 import sys
+from bisect import bisect
 from enum import Enum
+from itertools import accumulate
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from moorage.match.devices.allocation.capacity import Amounts, consumed_amounts, fits_capacity
 from moorage.match.devices.allocation.constraints import build_constraints
 from moorage.match.devices.allocation.counters import CounterBudget
 from moorage.match.devices.allocation.feasibility import could_fit
 from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
+from moorage.match.devices.allocation.result import PickedDevice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from moorage.match.devices.allocation.constraints import Constraint
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.pools import DevicePool
-    from moorage.match.devices.allocation.published import AllocationNode, DeviceId, PoolId, PublishedDevice
+    from moorage.match.devices.allocation.published import (
+        AllocationNode,
+        DeviceId,
+        DevicesInUse,
+        PoolId,
+        PublishedDevice,
+    )
     from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
-    from moorage.model.quantity import Quantity
+    from moorage.match.devices.attributes import AttributeValue
 
 #: The most devices that one claim can be allocated.
 MAX_RESULTS = 32
@@ -41,19 +50,6 @@ Hopeless = dict["CompiledRequest", int]
 _COST_OF_A_STEP = 50
 
 
-class DevicesInUse(Protocol):
-    """What other claims have: whole devices, and shares of devices."""
-
-    def is_taken(self, device: DeviceId) -> bool:
-        """Return whether a claim has the device as a whole."""
-
-    def consumed(self, device: DeviceId) -> Mapping[str, Quantity]:
-        """Return what all shares of the device consume together."""
-
-    def in_pool(self, pool: PoolId) -> Iterable[str]:
-        """Return the names of the pool's devices that are in use in any way."""
-
-
 class ClaimToAllocate:
     """A claim with its compiled requests. `name` is namespace/name, for errors."""
 
@@ -62,19 +58,6 @@ class ClaimToAllocate:
     def __init__(self, name: str, compiled: CompiledClaim) -> None:
         self.name = name
         self.compiled = compiled
-
-
-class PickedDevice:
-    """A device chosen for a request; of a device that is shared, with what is consumed."""
-
-    __slots__ = ("consumed", "counted", "device", "request", "was_shared")
-
-    def __init__(self, request: CompiledRequest, device: PublishedDevice) -> None:
-        self.request = request
-        self.device = device
-        self.consumed: Amounts | None = None
-        self.counted = False
-        self.was_shared = False
 
 
 class _Outcome(Enum):
@@ -115,6 +98,7 @@ class Search:
         self._doubt_at: float = -inf
         self._max_steps = max_steps
         self._devices = [device for pool in pools for device in pool.devices]
+        self._begins = list(accumulate((len(pool.devices) for pool in pools), initial=0))[: len(pools)]
         self._pool_of = {pool.id: pool for pool in pools}
         self._all: dict[CompiledRequest, list[PublishedDevice]] = {}
         self._constraints: list[list[Constraint]] = []
@@ -228,7 +212,7 @@ class Search:
 
     def _any_device(self, claim: int, index: int, request: CompiledRequest, have: int, start: int) -> _Outcome:
         name, failed, constraints = self._claims[claim].name, None, self._constraints[claim]
-        for position in range(max(start, self._hopeless.get(request, 0)), len(self._devices)):
+        for position in self._positions(claim, request, max(start, self._hopeless.get(request, 0))):
             self._step()
             device = self._devices[position]
             if self._is_unavailable(request, device, claim):
@@ -258,6 +242,36 @@ class Search:
                 failed = failed or set()
                 failed.add(self._like(device))
         return _FAILED
+
+    def _positions(self, claim: int, request: CompiledRequest, start: int) -> Iterable[int]:
+        """Return the positions to try; where a constraint asks for a value, those of devices that have it."""
+        wanted = next((found for one in self._constraints[claim] if (found := one.wanted(request)) is not None), None)
+        if wanted is None:
+            return range(start, len(self._devices))
+        return self._positions_having(claim, request, *wanted, start)
+
+    def _positions_having(
+        self, claim: int, request: CompiledRequest, attribute: str, value: AttributeValue, start: int
+    ) -> Iterator[int]:
+        first = max(0, bisect(self._begins, start) - 1)
+        for begin, pool in zip(self._begins[first:], self._pools[first:], strict=True):
+            end = begin + len(pool.devices)
+            if end > start and (pool in request.asked or self._asks(claim, request, pool)):
+                yield from (begin + one for one in pool.having(attribute, value) if begin + one >= start)
+            else:
+                yield from range(max(begin, start), end)
+
+    def _asks(self, claim: int, request: CompiledRequest, pool: DevicePool) -> bool:
+        """Ask the selectors about all devices of a pool; if one fails, the devices are tried one after the other."""
+        try:
+            for device in pool.devices:
+                self._selects(request, device, self._claims[claim].name)
+        except SearchLimitError:
+            raise
+        except AllocationError:
+            return False
+        request.asked.add(pool)
+        return True
 
     def _note_hopeless(
         self, request: CompiledRequest, device: PublishedDevice, position: int, was_tried: bool = False
