@@ -54,7 +54,8 @@ class NoNode(msgspec.Struct, frozen=True):
     """No node for the pod now. `victims` are to be evicted, which makes room on `nominated`.
 
     `nominated` is the new `status.nominatedNodeName`; `demoted` are pods whose nomination for that node is void now.
-    `is_error`: the attempt failed, whatever the nodes are like. `claim` names a ResourceClaim to deallocate or delete.
+    `is_error`: the attempt failed, whatever the nodes are like; `is_waiting`: plugins have not answered yet. `claim`
+    names a ResourceClaim to deallocate or delete.
     """
 
     pod: QueuedPod
@@ -64,6 +65,7 @@ class NoNode(msgspec.Struct, frozen=True):
     victims: tuple[PodRecord, ...] = ()
     demoted: tuple[PodRecord, ...] = ()
     is_error: bool = False
+    is_waiting: bool = False
     claim: PostFilterResult | None = None
 
     @property
@@ -156,7 +158,7 @@ class Scheduler:
         self.queue.failed(pod, rejected_by, now)
         text = f"0/{len(self.cluster.nodes)} nodes are available: {undecided}."
         node = self.cluster.nodes.node(nominated).metadata.name if nominated is not None else ""
-        return NoNode(pod, text, rejected_by, node)
+        return NoNode(pod, text, rejected_by, node, is_waiting=True)
 
     def _try(self, pod: QueuedPod, nominated: int | None, now: float) -> Action:
         """Find a node for a pod, or say why there is none. Raises Undecided."""

@@ -106,6 +106,8 @@ class SchedulerMetrics:
             self.victims.observe(len(action.victims))
         if action.message.rpartition("preemption: ")[1] or action.victims:
             self.preemptions.value += 1
+        if action.is_waiting:
+            return
         candidates = self._scheduler.engines[scheduler].candidates(action.record.shape)
         self._evaluated[scheduler, candidates.names] += 1
         slot = next(iter(self._scheduler.cluster.nodes.slot_of.values()), None)

@@ -9,6 +9,7 @@ queries in KEP-5471 and KEP-5721 select by.
 from time import perf_counter
 from typing import Any
 
+from moorage.match.evaluation.accounts import Undecided
 from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Plugin, PluginTimer, Prepared
@@ -55,7 +56,7 @@ class PluginTimings:
             self._until_sample = SAMPLED - 1
             try:
                 self._sample(candidates, profile, slot, found)
-            except PluginError:
+            except (PluginError, Undecided):
                 return  # the attempt itself went well, or has told
 
     def _sample(self, candidates: Candidates, profile: str, slot: int, found: bool) -> None:

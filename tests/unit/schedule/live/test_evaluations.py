@@ -63,6 +63,20 @@ async def test_a_pod_that_waits_for_long_is_told_so_and_goes_when_the_answers_ar
         assert api.nodes_of_pods()["slow"] == "yes"
 
 
+async def test_many_pods_that_wait_do_not_disturb_the_scheduler() -> None:
+    api, worker = FakeApi(), FakeWorker()
+    for number in range(150):
+        tainted(api, f"n{number}", f"k{number}")
+    async with scheduling(api, worker):
+        for number in range(30):
+            api.pod(f"slow-{number}", tolerations=[{"expression": f"{SLOW} && {number} > -1"}])
+        await settle(10)
+        assert all(notes(api, f"slow-{number}") for number in range(30))
+        api.pod("plain", tolerations=[{"operator": "Exists"}])
+        await settle(0.1)
+        assert api.nodes_of_pods()["plain"]
+
+
 async def test_a_new_taint_is_asked_about_and_a_deleted_pod_is_not() -> None:
     api, worker = FakeApi(), FakeWorker()
     tainted(api, "no", "a")
