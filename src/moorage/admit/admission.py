@@ -5,6 +5,7 @@ kinds Moorage does not know are admitted as they are.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -30,6 +31,8 @@ from moorage.model.types.view import INT64_MAX, View
 
 _replace = msgspec.structs.replace
 
+#: The most errors about the fields of one object. Differs: Kubernetes has no limit, and answers of a hundred megabytes.
+MAX_ERRORS = 1_000
 #: The plugins every cluster runs, in upstream's order. Where there are PriorityClasses, `Priority` must be given them.
 STANDARD_PLUGINS: tuple[Plugin, ...] = (Priority(), DefaultTolerationSeconds())
 
@@ -133,9 +136,9 @@ def admit_own(
     if request is not None and request.allow_privileged:
         options = with_privileged(options)
     if old_view is not None:
-        errors = tuple(row.validate_update(view, old_view, options))
+        errors = tuple(islice(row.validate_update(view, old_view, options), MAX_ERRORS))
     else:
-        errors = (*_authorize(view, row, request), *row.validate(view, options))
+        errors = (*_authorize(view, row, request), *islice(row.validate(view, options), MAX_ERRORS))
     warnings = (*_warnings(kind, view, old_view), *row.warnings(view))
     if errors:
         return Rejected(kind, _name(raw), errors, warnings=warnings, object=raw, view=view)

@@ -34,6 +34,7 @@ from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.core import Service
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.claim_templates import CLAIM, ClaimTemplate, ClaimTemplates
+from moorage.serve.long_work import LongWork
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.serve.templates import POD, Likeness, PodTemplate, PodTemplates
 from moorage.store.protocol import Store, Stored
@@ -56,7 +57,7 @@ class ServiceAllocator:
         self._random = random
 
     def cluster_ip(self, wanted: str) -> str:
-        taken = {address for service in self._services.values() for address in service.spec.clusterIPs}
+        taken = {address for service in tuple(self._services.values()) for address in service.spec.clusterIPs}
         if wanted:
             self._check(wanted, taken)
             return wanted
@@ -71,8 +72,9 @@ class ServiceAllocator:
 
     def node_port(self, wanted: int, besides: Collection[int] = ()) -> int:
         """Find a free port that is not in `besides`, the ports that the Service has already or is going to have."""
-        taken = {port.nodePort for service in self._services.values() for port in service.spec.ports}
-        taken |= {service.spec.healthCheckNodePort for service in self._services.values()}
+        services = tuple(self._services.values())
+        taken = {port.nodePort for service in services for port in service.spec.ports}
+        taken |= {service.spec.healthCheckNodePort for service in services}
         if wanted:
             if not _FIRST_PORT <= wanted <= _LAST_PORT:
                 valid = f"The range of valid ports is {_FIRST_PORT}-{_LAST_PORT}"
@@ -152,9 +154,9 @@ class AdmissionLookups:
             NamespaceLifecycle(self._phase_of),
             ServiceAccount(),
             *((TaintNodesByCondition(),) if taints_new_nodes else ()),
-            Priority(lambda: known["PriorityClass"].values()),
+            Priority(lambda: tuple(known["PriorityClass"].values())),  # in one step: there is a second thread
             DefaultTolerationSeconds(),
-            DefaultStorageClass(lambda: known["StorageClass"].values()),
+            DefaultStorageClass(lambda: tuple(known["StorageClass"].values())),
             *((StorageObjectInUseProtection(),) if protects_storage else ()),
             PersistentVolumeClaimResize(lambda: known["StorageClass"]),
             ServiceAddresses(lambda: allocator),
@@ -211,6 +213,7 @@ class Api:
         self.gates = gates
         self.clock = clock
         self.collects_garbage = collects_garbage
+        self.long_work = LongWork()
         self.directory = AdmissionLookups(taints_new_nodes=taints_new_nodes, protects_storage=protects_storage)
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
@@ -248,6 +251,13 @@ class Api:
         if kind is CLAIM and manager is not None:
             return self.claim_templates.admit(raw, request, manager)
         return self._admit_first(kind, raw, request, manager), None
+
+    def admit_alone(self, kind: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
+        """Admit an object to be created, in the thread for long work: templates belong to the event loop."""
+        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
+        labels = self.directory.namespace_labels
+        request = Request(namespace or "default", suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
+        return self._admit_first(kind, raw, request, manager)
 
     def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
         return self._admit_first(POD, raw, request, manager)

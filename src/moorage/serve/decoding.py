@@ -8,20 +8,27 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.api_error import Raw, bad_request, unsupported_media_type
+from moorage.model.api_error import ApiError, Raw, bad_request, unsupported_media_type
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
-from moorage.model.schema.known_fields import kept_part, unknown_fields
+from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Value, read_values
 from moorage.model.text.json_text import json_duplicates
 from moorage.serve.options import IGNORE, STRICT
-from moorage.serve.patch.patch_error import MAX_LEVELS, PatchError, check_depth
+from moorage.serve.patch.patch_error import (
+    MAX_CONTAINERS,
+    MAX_LEVELS,
+    TOO_LARGE,
+    PatchError,
+    check_depth,
+    refusal,
+    too_many_containers,
+)
 
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _decode_json = msgspec.json.Decoder().decode
-MAX_WARNINGS = 100
 
 
 def media_type(header: str) -> str:
@@ -60,11 +67,15 @@ def decode_json(body: bytes) -> Any:
         if body.count(b"{") + body.count(b"[") > MAX_LEVELS:
             check_depth(value)
     except PatchError as error:
-        raise bad_request(f"the object provided is unrecognized: {error}") from None
+        raise _unrecognized(error) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise bad_request(f"the object provided is unrecognized: {why}") from None
     return value
+
+
+def _unrecognized(error: PatchError) -> ApiError:
+    return refusal(error) if error.code == TOO_LARGE else bad_request(f"the object provided is unrecognized: {error}")
 
 
 def decode_object(body: bytes, content_type: str, kind: Kind, validation: str) -> tuple[Raw, list[str]]:
@@ -98,14 +109,15 @@ def check_fields(raw: Raw, kind: Kind, validation: str, duplicates: list[str]) -
     """Warnings about unknown and duplicate fields. Raises ApiError 400 for them if the validation is strict."""
     if validation == IGNORE:
         return []
-    found = [*map(str, unknown_fields(raw, kind.view)), *duplicates]
+    unknown = unknown_fields(raw, kind.view, MAX_STRICT_ERRORS)
+    found = [*map(str, unknown), *duplicates][:MAX_STRICT_ERRORS]
     if found and validation == STRICT:
         version = kind.api_version.rpartition("/")[2]
         raise bad_request(
             f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: '
             f"strict decoding error: {', '.join(found)}"
         )
-    return found[:MAX_WARNINGS]
+    return found
 
 
 def repeated_fields(body: bytes, raw: Any) -> list[str]:
@@ -118,7 +130,7 @@ def _repeated(body: bytes, raw: Any) -> list[str]:
         return []
     text = body.decode("utf-8", "replace")
     start = len(text) - len(text.lstrip(" \t\r\n"))
-    return [duplicate.path for duplicate in json_duplicates(text, start)]
+    return [duplicate.path for duplicate in json_duplicates(text, start, MAX_STRICT_ERRORS)][:MAX_STRICT_ERRORS]
 
 
 def _count_keys(value: Any) -> int:
@@ -133,7 +145,11 @@ def _decode_protobuf(body: bytes, kind: Kind) -> Raw:
     from moorage.serve.protobuf.reader import WireError, read_object
 
     try:
-        return read_object(body, kind)
+        raw = read_object(body, kind)
+        check_depth(raw)
+        return raw
+    except PatchError as error:
+        raise _unrecognized(error) from None
     except WireError as error:
         raise bad_request(f"the object provided is unrecognized (must be of type {kind.name}): {error}") from None
 
@@ -144,6 +160,8 @@ def _decode_yaml(body: bytes) -> tuple[Any, list[str]]:
 
 
 def read_yaml(body: bytes) -> Value:
+    if body.count(b"{") + body.count(b"[") > MAX_CONTAINERS:
+        raise refusal(too_many_containers())
     try:
         found = [value for value in read_values(body, "body") if value.raw is not None]
     except DecodeError as error:

@@ -18,6 +18,7 @@ from moorage.serve.access.reviews import may_i, what_may_i, who_am_i
 from moorage.serve.api import Api, Raw, WriteResult
 from moorage.serve.decoding import JSON, check_kind, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.long_work import is_large_body
 from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
 from moorage.serve.pki.authentication import MASTERS, User
 from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
@@ -42,7 +43,7 @@ _SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status":
 
 async def _bind(api: Api, target: Target, request: Request, manager: str) -> Response:
     options = write_options(query_of(request), manager, "CreateOptions")
-    document = {"metadata": {"name": target.name}, **_body(request, BINDING)}
+    document = {"metadata": {"name": target.name}, **await _body(api, request, BINDING)}
     check_kind(document, BINDING)
     await bind(api, target.namespace, target.name, document, dry_run=options.dry_run)
     return json_response(_SUCCESS, 201)
@@ -50,7 +51,7 @@ async def _bind(api: Api, target: Target, request: Request, manager: str) -> Res
 
 async def _evict(api: Api, target: Target, request: Request, manager: str) -> Response:
     options = write_options(query_of(request), manager, "CreateOptions")
-    document = {"metadata": {"name": target.name}, **_body(request, EVICTION)}
+    document = {"metadata": {"name": target.name}, **await _body(api, request, EVICTION)}
     if document.get("apiVersion") == "policy/v1beta1":
         document["apiVersion"] = EVICTION.api_version  # older clients', and the same
     check_kind(document, EVICTION)
@@ -74,25 +75,27 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
             return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
         return json_response(scale)
     if target.verb == "patch":
-        patch = read_patch(request.body, request.headers.get("content-type", ""))
+        patch = await api.long_work.read(read_patch, request.body, request.headers.get("content-type", ""))
         options = write_options(query_of(request), manager, "PatchOptions", applies=patch.patch_type == APPLY)
         if patch.patch_type == APPLY:
             duplicate_warnings(patch.duplicates, options.validation)
         return json_response(await patch_scale(api, target.ref, patch, options))
     options = write_options(query_of(request), manager, "UpdateOptions")
-    document, warnings = decode_object(request.body, request.headers.get("content-type", ""), SCALE, options.validation)
+    content_type = request.headers.get("content-type", "")
+    document, warnings = await api.long_work.read(decode_object, request.body, content_type, SCALE, options.validation)
     return json_response(await put_scale(api, target.ref, document, options), headers=warning_headers(warnings))
 
 
 async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:
     kind = target.kind
     options = write_options(query_of(request), manager, "UpdateOptions")
-    raw, _ = decode_object(request.body, request.headers.get("content-type", ""), kind, options.validation)
+    content_type = request.headers.get("content-type", "")
+    raw, _ = await api.long_work.read(decode_object, request.body, content_type, kind, options.validation)
     return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))
 
 
-def _body(request: Request, kind: Kind) -> Raw:
-    return decode_body(request.body, request.headers.get("content-type", ""), kind)[0]
+async def _body(api: Api, request: Request, kind: Kind) -> Raw:
+    return (await api.long_work.read(decode_body, request.body, request.headers.get("content-type", ""), kind))[0]
 
 
 SUBRESOURCES: dict[str, Subresource] = {
@@ -205,7 +208,7 @@ class Handler:
 
     async def _answer_unstored(self, target: Target, request: Request, user: User) -> Answer:
         kind, review = target.kind, REVIEWS.get(target.kind.name)
-        raw, _ = decode_body(request.body, request.headers.get("content-type", ""), kind)
+        raw = await _body(self._api, request, kind)
         if review is None:
             return await _bind_named(self._api, target, raw)
         answer = review(raw, user, self._api.now_text())
@@ -252,29 +255,39 @@ class Handler:
         options = write_options(query_of(request), _manager(request), "CreateOptions")
         content_type = request.headers.get("content-type", "")
         like = None
-        if kind is POD and media_type(content_type) == JSON and options.validation != IGNORE:
+        is_large = is_large_body(request.body, content_type)
+        if kind is POD and not is_large and media_type(content_type) == JSON and options.validation != IGNORE:
             raw, warnings, like = self._api.templates.decode(
                 request.body, target.namespace, options.manager, options.validation
             )
         else:
-            raw, warnings = decode_object(request.body, content_type, kind, options.validation)
-        outcome = await create(self._api, kind, target.namespace, raw, options, warnings, like=like)
+            raw, warnings = await self._api.long_work.read(
+                decode_object, request.body, content_type, kind, options.validation
+            )
+        outcome = await create(
+            self._api, kind, target.namespace, raw, options, warnings, like=like, takes_long=is_large
+        )
         return _written(outcome, renderer)
 
     async def _update(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         options = write_options(query_of(request), _manager(request), "UpdateOptions")
-        raw, warnings = decode_object(
-            request.body, request.headers.get("content-type", ""), target.kind, options.validation
+        body, content_type = request.body, request.headers.get("content-type", "")
+        raw, warnings = await self._api.long_work.read(
+            decode_object, body, content_type, target.kind, options.validation
         )
-        return _written(await replace(self._api, target.ref, raw, options, target.subresource, warnings), renderer)
+        is_large = is_large_body(body, content_type)
+        outcome = await replace(self._api, target.ref, raw, options, target.subresource, warnings, takes_long=is_large)
+        return _written(outcome, renderer)
 
     async def _patch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
-        patch = read_patch(request.body, request.headers.get("content-type", ""))
+        patch = await self._api.long_work.read(read_patch, request.body, request.headers.get("content-type", ""))
         options = write_options(query_of(request), _manager(request), "PatchOptions", applies=patch.patch_type == APPLY)
         return _written(await patch_object(self._api, target.ref, patch, options, target.subresource), renderer)
 
     async def _delete(self, target: Target, request: Request, renderer: Renderer) -> Answer:
-        outcome = await delete(self._api, target.ref, delete_options(query_of(request), _delete_body(request)))
+        outcome = await delete(
+            self._api, target.ref, delete_options(query_of(request), await _delete_body(self._api, request))
+        )
         if outcome.deleted:
             status = deleted_status(target.kind, outcome.stored)
             if status is not None:
@@ -283,7 +296,7 @@ class Handler:
 
     async def _delete_collection(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request)
-        options = delete_options(query, _delete_body(request))
+        options = delete_options(query, await _delete_body(self._api, request))
         page = await delete_collection(self._api, target.kind, target.namespace, list_options(query), options)
         return Response(200, renderer.page(page))
 
@@ -311,10 +324,10 @@ def _operation(asked: Asked) -> Operation:
     return Operation(f"{asked.verb} {asked.resource}")
 
 
-def _delete_body(request: Request) -> Raw | None:
+async def _delete_body(api: Api, request: Request) -> Raw | None:
     if not request.body.strip():
         return None
-    return decode_body(request.body, request.headers.get("content-type", ""), DELETE_OPTIONS)[0]
+    return await _body(api, request, DELETE_OPTIONS)
 
 
 def _manager(request: Request) -> str:

@@ -196,7 +196,7 @@ class Watchdog:
         if unsaid:
             fields["more"] = unsaid
         # Less of its own work than that: the machine had other things to do.
-        if cpu >= STALL_SECONDS:
+        if cpu >= STALL_SECONDS and most.label != NO_CPU:
             _LOG.warning("The event loop was blocked", **fields)
         else:
             _LOG.debug(2, "The event loop was blocked", **fields)

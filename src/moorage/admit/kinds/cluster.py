@@ -9,7 +9,12 @@ import re
 
 import msgspec
 
-from moorage.admit.kinds.fields import validate_at_most_100_percent, validate_immutable, validate_int_or_percent
+from moorage.admit.kinds.fields import (
+    repeated_places,
+    validate_at_most_100_percent,
+    validate_immutable,
+    validate_int_or_percent,
+)
 from moorage.admit.kinds.row import KindRow, Rows, ungated
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import path_segment_errors, validate_object_meta, validate_object_meta_update
@@ -124,7 +129,7 @@ def _validate_parameters(parameters: dict[str, str], path: str) -> FieldErrors:
 
 
 def _validate_topologies(terms: tuple[TopologySelectorTerm, ...], path: str) -> FieldErrors:
-    earlier: list[dict[str, frozenset[str]]] = []
+    earlier: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for index, term in enumerate(terms):
         found: dict[str, frozenset[str]] = {}
         for position, requirement in enumerate(term.matchLabelExpressions):
@@ -132,15 +137,15 @@ def _validate_topologies(terms: tuple[TopologySelectorTerm, ...], path: str) -> 
             if not requirement.values:
                 yield field.required(f"{at}.values")
             values = requirement.values
-            repeated = [place for place, value in enumerate(values) if value in values[:place]]
-            yield from [field.duplicate(f"{at}.values[{place}]", values[place]) for place in repeated]
+            for place in repeated_places(values):
+                yield field.duplicate(f"{at}.values[{place}]", values[place])
             yield from validate_label_name(requirement.key, f"{at}.key")
             if requirement.key in found:
                 yield field.duplicate(f"{at}.key", requirement.key)
             found[requirement.key] = frozenset(values)
-        if found in earlier:
+        if frozenset(found.items()) in earlier:
             yield field.duplicate(f"{path}[{index}].matchLabelExpressions", "")
-        earlier.append(found)
+        earlier.add(frozenset(found.items()))
 
 
 NO_DUAL_STACK = "invalid PodCIDRs. failed to check with dual stack with error"

@@ -4,6 +4,7 @@ Kubernetes: ValidateNonnegativeField and ValidateImmutableField (apimachinery, a
 ValidatePositiveIntOrPercent and ValidatePodTemplateSpecForReplicaSet (pkg/apis/apps/validation).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from moorage.admit.messages.internal_form import internal_form
@@ -18,6 +19,12 @@ from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import PodTemplateSpec
 
 OVER_100_PERCENT = "must not be greater than 100%"
+
+
+def repeated_places(values: Sequence[str]) -> list[int]:
+    """Return where a value stands that stood before."""
+    seen: set[str] = set()
+    return [place for place, value in enumerate(values) if value in seen or seen.add(value)]  # type: ignore[func-returns-value]
 
 
 def validate_not_negative(value: int | None, path: str) -> list[FieldError]:

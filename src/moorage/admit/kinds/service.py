@@ -5,6 +5,7 @@ that a server allocates (`prepare.service_addresses`) are not demanded: offline 
 rules beyond the form of each address are the allocator's.
 """
 
+from moorage.admit.kinds.fields import repeated_places
 from moorage.admit.kinds.row import KindRow, Rows, validate_only_metadata
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
@@ -86,8 +87,9 @@ def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     yield from _validate_affinity(spec)
     if spec.type != "ExternalName":
         yield from _validate_cluster_ips(spec, old)
+    kept = frozenset(old.externalIPs)
     for index, address in enumerate(spec.externalIPs):
-        if address not in old.externalIPs:
+        if address not in kept:
             yield from validate_ip_address(address, f"spec.externalIPs[{index}]")
     yield from field.one_of(spec.type, _TYPES, "spec.type")
     yield from _validate_port_numbers(spec)
@@ -174,9 +176,10 @@ def _validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
         yield field.invalid("spec.clusterIPs", shown, "must be empty when `clusterIP` is not specified")
     elif addresses and addresses[0] != spec.clusterIP:
         yield field.invalid("spec.clusterIPs", shown, "first value must match `clusterIP`")
+    repeated = set(repeated_places(spec.ipFamilies))
     for index, family in enumerate(spec.ipFamilies):
         yield from field.one_of(family, _FAMILIES, f"spec.ipFamilies[{index}]")
-        if family in spec.ipFamilies[:index]:
+        if index in repeated:
             yield field.duplicate(f"spec.ipFamilies[{index}]", AsJSON(family))
     yield from field.one_of(spec.ipFamilyPolicy, _FAMILY_POLICIES, "spec.ipFamilyPolicy")
     for index, address in enumerate(addresses):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.kinds.fields import validate_immutable, validate_not_negative
+from moorage.admit.kinds.fields import repeated_places, validate_immutable, validate_not_negative
 from moorage.admit.kinds.row import KindRow, Rows, ungated, validate_only_metadata
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.messages.rejection_status import as_manifest, difference
@@ -167,10 +167,11 @@ def _validate_node_driver(driver: views.CSINodeDriver, seen: set[str], path: str
         yield from validate_not_negative(driver.allocatable.count, f"{path}.allocatable.count")
     if driver.name in seen:
         yield field.duplicate(f"{path}.name", driver.name)
+    repeated = set(repeated_places(driver.topologyKeys))
     for index, key in enumerate(driver.topologyKeys):
         if not key:
             yield field.required(path)
-        if key in driver.topologyKeys[:index]:
+        if index in repeated:
             yield field.duplicate(path, key)
         yield from validate_label_name(key, path)
 

@@ -93,6 +93,10 @@ def _zero(shape: shapes.Shape) -> Any:
     return [] if isinstance(shape, shapes.ListShape) else {}
 
 
+#: Lists and maps are not looked at any further when there are so many problems already.
+_MAX_PROBLEMS = 1_000
+
+
 class _Problems(NamedTuple):
     """What was found: where a type that decodes itself gave up, which ends Go's decoding, and everything else."""
 
@@ -122,12 +126,16 @@ def _find_problems(raw: Any, shape: shapes.Shape, at: _Context, problems: _Probl
             problems.others.append(at.mismatch(json_type(raw), shape.go_type))
             return
         for i, item in enumerate(raw):
+            if len(problems.others) + len(problems.fatal) >= _MAX_PROBLEMS:
+                return
             _find_problems(item, shape.item, at._replace(path=f"{at.path}[{i}]"), problems)
     elif isinstance(shape, shapes.MapShape):
         if not isinstance(raw, dict):
             problems.others.append(at.mismatch(json_type(raw), shape.go_type))
             return
         for key, value in raw.items():
+            if len(problems.others) + len(problems.fatal) >= _MAX_PROBLEMS:
+                return
             _find_problems(value, shape.value, at._replace(path=f"{at.path}[{key}]"), problems)
     else:
         problem = _scalar_problem(raw, shape, at)

@@ -5,6 +5,7 @@ Go writes as null when they are not set stay. Differs: suggests a name. Document
 nearly all, cost one set comparison per object.
 """
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -69,6 +70,8 @@ def _differ(new: Any, old: Any) -> bool:
 
 
 MAX_SUGGESTIONS = 100
+#: The most complaints about fields that a client is sent. Kubernetes: sigs.k8s.io/json keeps as many strict errors.
+MAX_STRICT_ERRORS = 100
 
 
 class UnknownField(NamedTuple):
@@ -81,13 +84,19 @@ class UnknownField(NamedTuple):
         return f"unknown field {go_quote(self.path)}"
 
 
-def unknown_fields(raw: Any, view: type[View]) -> list[UnknownField]:
+class _Enough(Exception):
+    """As many were found as were asked for."""
+
+
+def unknown_fields(raw: Any, view: type[View], limit: int | None = None) -> list[UnknownField]:
+    """Return the unknown fields, or the first of them."""
     found: list[UnknownField] = []
-    _walk(raw, struct_shape(view), "", found)
+    with suppress(_Enough):
+        _walk(raw, struct_shape(view), "", found, limit)
     return found
 
 
-def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField]) -> None:
+def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField], limit: int | None) -> None:
     if isinstance(shape, StructShape):
         if not isinstance(raw, dict):
             return
@@ -95,18 +104,20 @@ def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField]) -> None:
         has_unknown = not raw.keys() <= known
         for name, value in raw.items():
             if value and name in nested:
-                _walk(value, nested[name], child_path(path, name), found)
+                _walk(value, nested[name], child_path(path, name), found, limit)
             elif has_unknown and name not in known:
                 # Who has this many needs no more suggestions, and each takes a while to find.
                 near = nearest_name(name, known) if len(found) < MAX_SUGGESTIONS else None
                 found.append(UnknownField(child_path(path, name), near))
+                if len(found) == limit:
+                    raise _Enough
     elif isinstance(shape, ListShape):
         if isinstance(raw, list):
             for i, item in enumerate(raw):
-                _walk(item, shape.item, f"{path}[{i}]", found)
+                _walk(item, shape.item, f"{path}[{i}]", found, limit)
     elif isinstance(shape, MapShape) and isinstance(raw, dict):
         for key, value in raw.items():
-            _walk(value, shape.value, child_path(path, key), found)
+            _walk(value, shape.value, child_path(path, key), found, limit)
 
 
 @lru_cache(maxsize=1024)

@@ -84,12 +84,15 @@ def decode_json_values(text: str, source: str, first_line: int) -> Iterator[Json
         at = _SPACE.match(text, end).end()  # type: ignore[union-attr]
 
 
-def json_duplicates(text: str, start: int) -> list[JsonDuplicate]:
-    """Return the duplicate keys of the value at `start`, with their paths; decodes once more, so only for rare use."""
+def json_duplicates(text: str, start: int, limit: int | None = None) -> list[JsonDuplicate]:
+    """Return the duplicate keys of the value at `start`, or the first of them, with their paths.
+
+    Decodes once more, so only for rare use.
+    """
     duplicates: list[JsonDuplicate] = []
     value, _ = json.JSONDecoder(object_pairs_hook=_Pairs).raw_decode(text, start)
     pending: list[tuple[Any, str, tuple[str, ...]]] = [(value, "", ())]
-    while pending:
+    while pending and (limit is None or len(duplicates) < limit):
         item, path, steps = pending.pop()
         if isinstance(item, _Pairs):
             seen: set[str] = set()

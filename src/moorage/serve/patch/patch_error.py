@@ -13,6 +13,8 @@ from moorage.model.text.json_text import json_type
 BAD_REQUEST, TOO_LARGE, UNPROCESSABLE = 400, 413, 422
 #: Deeper than any document of the API, and shallow enough for every recursion over it.
 MAX_LEVELS = 200
+#: No object of the API has so many, and each takes a hundred times as long to check as to send.
+MAX_CONTAINERS = 250_000
 _GENERIC = "the server rejected our request due to an error in our request"
 
 
@@ -38,7 +40,8 @@ def refusal(error: PatchError) -> ApiError:
 
 
 def check_depth(document: Any) -> None:
-    level = [document]
+    """Raise PatchError for a document of too many levels, or of too many objects and lists."""
+    level, count = [document], 0
     for _ in range(MAX_LEVELS):
         inner: list[Any] = []
         for value in level:
@@ -49,7 +52,14 @@ def check_depth(document: Any) -> None:
         if not inner:
             return
         level = inner
+        count += len(inner)
+        if count > MAX_CONTAINERS:
+            raise too_many_containers()
     raise too_deep()
+
+
+def too_many_containers() -> PatchError:
+    return PatchError(f"the document has more than {MAX_CONTAINERS} objects and lists", TOO_LARGE)
 
 
 def too_deep() -> PatchError:

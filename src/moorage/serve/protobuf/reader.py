@@ -240,6 +240,7 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _DEEPEST = 64
+_MAX_FIELDS = 250_000
 
 
 class _Numbered(NamedTuple):
@@ -293,8 +294,10 @@ def _read_struct(message: bytes, fields: dict[int, _Numbered], depth: int) -> Ra
     if depth > _DEEPEST:
         raise WireError("nested too deeply")
     raw: Raw = {}
-    for number, value in read_fields(message):
+    for count, (number, value) in enumerate(read_fields(message)):
         field = fields.get(number)
+        if count > _MAX_FIELDS:
+            raise WireError(f"a message has more than {_MAX_FIELDS} fields")
         if field is None:
             continue
         if field.group:

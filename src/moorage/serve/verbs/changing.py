@@ -6,7 +6,6 @@ finalizer is removed while it is being deleted is deleted. Kubernetes: the creat
 generic registry's Create and Update.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,9 +19,10 @@ from moorage.model.go.quoting import go_json
 from moorage.model.kinds import Kind, Ref
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
+from moorage.serve.long_work import is_large
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
-from moorage.serve.templates import Likeness
+from moorage.serve.templates import POD, Likeness
 from moorage.store.protocol import KeyExists, KeyMissing, RevisionMismatch, Stored
 
 _WARNING = (
@@ -31,17 +31,23 @@ _WARNING = (
 )
 
 
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
 def name_owners_once(metadata: Raw, *, is_patch: bool = False) -> list[str]:
     """Deduplicate in `metadata`, which is modified, though not its lists; return the warnings."""
     owners = metadata.get("ownerReferences")
     if not isinstance(owners, list) or len(owners) < 2:
         return []
     once: list[Any] = []
-    repeated = []
+    repeated: list[str] = []
+    seen: set[bytes] = set()
     for owner in owners:
-        if owner in once and isinstance(owner, dict):
+        text = _encode_sorted(owner)
+        if text in seen and isinstance(owner, dict):
             repeated.append(str(owner.get("uid") or ""))
         else:
+            seen.add(text)
             once.append(owner)
     if not repeated:
         return []
@@ -51,6 +57,9 @@ def name_owners_once(metadata: Raw, *, is_patch: bool = False) -> list[str]:
 
 
 _NAMES_TRIED = 8
+#: The most that an object may grow to. Kubernetes: 1.5 MiB of protobuf, which takes about half of the room of JSON.
+MAX_OBJECT_BYTES = 3 * 1024 * 1024
+_LARGE_POD = 32 * 1024
 #: Kinds with CEL expressions that are compiled when they are admitted, and how many characters of them are many.
 _WITH_EXPRESSIONS = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate"})
 _MANY = 8 * 1024
@@ -72,6 +81,17 @@ def has_much_cel(kind: Kind, document: Any) -> bool:
     return total > _MANY
 
 
+def _encode(kind: Kind, document: Raw) -> bytes:
+    """Return the value to store. Without its field owners if it is too large, as in Kubernetes. Raises ApiError."""
+    value = encode(kind, document)
+    if len(value) > MAX_OBJECT_BYTES:
+        if document["metadata"].pop("managedFields", None):
+            value = encode(kind, document)
+        if len(value) > MAX_OBJECT_BYTES:
+            raise failure(500, "", "etcdserver: request is too large")
+    return value
+
+
 async def create(
     api: Api,
     kind: Kind,
@@ -82,24 +102,32 @@ async def create(
     *,
     is_owned: bool = False,
     like: Likeness | None = None,
+    takes_long: bool = False,
 ) -> WriteResult:
-    """Create an object from `raw`, which is modified. With `is_owned` it has its managedFields. Raises ApiError."""
+    """Create an object from `raw`, which is modified. With `is_owned` it has its managedFields. Raises ApiError.
+
+    If it takes long, the server answers other clients meanwhile.
+    """
     metadata = raw["metadata"]
     check_namespace(kind, namespace, metadata)
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
-    warnings = (*warnings, *name_owners_once(metadata))
+    if kind is POD and like is None and not is_owned:
+        like = api.templates.likeness(raw, namespace or "default", options.manager)
+    takes_long = takes_long or (like is not None and len(like.fingerprint) > _LARGE_POD) or has_much_cel(kind, raw)
+    owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
+    warnings = (*warnings, *owners)
     is_generated = not metadata.get("name") and metadata.get("generateName")
     for _ in range(_NAMES_TRIED if is_generated else 1):
         manager = None if is_owned else options.manager
-        if has_much_cel(kind, raw):
-            admitted, template = await asyncio.to_thread(api.admit_new, kind, raw, namespace, manager, like)
+        if takes_long:
+            admitted, template = await api.long_work.run(api.admit_alone, kind, raw, namespace, manager), None
         else:
             admitted, template = api.admit_new(kind, raw, namespace, manager, like)
         name = admitted.object["metadata"]["name"]
         key = key_of(kind, namespace, name)
         all_warnings = (*warnings, *admitted.warnings)
-        value = encode(kind, admitted.object) if template is None else template.encode(admitted.object["metadata"])
+        value = _encode(kind, admitted.object) if template is None else template.encode(admitted.object["metadata"])
         if options.dry_run:
             if await api.store.get(key) is None:
                 return WriteResult(Stored(key, value, 0, 0, admitted.view), all_warnings, created=True)
@@ -156,10 +184,13 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
         if stored is None:
             raise not_found(kind, name)
         old = decode(kind, stored)
-        changed = await asyncio.to_thread(make, old, stored.view) if takes_long else make(old, stored.view)
+        if takes_long or is_large(stored.value):
+            changed = await api.long_work.run(make, old, stored.view)
+        else:
+            changed = make(old, stored.view)
         if changed.expected not in (None, stored.revision):
             raise stale(kind, name)
-        value = encode(kind, changed.admitted.object)
+        value = _encode(kind, changed.admitted.object)
         warnings = (*changed.warnings, *changed.admitted.warnings)
         if value == stored.value:
             return WriteResult(stored, warnings)
@@ -186,7 +217,14 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
 
 
 async def replace(
-    api: Api, ref: Ref, raw: Raw, options: WriteOptions, subresource: str = "", warnings: Sequence[str] = ()
+    api: Api,
+    ref: Ref,
+    raw: Raw,
+    options: WriteOptions,
+    subresource: str = "",
+    warnings: Sequence[str] = (),
+    *,
+    takes_long: bool = False,
 ) -> WriteResult:
     """PUT a whole document. Without a resourceVersion it replaces any."""
     kind, namespace, name = ref
@@ -197,8 +235,9 @@ async def replace(
     if not is_there and kind.creates_on_update:
         refuse_unknown_uid(kind, name, metadata)
         metadata.pop("resourceVersion", None)
-        return await create(api, kind, namespace, raw, options, warnings)
-    warnings = (*warnings, *name_owners_once(metadata))
+        return await create(api, kind, namespace, raw, options, warnings, takes_long=takes_long)
+    owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
+    warnings = (*warnings, *owners)
     expected = expected_revision(kind, name, raw)
     if expected is None and not subresource and not kind.unconditional_update:
         raise _revision_required(kind, name)
@@ -207,7 +246,7 @@ async def replace(
         changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
         return changed._replace(warnings=warnings)
 
-    takes_long = not subresource and has_much_cel(kind, raw)
+    takes_long = takes_long or (not subresource and has_much_cel(kind, raw))
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 

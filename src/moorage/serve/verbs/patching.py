@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.client.protocol import PatchType, Raw
-from moorage.model.api_error import bad_request, failure, unsupported_media_type
+from moorage.model.api_error import ApiError, bad_request, failure, unsupported_media_type
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, Ref
-from moorage.model.schema.known_fields import kept_part, unknown_fields
+from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, WriteResult
@@ -20,7 +20,8 @@ from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.claim_names import ClaimNames, learn_names, read_claim_names, with_names
 from moorage.serve.claim_templates import CLAIM
 from moorage.serve.claim_writes import claim_write, with_reservation
-from moorage.serve.decoding import MAX_WARNINGS, check_kind, decode_json, media_type, read_yaml, repeated_fields
+from moorage.serve.decoding import check_kind, decode_json, media_type, read_yaml, repeated_fields
+from moorage.serve.long_work import is_large
 from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
 from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
@@ -46,11 +47,12 @@ PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.val
 
 
 class Patch(NamedTuple):
-    """A patch as it was sent: its type, its document, and what strict validation says of duplicate keys."""
+    """A patch as it was sent: its type, its document, what strict validation says of duplicate keys, if it is large."""
 
     patch_type: str
     document: Any
     duplicates: Sequence[str] = ()
+    is_large: bool = False
 
 
 def read_patch(body: bytes, content_type: str) -> Patch:
@@ -61,10 +63,11 @@ def read_patch(body: bytes, content_type: str) -> Patch:
         value = read_yaml(body)
         if not isinstance(value.raw, dict):
             raise bad_request(f"error decoding YAML: {not_decoded(value.raw)}")
-        return Patch(patch_type, value.raw, [_set_already(found) for found in value.duplicates])
+        return Patch(patch_type, value.raw, [_set_already(found) for found in value.duplicates], is_large(body))
     document = decode_json(body)
     prefix = "json patch " if patch_type == JSON_PATCH else ""
-    return Patch(patch_type, document, [f"{prefix}{duplicate}" for duplicate in repeated_fields(body, document)])
+    duplicates = [f"{prefix}{duplicate}" for duplicate in repeated_fields(body, document)]
+    return Patch(patch_type, document, duplicates, is_large(body))
 
 
 def _set_already(found: DuplicateField) -> str:
@@ -76,7 +79,7 @@ async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, 
     kind = ref.kind
     if patch.patch_type == APPLY:
         warnings = duplicate_warnings(patch.duplicates, options.validation)
-        return await _apply(api, ref, patch.document, options, subresource, warnings)
+        return await _apply(api, ref, patch, options, subresource, warnings)
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = patched(old, patch, schema_of(kind))
@@ -84,13 +87,14 @@ async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, 
         changed = _admit(api, ref, new, old, options, subresource, old_view)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    if kind is POD and subresource == "status" and patch.patch_type == STRATEGIC_MERGE and not options.dry_run:
-        claims = None if patch.duplicates else read_claim_names(patch.document)
+    is_plain = not options.dry_run and not patch.duplicates and not patch.is_large
+    if kind is POD and subresource == "status" and patch.patch_type == STRATEGIC_MERGE and is_plain:
+        claims = read_claim_names(patch.document)
         if claims is not None:
             return await _name_claims(api, ref, claims, options.manager, make)
-    if kind is CLAIM and patch.patch_type == MERGE_PATCH and not options.dry_run and not patch.duplicates:
+    if kind is CLAIM and patch.patch_type == MERGE_PATCH and is_plain:
         return await _patch_claim(api, ref, patch.document, options.manager, subresource, make)
-    takes_long = has_much_cel(kind, patch.document)
+    takes_long = patch.is_large or has_much_cel(kind, patch.document)
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 
@@ -135,22 +139,33 @@ async def _name_claims(api: Api, ref: Ref, claims: ClaimNames, manager: str, mak
 
 
 async def _apply(
-    api: Api, ref: Ref, patch: Raw, options: WriteOptions, subresource: str, warnings: Sequence[str]
+    api: Api, ref: Ref, sent: Patch, options: WriteOptions, subresource: str, warnings: Sequence[str]
 ) -> WriteResult:
     kind, namespace, name = ref
-    patch = checked_to_apply(patch, kind, namespace, name)
+    takes_long = sent.is_large or has_much_cel(kind, sent.document)
+    patch = checked_to_apply(sent.document, kind, namespace, name)
     force = bool(options.force)
     if await api.store.get(key_of(kind, namespace, name)) is None and not subresource:
         refuse_unknown_uid(kind, name, patch["metadata"])
-        made = apply_patch(None, patch, kind, options.manager, force, subresource, api.now_text())
-        return await create(api, kind, namespace, kept_part(made, kind.view), options, warnings, is_owned=True)
+
+        def first() -> Raw:
+            made = apply_patch(None, patch, kind, options.manager, force, subresource, api.now_text())
+            kept: Raw = kept_part(made, kind.view)
+            return kept
+
+        made = await api.long_work.run(first) if takes_long else first()
+        try:
+            return await create(api, kind, namespace, made, options, warnings, is_owned=True, takes_long=takes_long)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise  # else another client was faster, and this is a change of its object
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = apply_patch(old, patch, kind, options.manager, force, subresource, api.now_text())
         changed = _admit(api, ref, new, old, options, subresource, old_view, is_owned=True)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    return await change(api, ref, make, dry_run=options.dry_run, takes_long=has_much_cel(kind, patch))
+    return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 
 def duplicate_warnings(duplicates: Sequence[str], validation: str) -> Sequence[str]:
@@ -197,15 +212,16 @@ def _check_patched(new: Raw, patch: Patch, kind: Kind, validation: str) -> list[
     """Warnings about unknown and duplicate fields. Raises ApiError 422 if the validation is strict."""
     if validation in (IGNORE, TRUST):
         return []
-    patch_type, document, duplicates = patch
+    patch_type, document, duplicates, _ = patch
     found = [*duplicates, *(unknown_operation_fields(document) if patch_type == JSON_PATCH else ())]
-    found += map(str, unknown_fields(new, kind.view))
+    found += map(str, unknown_fields(new, kind.view, MAX_STRICT_ERRORS))
+    found = found[:MAX_STRICT_ERRORS]
     if found and validation == STRICT:
         value = go_value(document) if patch_type == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
         text = f"Invalid value: {go_quote(value)}: strict decoding error: {', '.join(found)}"
         cause = {"reason": "FieldValueInvalid", "message": text, "field": "patch"}
         raise failure(422, "Invalid", f' "" is invalid: patch: {text}', {"causes": [cause]})
-    return found[:MAX_WARNINGS]
+    return found
 
 
 def _admit(

@@ -1,0 +1,1 @@
+"""Hostile and heavy loads against a real `moorage up`, while another process asks whether it still answers."""

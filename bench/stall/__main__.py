@@ -1,0 +1,143 @@
+"""`python -m bench.stall [LOAD]…`: drive a `moorage up` with each load, and print how long others had to wait."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import uvloop
+
+from bench.e2e.server import Server
+from bench.process import ENVIRONMENT, ROOT
+from bench.stall.loads import LOADS, Context
+from bench.stall.wire import Wire
+
+if TYPE_CHECKING:
+    from moorage.client.kubeconfig.access import Access
+
+GATES = "AllAlpha=true,AllBeta=true"
+GOAL = 0.25
+_STALL = re.compile(r'moorage_event_loop_stall_seconds_(count|sum)\{operation="([^"]*)"\} (\S+)')
+
+
+class Outcome(NamedTuple):
+    """What one load did. Latencies are sorted; stalls are (number, seconds) by operation."""
+
+    name: str
+    seconds: float
+    latencies: dict[str, list[float]]
+    failed: int
+    stalls: dict[str, tuple[int, float]]
+    answers: dict[str, int]
+    memory: int
+
+    def at(self, name: str, share: float) -> float:
+        found = self.latencies[name]
+        return found[min(len(found) - 1, int(len(found) * share))] if found else 0.0
+
+
+async def drive(names: list[str], scale: float) -> list[Outcome]:
+    outcomes = []
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--simulate", "--nodes", "20", "--controllers", "*", "--feature-gates", GATES]
+        server = Server(Path(folder), options)
+        access = await server.start()
+        command = [sys.executable, "-m", "bench.stall.probe", str(Path(folder) / "kubeconfig")]
+        probe = subprocess.Popen(
+            command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            for name in names:
+                print(f"{name} …", file=sys.stderr, flush=True)
+                outcomes.append(await _one(name, Context(access, scale), server, probe))
+                print(line_of(outcomes[-1]), file=sys.stderr, flush=True)
+        finally:
+            assert probe.stdin is not None
+            probe.stdin.close()
+            probe.wait()
+            server.stop()
+            log = (Path(folder) / "server.log").read_text(encoding="utf-8", errors="replace")
+            print("\n".join(line[:400] for line in log.splitlines() if "] " in line), file=sys.stderr)
+    return outcomes
+
+
+async def _one(name: str, context: Context, server: Server, probe: subprocess.Popen[str]) -> Outcome:
+    await asyncio.sleep(1)
+    await _window(probe)
+    before = await _stalls(context.access)
+    started = time.perf_counter()
+    answers = await LOADS[name](context)
+    seconds = time.perf_counter() - started
+    server.check()
+    found = await _window(probe)
+    after = await _stalls(context.access)
+    stalls = {
+        key: (int(n - before.get(key, (0, 0))[0]), s - before.get(key, (0, 0))[1]) for key, (n, s) in after.items()
+    }
+    latencies = {path: sorted(s for s, status in asked if status == 200) for path, asked in found.items()}
+    failed = sum(status != 200 for asked in found.values() for _, status in asked)
+    stalls = {key: value for key, value in stalls.items() if value[0]}
+    return Outcome(name, seconds, latencies, failed, stalls, dict(answers), server.peak_memory())
+
+
+async def _window(probe: subprocess.Popen[str]) -> dict[str, list[tuple[float, int]]]:
+    assert probe.stdin is not None
+    assert probe.stdout is not None
+    probe.stdin.write("\n")
+    probe.stdin.flush()
+    line = await asyncio.get_running_loop().run_in_executor(None, probe.stdout.readline)
+    found: dict[str, list[tuple[float, int]]] = json.loads(line)
+    return found
+
+
+async def _stalls(access: Access) -> dict[str, tuple[float, float]]:
+    wire = Wire(access)
+    await wire.open()
+    assert wire.writer is not None
+    assert wire.reader is not None
+    wire.writer.write(wire.head("GET", "/metrics", 0, {"Connection": "close"}))
+    text = (await wire.reader.read(-1)).decode()
+    wire.close()
+    found: dict[str, dict[str, float]] = {}
+    for what, operation, value in _STALL.findall(text):
+        found.setdefault(operation, {})[what] = float(value)
+    return {operation: (values["count"], values["sum"]) for operation, values in found.items()}
+
+
+def line_of(outcome: Outcome) -> str:
+    waits = " | ".join(
+        f"{outcome.at(name, 0.5) * 1e3:,.0f} / {outcome.at(name, 0.99) * 1e3:,.0f} / {outcome.at(name, 1) * 1e3:,.0f}"
+        for name in ("readyz", "get")
+    )
+    stalls = ", ".join(f"{key}: {n} in {s:.1f} s" for key, (n, s) in sorted(outcome.stalls.items()))
+    answers = ", ".join(f"{key} ×{n}" for key, n in outcome.answers.items())
+    failed = f"{outcome.failed} failed" if outcome.failed else ""
+    memory = f"{outcome.memory >> 20:,} MiB"
+    return f"| {outcome.name} | {outcome.seconds:.1f} | {waits} | {stalls} {failed} | {memory} | {answers} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.stall", description=__doc__)
+    parser.add_argument("loads", nargs="*", metavar="LOAD", help="; ".join(LOADS))
+    parser.add_argument("--scale", type=float, default=1.0, help="the size of the loads; 1 is full size")
+    options = parser.parse_args()
+    names = [name for name in LOADS if not options.loads or any(part in name for part in options.loads)]
+    outcomes = uvloop.run(drive(names, options.scale))
+    print("| load | seconds | /readyz p50 / p99 / max, ms | get p50 / p99 / max, ms | stalls | peak | answers |")
+    print("|---|---:|---:|---:|---|---:|---|")
+    print("\n".join(map(line_of, outcomes)))
+    missed = [outcome.name for outcome in outcomes if max(outcome.at(n, 0.99) for n in ("readyz", "get")) > GOAL]
+    print(f"p99 above {GOAL * 1e3:.0f} ms: {', '.join(missed) or 'none'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

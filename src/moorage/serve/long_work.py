@@ -1,0 +1,104 @@
+"""Work on large documents in one thread beside the event loop, so that other clients are answered meanwhile.
+
+The thread shares Python's interpreter lock: while it works, the event loop gets the lock within half a millisecond.
+One document is worked on at a time. The thread is not waited for when the process ends. Kubernetes: goroutines.
+"""
+
+import asyncio
+import gc
+import sys
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from moorage.model.api_error import too_many_requests
+
+Result = TypeVar("Result")
+Job = tuple["asyncio.Future[Any]", Callable[..., Any], tuple[Any, ...]]
+
+_MAX_WAITING = 100
+_SWITCH_SECONDS = 0.0005
+#: A document of fewer bytes, objects and lists, or values is never large: it is admitted in some milliseconds.
+_FEW_BYTES = 8 * 1024
+_FEW_CONTAINERS, _FEW_VALUES = 1_000, 4_000
+_FEW_PROTOBUF_BYTES = 4 * 1024
+
+
+def is_large(text: bytes) -> bool:
+    """Return whether work on a document, given as JSON or YAML, may take so long that others should not wait for it."""
+    if len(text) <= _FEW_BYTES:
+        return False
+    containers = text.count(b"{") + text.count(b"[")
+    return containers > _FEW_CONTAINERS or text.count(b",") > _FEW_VALUES or text.count(b"\n") > _FEW_VALUES
+
+
+def is_large_body(body: bytes, content_type: str) -> bool:
+    """Return the same of the body of a request, which may be protobuf."""
+    return len(body) > _FEW_PROTOBUF_BYTES and ("protobuf" in content_type or is_large(body))
+
+
+class LongWork:
+    """The thread, started when it is first needed, and the jobs that wait for it."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._waiting = 0
+        self._thread: threading.Thread | None = None
+
+    async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call a function in the thread. Raises what it raises, and ApiError 429 if too many jobs wait already."""
+        if self._waiting >= _MAX_WAITING:
+            raise too_many_requests("too many large requests, please try again later")
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="moorage-long-work", daemon=True)
+            self._thread.start()
+        done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._jobs.put((done, function, arguments))
+        self._waiting += 1
+        try:
+            return await done
+        finally:
+            self._waiting -= 1
+
+    async def read(self, function: Callable[..., Result], body: bytes, content_type: str, *arguments: Any) -> Result:
+        """Call a function that reads the body of a request: at once, or in the thread if the body is large."""
+        if is_large_body(body, content_type):
+            return await self.run(function, body, content_type, *arguments)
+        return function(body, content_type, *arguments)
+
+    # What follows runs in the thread.
+
+    def _work(self) -> None:
+        while True:
+            self._do(*self._jobs.get())
+
+    def _do(self, done: "asyncio.Future[Any]", function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        if done.cancelled():
+            return
+        interval, collects = sys.getswitchinterval(), gc.isenabled()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        gc.disable()  # a look at a million new objects would stop the event loop, and none of them is garbage yet
+        result: Any = None
+        failure: BaseException | None = None
+        try:
+            result = function(*arguments)
+        except BaseException as error:
+            failure = error
+        finally:
+            sys.setswitchinterval(interval)
+            if collects:
+                gc.enable()
+        try:
+            done.get_loop().call_soon_threadsafe(_settle, done, result, failure)
+        except RuntimeError:
+            return  # the loop is closed
+
+
+def _settle(done: "asyncio.Future[Any]", result: Any, failure: BaseException | None) -> None:
+    if done.done():
+        return
+    if failure is not None:
+        done.set_exception(failure)
+    else:
+        done.set_result(result)

@@ -1,0 +1,178 @@
+"""Large documents: what is large, that others are answered meanwhile, and what is refused."""
+
+import asyncio
+import threading
+from typing import Any
+
+import msgspec
+import pytest
+
+from moorage.model.api_error import ApiError, bad_request
+from moorage.model.kinds import KINDS, Ref
+from moorage.serve import long_work
+from moorage.serve.api import Api
+from moorage.serve.decoding import decode_object
+from moorage.serve.handler import Handler
+from moorage.serve.http.messages import Request, Response
+from moorage.serve.long_work import LongWork, is_large, is_large_body
+from moorage.serve.options import WARN, WriteOptions
+from moorage.serve.patch.patch_error import MAX_CONTAINERS
+from moorage.serve.pki.authentication import ADMIN
+from moorage.serve.verbs import changing
+from moorage.serve.verbs.changing import create, name_owners_once
+from moorage.serve.web_paths import WebPaths
+from moorage.telemetry.apiserver_metrics import ApiServerMetrics
+from moorage.telemetry.metrics import Metrics
+
+pytestmark = pytest.mark.real_time
+
+CONFIG_MAP, POD = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"]
+MAPS = "/api/v1/namespaces/default/configmaps"
+OPTIONS = WriteOptions("me")
+
+
+def _config_map(name: str, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default", **metadata}}
+
+
+def test_large_is_what_has_many_values_and_not_what_has_long_ones() -> None:
+    assert is_large(b'{"data":[' + b"1," * 10_000)
+    assert is_large(b"[" + b"{}" * 10_000)
+    assert is_large(b"k: v\n" * 10_000)
+    assert not is_large(b'{"data":{"a":"' + b"x" * 1_000_000 + b'"}}')
+    assert not is_large(b'{"metadata":{"name":"a"},"spec":{"containers":[{"name":"a"}]}}')
+    assert is_large_body(b"\x12\0" * 4_000, "application/vnd.kubernetes.protobuf")
+    assert not is_large_body(b"\x12\0" * 1_000, "application/vnd.kubernetes.protobuf")
+
+
+async def test_the_loop_goes_on_while_the_thread_works() -> None:
+    work, released = LongWork(), threading.Event()
+    assert await work.run(threading.get_ident) != threading.get_ident()
+
+    async def release() -> None:
+        released.set()
+
+    done, _ = await asyncio.gather(work.run(released.wait, 60), release())
+    assert done
+
+
+async def test_a_refusal_in_the_thread_is_the_answer() -> None:
+    def refuse() -> None:
+        raise bad_request("no")
+
+    with pytest.raises(ApiError, match="no"):
+        await LongWork().run(refuse)
+
+
+async def test_too_many_large_requests_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_work, "_MAX_WAITING", 0)
+    with pytest.raises(ApiError) as refused:
+        await LongWork().run(int)
+    assert refused.value.code == 429
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "APPLY"])
+async def test_large_requests_are_read_and_admitted_in_the_thread(
+    api: Api, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    plain = LongWork.run
+
+    async def run(self: LongWork, function: Any, *arguments: Any) -> Any:
+        seen.append(function.__name__)
+        return await plain(self, function, *arguments)
+
+    monkeypatch.setattr(LongWork, "run", run)
+    document = _config_map("large") | {"data": {f"k{i}": "v" for i in range(5_000)}}
+    body = msgspec.json.encode(document)
+    metrics = Metrics()
+    handler = Handler(api, WebPaths((), metrics.render), ApiServerMetrics(metrics))
+    if method in ("PUT", "PATCH"):
+        await create(api, CONFIG_MAP, "default", _config_map("large"), OPTIONS)
+    types = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
+    path = MAPS if method == "POST" else f"{MAPS}/large" + ("?fieldManager=me" if method == "APPLY" else "")
+    headers = {"content-type": types.get(method, "application/json")}
+    request = Request("PATCH" if method == "APPLY" else method, path, headers, body)
+    request.user = ADMIN
+    answer = await handler(request)
+    assert isinstance(answer, Response)
+    assert answer.status in (200, 201)
+    assert seen[0] in ("decode_object", "read_patch")
+    assert {"admit_alone", "make"} & set(seen)
+
+
+async def test_a_small_change_of_a_large_object_is_made_in_the_thread(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = _config_map("large") | {"data": {f"k{i}": "v" for i in range(5_000)}}
+    await create(api, CONFIG_MAP, "default", large, OPTIONS)
+    seen: list[str] = []
+    plain = api.long_work.run
+
+    async def run(function: Any, *arguments: Any) -> Any:
+        seen.append(function.__name__)
+        return await plain(function, *arguments)
+
+    monkeypatch.setattr(api.long_work, "run", run)
+    new = _config_map("large") | {"data": {"a": "b"}}
+    await changing.replace(api, Ref(CONFIG_MAP, "default", "large"), new, OPTIONS)
+    assert seen == ["make"]
+
+
+async def test_an_object_that_is_too_large_to_store_is_refused_as_etcd_refuses_it(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changing, "MAX_OBJECT_BYTES", 1_000)
+    with pytest.raises(ApiError, match="etcdserver: request is too large") as refused:
+        await create(api, CONFIG_MAP, "default", _config_map("a") | {"data": {"a": "x" * 1_000}}, OPTIONS)
+    assert refused.value.code == 500
+    # Without its field owners it fits, as in Kubernetes.
+    some = {f"key-{i}": "" for i in range(35)}
+    done = await create(api, CONFIG_MAP, "default", _config_map("b") | {"data": some}, OPTIONS)
+    assert b"managedFields" not in done.stored.value
+
+
+@pytest.mark.parametrize("piece", [b"{}", b"[]"])
+def test_a_document_of_very_many_objects_is_refused(piece: bytes) -> None:
+    body = b'{"spec":{"containers":[' + b",".join([piece] * (MAX_CONTAINERS + 2)) + b"]}}"
+    for content_type in ("application/json", "application/yaml"):
+        with pytest.raises(ApiError) as refused:
+            decode_object(body, content_type, POD, WARN)
+        assert refused.value.code == 413
+
+
+def test_a_protobuf_bomb_is_refused() -> None:
+    def field(number: int, value: bytes) -> bytes:
+        length, text = len(value), b""
+        while length > 127:
+            text, length = text + bytes([length & 127 | 128]), length >> 7
+        return bytes([number << 3 | 2]) + text + bytes([length]) + value
+
+    bomb = b"k8s\0" + field(1, field(1, b"v1") + field(2, b"Pod")) + field(2, field(2, field(2, b"") * 251_000))
+    with pytest.raises(ApiError, match="more than 250000 fields"):
+        decode_object(bomb, "application/vnd.kubernetes.protobuf", POD, WARN)
+
+
+def test_a_hundred_complaints_about_fields_are_enough() -> None:
+    body = b'{"spec":{%b}}' % b",".join(b'"x%d":1' % i for i in range(5_000))
+    _, warnings = decode_object(body, "application/json", POD, WARN)
+    assert len(warnings) == 100
+    with pytest.raises(ApiError) as refused:
+        decode_object(body, "application/json", POD, "Strict")
+    assert refused.value.message.count("unknown field") == 100
+
+
+async def test_a_thousand_errors_are_enough(api: Api) -> None:
+    pod: dict[str, Any] = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"}}
+    pod["spec"] = {"containers": [{"name": "A"} for _ in range(3_000)]}
+    with pytest.raises(ApiError) as refused:
+        await create(api, POD, "default", pod, OPTIONS, takes_long=True)
+    assert len(refused.value.status["details"]["causes"]) == 1_000
+
+
+def test_very_many_owners_are_compared_in_no_time() -> None:
+    owners = [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": str(i % 20_000)} for i in range(20_001)]
+    metadata: dict[str, Any] = {"ownerReferences": owners}
+    warnings = name_owners_once(metadata)
+    assert len(metadata["ownerReferences"]) == 20_000
+    assert warnings[0].endswith("observed: 0")
