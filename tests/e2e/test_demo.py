@@ -206,7 +206,7 @@ def listens(port: int) -> bool:
     return True
 
 
-def test_an_installed_moorage_has_the_stories(tmp_path: Path) -> None:
+def test_an_installed_moorage_has_the_stories_and_the_pages_of_rules(tmp_path: Path) -> None:
     """What is in the wheel, and that it is found there."""
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
@@ -222,3 +222,6 @@ def test_an_installed_moorage_has_the_stories(tmp_path: Path) -> None:
     played = demo(tmp_path, "gpu-claims-by-node-sla", "--no-kubectl", PYTHONPATH=str(installed))
     assert played.returncode == 0, played.stdout + played.stderr
     assert f"Commands are typed in {installed / 'moorage' / 'examples'}" in played.stdout
+    explain = [sys.executable, "-m", "moorage", "lint", "--explain", "cel-constant"]
+    told = subprocess.run(explain, env={"PYTHONPATH": str(installed)}, cwd=tmp_path, capture_output=True, check=True)
+    assert told.stdout == (ROOT / "docs" / "findings" / "cel-constant.md").read_bytes()

@@ -83,7 +83,9 @@ def test_what_a_rejection_looks_like(files: Path) -> None:
         "        |     ^^^^^^^^^^^^\n"
         '    hint: write "7"\n'
     )
-    assert process.stdout.endswith("1 error: 1 object in 1 file checked. Each rule has a page in docs/findings.\n")
+    assert process.stdout.endswith(
+        "1 error: 1 object in 1 file checked. `moorage lint --explain RULE` tells more about a rule.\n"
+    )
     assert process.stderr == ""
 
 

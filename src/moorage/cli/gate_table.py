@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from moorage.lint.report.printable import visible_length
 from moorage.model.gates import GATES, Component
 from moorage.plan.report.text import BOLD, DIM, GREEN, YELLOW, TerminalLines
 
@@ -27,7 +28,7 @@ class GateTable(TerminalLines):
         rows = [(gate, stages.get(gate, ""), _cells(gate, row, list(heads))) for gate, row in values.items()]
         widest = max((len(gate) for gate, _, _ in rows), default=0)
         needed = widest + 7 + sum(len(_GAP) + max(3, len(head)) for head in heads.values())
-        fits = needed <= max(self._width, 80)
+        fits = needed <= self._width
         if fits:
             title = _GAP.join(["GATE".ljust(widest), "STAGE", *(head.ljust(3) for head in heads.values())])
             lines = [self._styled(title.rstrip(), BOLD)]
@@ -61,7 +62,7 @@ class GateTable(TerminalLines):
     def _rows(self, parts: Sequence[str]) -> list[str]:
         rows: list[str] = []
         for part in parts:
-            if rows and self._visible(f"{rows[-1]}{_GAP}{part}") + 2 <= self._width:
+            if rows and visible_length(f"{rows[-1]}{_GAP}{part}") + 2 <= self._width:
                 rows[-1] += f"{_GAP}{part}"
             else:
                 rows.append(part)

@@ -6,9 +6,12 @@ import msgspec
 
 from moorage.lint.finding import Severity
 
+#: Where the documentation is published.
+SITE = "https://moorage.dev"
+
 
 class Rule(msgspec.Struct, frozen=True):
-    """One row. The page of a rule is docs/findings/<name>.md."""
+    """One row. The page of a rule is docs/findings/<name>.md; `moorage lint --explain` prints it."""
 
     name: str
     severity: Severity
@@ -17,6 +20,10 @@ class Rule(msgspec.Struct, frozen=True):
     @property
     def page(self) -> str:
         return f"docs/findings/{self.name}.md"
+
+    @property
+    def url(self) -> str:
+        return f"{SITE}/findings/{self.name}/"
 
 
 _E, _W = Severity.ERROR, Severity.WARNING
@@ -67,6 +74,13 @@ class SelectionError(ValueError):
     """A name or prefix that fits no rule."""
 
 
+def rule_of(name: str) -> Rule:
+    """Return the rule of this name. Raises SelectionError."""
+    if name not in BY_NAME:
+        raise _unknown(name)
+    return BY_NAME[name]
+
+
 def selected_rules(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
     """Return all rules or those selected, without those ignored. Both take names and prefixes, such as `cel-*`.
 
@@ -91,7 +105,11 @@ def _matching(pattern: str) -> set[str]:
         found = {name for name in BY_NAME if name.startswith(pattern[:-1])}
         if found:
             return found
-    raise SelectionError(f"there is no rule {pattern!r}{_suggestion(pattern)}; `moorage lint --rules` lists them")
+    raise _unknown(pattern)
+
+
+def _unknown(pattern: str) -> SelectionError:
+    return SelectionError(f"there is no rule {pattern!r}{_suggestion(pattern)}; `moorage lint --rules` lists them")
 
 
 def _suggestion(pattern: str) -> str:

@@ -32,6 +32,17 @@ class Excerpt(msgspec.Struct, frozen=True):
     line: str = ""
     carets: str = ""
 
+    def cut(self, width: int) -> Excerpt:
+        """Return what is around the first caret, in so many columns."""
+        if len(self.line) <= width:
+            return Excerpt(self.line, self.carets[:width])
+        first = len(self.carets) - len(self.carets.lstrip())
+        start = max(0, min(first - width // 3, len(self.line) - width + 1))
+        before, room = ("…", width - 1) if start else ("", width)
+        after = "…" if start + room < len(self.line) else ""
+        line = self.line[start : start + room - len(after)]
+        return Excerpt(f"{before}{line}{after}", (" " * len(before) + self.carets[start:])[:width])
+
 
 NO_EXCERPT = Excerpt()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.lint.finding import NO_EXCERPT, excerpt_of
+from moorage.lint.finding import NO_EXCERPT, Excerpt, excerpt_of
 from moorage.lint.report.printable import printable
 
 
@@ -67,3 +67,14 @@ def test_long_lines_are_cut_around_the_place() -> None:
 def test_nothing_to_show() -> None:
     assert excerpt_of("", 1) is NO_EXCERPT
     assert excerpt_of("  ", 1) is NO_EXCERPT
+
+
+@pytest.mark.parametrize("width", [20, 40, 300])
+@pytest.mark.parametrize("first", [0, 30, 190])
+def test_excerpts_are_cut_to_a_narrow_terminal_around_the_carets(width: int, first: int) -> None:
+    line = "".join(chr(ord("a") + number % 26) for number in range(200))
+    cut = Excerpt(line, " " * first + "^" * 5).cut(width)
+    assert len(cut.line) <= width
+    assert len(cut.carets) <= width
+    start = cut.carets.index("^")
+    assert cut.line[start : start + 5] == line[first : first + 5]

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import sys
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
 
 from moorage.cli.options import colour_option, gates_option
-from moorage.cli.shared import Progress, coloured, parsed_gates, piped_input, prepare_output, say
+from moorage.cli.shared import (
+    Progress,
+    coloured,
+    parsed_gates,
+    piped_input,
+    prepare_output,
+    say,
+    terminal_width,
+    write_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +36,31 @@ def _list_rules(ctx: click.Context, option: click.Parameter, wanted: bool) -> No
     from moorage.lint.catalogue import RULES
 
     widest = max(len(rule.name) for rule in RULES)
+    room = terminal_width() if sys.stdout.isatty() else 1000
     for rule in RULES:
-        click.echo(f"{rule.name:<{widest}}  {rule.severity.value:<7}  {rule.summary}")
+        lead = f"{rule.name:<{widest}}  {rule.severity.value:<7}  "
+        if room > len(lead) + 20:
+            click.echo("\n".join(wrap(rule.summary, room, initial_indent=lead, subsequent_indent=" " * len(lead))))
+        else:
+            click.echo(f"{rule.name}  {rule.severity.value}")
+            click.echo("\n".join(wrap(rule.summary, room, initial_indent="  ", subsequent_indent="  ")))
+    ctx.exit()
+
+
+def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> None:
+    if name is None or ctx.resilient_parsing:
+        return
+    from moorage.lint.catalogue import SelectionError, rule_of
+    from moorage.lint.pages import for_terminal, page_of
+
+    try:
+        page = page_of(rule_of(name).name)
+    except (SelectionError, FileNotFoundError) as error:
+        raise click.UsageError(str(error), ctx) from None
+    prepare_output(is_text=True)
+    is_terminal = sys.stdout.isatty()
+    colour = coloured(ctx.params.get("colour", "auto"))
+    write_lines(for_terminal(page, terminal_width(), colour=colour) if is_terminal else page.rstrip("\n").split("\n"))
     ctx.exit()
 
 
@@ -46,6 +79,14 @@ def _list_rules(ctx: click.Context, option: click.Parameter, wanted: bool) -> No
 @click.option("--exit-zero", is_flag=True, help="Exit 0 also with findings. Unreadable input still exits 2.")
 @click.option(
     "--rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List the rules and exit."
+)
+@click.option(
+    "--explain",
+    metavar="RULE",
+    is_eager=True,
+    expose_value=False,
+    callback=_explain,
+    help="Print the page of a rule, with an example before and after, and exit.",
 )
 def command(
     paths: tuple[str, ...],
@@ -69,6 +110,7 @@ def command(
       helm template my-chart | moorage lint -
       kubectl get nodes,pods -A -o yaml | moorage lint --select 'taint-*,spread-*' -
       moorage lint --output sarif manifests/ > lint.sarif
+      moorage lint --explain toleration-never-matches
 
     \b
     Exit code: 0 nothing found, 1 something found, 2 wrong usage or input that could not be read.
@@ -131,7 +173,8 @@ def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
     if name == "text":
         from moorage.lint.report.text import TextForm
 
-        return TextForm(write, colour=coloured(colour))
+        width = terminal_width() if sys.stdout.isatty() else None
+        return TextForm(write, colour=coloured(colour), width=width)
     if name == "github":
         from moorage.lint.report.text import GitHubForm
 

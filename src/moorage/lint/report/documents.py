@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from moorage import __version__
-from moorage.lint.catalogue import BY_NAME, RULES
+from moorage.lint.catalogue import BY_NAME, RULES, SITE
 from moorage.lint.finding import Finding, Severity, SourcePlace
 from moorage.lint.report.form import LintSummary, Problem, Write
 
@@ -131,11 +131,15 @@ class SarifForm(_JsonList):
         driver = {
             "name": "moorage",
             "version": __version__,
+            "informationUri": SITE,
             "rules": [
                 {
                     "id": rule.name,
                     "shortDescription": {"text": rule.summary},
-                    "help": {"text": f"{rule.summary} More in {rule.page}."},
+                    "help": {
+                        "text": f"{rule.summary} More by `moorage lint --explain {rule.name}`, and in {rule.page}."
+                    },
+                    "helpUri": rule.url,
                     "defaultConfiguration": {"level": _LEVELS[rule.severity]},
                 }
                 for rule in RULES

@@ -1,23 +1,27 @@
 """Write reports for people: text for a terminal, and annotations on the lines of a GitHub pull request."""
 
 from collections.abc import Sequence
+from textwrap import TextWrapper
 
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.report.form import LintSummary, Problem, Write, counted
-from moorage.lint.report.printable import printable, printable_lines
+from moorage.lint.report.printable import folded, printable, printable_lines, visible_length
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _MAX_KINDS = 5
+_NARROWEST = 30
 
 
 class TextForm:
     """Each finding is a small block: place, message, source line with carets, hint; last what the input needs."""
 
-    def __init__(self, write: Write, *, colour: bool = False) -> None:
+    def __init__(self, write: Write, *, colour: bool = False, width: int | None = None) -> None:
+        """`width` is the terminal's; None: lines are not broken, as for other programs."""
         self._write = write
         self._colour = colour
+        self._width = max(width, _NARROWEST) if width is not None else None
 
     def begin(self) -> None:
         pass
@@ -33,23 +37,37 @@ class TextForm:
         where = f"{place.line}:{place.column}" if place.line else "-"
         kind = self._styled(f"{finding.severity}", _COLOURS[finding.severity])
         rule = self._styled(f"[{finding.rule}]", _DIM)
-        lines = [f"  {where:<8} {kind} {rule} {printable(place.object)}".rstrip()]
-        lines += [f"    {line}" for line in printable_lines(finding.message)]
-        if excerpt := place.excerpt.line:
+        head = f"  {where:<8} {kind} {rule} "
+        if self._width is not None and visible_length(head) + len(place.object) > self._width:
+            head = f"{head.rstrip()}\n    "
+        lines = [f"{head}{printable(place.object)}".rstrip()]
+        lines += self._wrapped("    ", finding.message)
+        if place.excerpt.line:
             gutter = f"{place.line:>7}"
-            lines.append(f"{self._styled(gutter + ' |', _DIM)} {excerpt}")
-            carets = self._styled(place.excerpt.carets, _COLOURS[finding.severity])
+            excerpt = place.excerpt if self._width is None else place.excerpt.cut(self._width - len(gutter) - 3)
+            lines.append(f"{self._styled(gutter + ' |', _DIM)} {excerpt.line}")
+            carets = self._styled(excerpt.carets, _COLOURS[finding.severity])
             lines.append(f"{self._styled(' ' * len(gutter) + ' |', _DIM)} {carets}")
         if finding.hint:
-            first, *rest = printable_lines(finding.hint)
-            lines.append(f"    {self._styled('hint:', _CYAN)} {first}")
-            lines += [f"          {line}" for line in rest]
+            first, *rest = self._wrapped("          ", finding.hint)
+            lines += [f"    {self._styled('hint:', _CYAN)}{first[9:]}", *rest]
         return lines
+
+    def _wrapped(self, indent: str, text: str) -> list[str]:
+        lines = printable_lines(text)
+        if self._width is None:
+            return [f"{indent}{line}" for line in lines]
+        wrapper = TextWrapper(
+            self._width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        return [wrapped for line in lines for wrapped in wrapper.wrap(line) or [""]]
 
     def end(self, outcome: LintSummary) -> None:
         for line in self._needs(outcome):
             self._write(line + "\n")
-        self._write(self._summary(outcome) + "\n")
+        summary = self._summary(outcome)
+        for line in [summary] if self._width is None else folded(summary, self._width):
+            self._write(line + "\n")
 
     def _needs(self, outcome: LintSummary) -> list[str]:
         if not outcome.requirements or outcome.acceptance is None:
@@ -58,11 +76,11 @@ class TextForm:
         for requirement in outcome.requirements:
             gate = requirement.gate
             place = printable(requirement.place.described)
-            lines.append(f"  {gate.name}: {gate.feature}")
-            lines.append(f"    {requirement.sentence} First needed by {place}.")
-        lines.append(f"  {outcome.acceptance.sentence}")
+            lines += self._wrapped("  ", f"{gate.name}: {gate.feature}")
+            lines += self._wrapped("    ", f"{requirement.sentence} First needed by {place}.")
+        lines += self._wrapped("  ", outcome.acceptance.sentence)
         if outcome.rejected_otherwise:
-            lines.append("  What is rejected above for other reasons no version accepts.")
+            lines += self._wrapped("  ", "What is rejected above for other reasons no version accepts.")
         return [*lines, ""]
 
     def _summary(self, outcome: LintSummary) -> str:
@@ -76,7 +94,7 @@ class TextForm:
                 parts.append(self._styled(counted(number, noun), _COLOURS[severity]))
         if outcome.unreadable:
             parts.append(self._styled(f"{outcome.unreadable:,} unreadable", _COLOURS[Severity.ERROR]))
-        pages = " Each rule has a page in docs/findings." if outcome.total else ""
+        pages = " `moorage lint --explain RULE` tells more about a rule." if outcome.total else ""
         return f"{', '.join(parts)}: {checked} checked{skipped}.{pages}"
 
     def _styled(self, text: str, codes: str) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
-from moorage.lint.report.printable import printable
+from moorage.lint.report.printable import folded, printable, visible_length
 from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import MAX_MORE, NodeLine, Outcome, State, Usage, shown_usage
 from moorage.plan.report.grouping import (
@@ -68,7 +68,7 @@ class TerminalLines:
 
     def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterator[str]:
         """Wrap a text; its first line begins with `first`, which may hold colours."""
-        lead = self._visible(first)
+        lead = visible_length(first)
         wrapper = textwrap.TextWrapper(
             self._width, initial_indent=" " * lead, subsequent_indent=" " * indent, break_long_words=False
         )
@@ -79,14 +79,6 @@ class TerminalLines:
 
     def _styled(self, text: str, codes: str) -> str:
         return f"\x1b[{codes}m{text}\x1b[0m" if self._colour and codes and text else text
-
-    @staticmethod
-    def _visible(text: str) -> int:
-        """Return how many columns a text takes that may hold colours."""
-        while "\x1b[" in text:
-            before, _, after = text.partition("\x1b[")
-            text = before + after.partition("m")[2]
-        return len(text)
 
 
 class TextReport(TerminalLines):
@@ -108,7 +100,7 @@ class TextReport(TerminalLines):
         yield from self._nodes(outcome)
         yield from self._section("Room for more pods", self._headroom(outcome))
         yield from self._section("Notes", self._notes(outcome))
-        yield self._summary(outcome)
+        yield from folded(self._summary(outcome), max(self._width, 80), "  ")
 
     # -- placements ---------------------------------------------------------------------------------------------------
 
@@ -212,7 +204,7 @@ class TextReport(TerminalLines):
             parts.append(self._styled("unschedulable", YELLOW))
         line = f"  {printable(node.name):<{widest}}"
         for part in parts:
-            if self._visible(line) + 2 + self._visible(part) > self._width and line.strip():
+            if visible_length(line) + 2 + visible_length(part) > self._width and line.strip():
                 yield line.rstrip()
                 line = "   "
             line += f"  {part}"

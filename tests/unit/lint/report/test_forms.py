@@ -167,3 +167,23 @@ def test_a_run_without_findings_parses_too(kind: type[Any]) -> None:
 
 def test_counted() -> None:
     assert [counted(number, "error") for number in (0, 1, 2_000)] == ["0 errors", "1 error", "2,000 errors"]
+
+
+@pytest.mark.parametrize("width", [40, 60, 90])
+def test_text_is_wrapped_at_the_width_of_the_terminal(width: int) -> None:
+    long = "the pod is evicted 30 s after the taint is seen, although failure-probability < 5 holds: tolerationSeconds"
+    place = SourcePlace("a.yaml", 12, 150, "Pod default/payment-processor", "", excerpt_of("x: " + "y" * 200, 150))
+    finding = Finding("rejected", Severity.ERROR, f"{long}\n{long}", place, hint=long)
+    written: list[str] = []
+    form = TextForm(written.append, width=width)
+    form.source("a.yaml", [finding])
+    _, outcome = lint_with_outcome(tolerating("{key: a, operator: Gt, value: '5'}"))
+    form.end(outcome)
+    lines = "".join(written).split("\n")
+    words = "--feature-gates=TaintTolerationComparisonOperators=true.", "spec.tolerations[0].operator"
+    assert all(len(line) <= width for line in lines if line.strip() not in words)
+    assert " ".join("".join(written).split()).count(long) == 3
+    (caret,) = (number for number, line in enumerate(lines) if "^" in line)
+    assert lines[caret - 1][lines[caret].index("^")] == "y"
+    unbroken = report(TextForm)
+    assert unbroken.count("First needed by") == 1
