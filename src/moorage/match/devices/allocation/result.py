@@ -36,6 +36,12 @@ class PickedDevice:
         self.counted = False
         self.was_shared = False
 
+    def moved(self, device: PublishedDevice) -> PickedDevice:
+        """Return the same choice of a device that is like this one."""
+        picked = PickedDevice(self.request, device)
+        picked.consumed = self.consumed
+        return picked
+
 
 def build_result(
     compiled: CompiledClaim,

@@ -4,7 +4,7 @@ Whether claims fit is searched for once per code of `Devices`, so once for all n
 same use, and kept in a table by code.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import Devices
 from moorage.columns.selector_masks import NodePredicate, SoleSlot, selector_predicate
-from moorage.match.devices.allocation.allocate import allocate
+from moorage.match.devices.allocation.allocate import FoundDevices, find_devices, new_uuid
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
 from moorage.match.devices.allocation.requests import CompiledClaim
@@ -41,6 +41,8 @@ class Answer(msgspec.Struct, frozen=True):
     problem: str = ""
     error: str = ""
     score: int = 0
+    found: FoundDevices | None = None  # on the node that was asked first
+    places: Sequence[Sequence[tuple[int, int]]] = ()  # of the devices, for the other nodes of the code
 
 
 class AllocatedClaim:
@@ -175,37 +177,49 @@ class DeviceNeeds:
         if not len(slots):
             return ""
         try:  # again, for the error names the claims of the pod that came first
-            self.allocate(cluster, slots.item(0), names(self), lambda: _SHARE)
+            self.allocate(cluster, slots.item(0), names(self))
         except AllocationError as error:
             return str(error)
         return ""
 
     def _search(self, cluster: Cluster, slot: int) -> Answer:
         allowed = next((steps for spent, steps in _ALLOWANCES if self._in_vain < spent), _LAST_ALLOWANCE)
-        names = [facts.name for facts, _ in self.waiting]
+        devices, claims = cluster.devices, self._claims([facts.name for facts, _ in self.waiting])
+        pools, node = devices.pools_at(slot, self.features), devices.node(slot)
         try:
-            allocations = self.allocate(cluster, slot, names, lambda: _SHARE, allowed)
+            hopeless = self._hopeless_at(devices, slot)
+            found = find_devices(pools, claims, devices.use, node, self.features, allowed, hopeless)
+            if found is None:
+                return Answer(False)
+            found.results(claims, node.name, self.features, lambda: _SHARE)  # for its errors
         except AllocationError as error:
             if isinstance(error, SearchLimitError):
                 self._in_vain += allowed
             return Answer(False, str(error)) if error.node_only else Answer(False, error=str(error))
-        if allocations is None:
-            return Answer(False)
-        return Answer(True, score=self._score(allocations) if self.scores else 0)
+        score = self._score(found) if self.scores else 0
+        return Answer(True, score=score, found=found, places=found.places(pools))
 
-    def allocate(
-        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Any = None, max_steps: int = MAX_STEPS
-    ) -> list[dict[str, Any]] | None:
-        """Return an AllocationResult for each waiting claim, given their names; None if they do not fit."""
-        devices = cluster.devices
-        claims = [
+    def _claims(self, names: list[str]) -> list[ClaimToAllocate]:
+        """Return the waiting claims under the names of a pod's own."""
+        return [
             ClaimToAllocate(f"{self.namespace}/{name}", compiled)
             for name, (_, compiled) in zip(names, self.waiting, strict=True)
         ]
-        pools = devices.pools_at(slot, self.features)
-        more: dict[str, Any] = {} if new_share_id is None else {"new_share_id": new_share_id}
-        more |= {"hopeless": self._hopeless_at(devices, slot), "max_steps": max_steps}
-        return allocate(pools, claims, devices.use, devices.node(slot), self.features, **more)
+
+    def allocate(
+        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Callable[[], str] = new_uuid
+    ) -> list[dict[str, Any]] | None:
+        """Return an AllocationResult for each waiting claim, given their names; None if they do not fit.
+
+        What was found for a node of the same code is repeated here. Raises AllocationError.
+        """
+        devices, claims, answer = cluster.devices, self._claims(names), self.answer(cluster, slot)
+        pools, node = devices.pools_at(slot, self.features), devices.node(slot)
+        if answer.found is not None:
+            found = answer.found.moved(answer.places, pools)
+            return found.results(claims, node.name, self.features, new_share_id)
+        again = find_devices(pools, claims, devices.use, node, self.features, MAX_STEPS)  # for the error's names
+        return None if again is None else again.results(claims, node.name, self.features, new_share_id)
 
     def _hopeless_at(self, devices: Devices, slot: int) -> Hopeless | None:
         """Return what earlier searches found in vain; only wide pools change without another code."""
@@ -216,13 +230,13 @@ class DeviceNeeds:
             self._freedom = devices.freedom
         return self._hopeless.setdefault(devices.code(slot), {})
 
-    def _score(self, allocations: list[dict[str, Any]]) -> int:
+    def _score(self, found: FoundDevices) -> int:
         """Prefer nodes where earlier alternatives fit. Kubernetes: computeScore."""
         score = self._base_score
-        for (_, compiled), allocation in zip(self.waiting, allocations, strict=True):
-            named = {result["request"] for result in allocation["devices"].get("results", ())}
+        for (_, compiled), picked in zip(self.waiting, found.picked, strict=True):
+            used = {one.request for one in picked}
             for alternatives in compiled.requests:
                 for index, request in enumerate(alternatives):
-                    if request.parent and request.full_name in named:
+                    if request.parent and request in used:
                         score += _MAX_ALTERNATIVES - index
         return score

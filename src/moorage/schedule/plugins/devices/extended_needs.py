@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
+from moorage.match.devices.allocation.allocate import new_uuid
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.requests import CompiledClaim
 from moorage.match.devices.claims import DeviceClaimFacts
 from moorage.match.devices.extended_resources import RequestsAndMappings, requested_resources, requests_and_mappings
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import ResourceClaimSpec
-from moorage.schedule.plugins.devices.device_needs import MAX_STEPS, AllocatedClaim, Answer, DeviceNeeds
+from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, Answer, DeviceNeeds
 
 STALE = "cannot schedule extended resource claim"
 CANNOT_FIT = "cannot fit resource"
@@ -142,9 +143,9 @@ class ExtendedNeeds(DeviceNeeds):
         return ""
 
     def allocate(
-        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Any = None, max_steps: int = MAX_STEPS
+        self, cluster: Cluster, slot: int, names: list[str], new_share_id: Callable[[], str] = new_uuid
     ) -> list[dict[str, Any]] | None:
-        return self.needs_at(cluster, slot).allocate(cluster, slot, names, new_share_id, max_steps)
+        return self.needs_at(cluster, slot).allocate(cluster, slot, names, new_share_id)
 
 
 def _both(passed: Callable[[], NDArray[np.bool_]], here: NDArray[np.bool_]) -> NDArray[np.bool_]:
