@@ -26,7 +26,6 @@ ANSWER_SECONDS = 15.0
 _STARTING_SECONDS = 30.0
 _IDLE_SECONDS = 60.0
 _RESTART_SECONDS = 1.0
-_MOST_ASKED = 128  # of one account at a time
 _BATCH = 16
 _ANSWERS_KEPT = 65_536
 _TRIES = 2  # of a question whose worker dies
@@ -71,7 +70,7 @@ class IsolatedEvaluations(Evaluations):
                 raise Undecided((account,))
             self.given_up += 1
             return CelAnswer(budget_text(BUDGET, "the pod's"), gave_up=True)
-        if len(account.asked) < _MOST_ASKED:
+        if not account.is_full:
             account.asked[question] = None
         self._enqueue(account)
         raise Undecided((account,))

@@ -19,6 +19,7 @@ SHORT = 2048
 #: What the expensive evaluations of one account may cost: twenty at the limit of a single one.
 BUDGET = 20_000_000
 _ACCOUNTS_KEPT = 4096
+_MOST_ASKED = 128  # at a time
 _ANSWERS_KEPT = 65_536
 
 
@@ -26,8 +27,11 @@ class Undecided(Exception):
     """The answer is being computed. `when_ready` says when to ask again."""
 
     def __init__(self, accounts: Iterable["Account"]) -> None:
+        super().__init__()
         self.accounts = tuple(accounts)
-        super().__init__(f"waiting for {self.waiting} evaluations of expensive expressions")
+
+    def __str__(self) -> str:
+        return f"waiting for {self.waiting} evaluations of expensive expressions"
 
     @property
     def waiting(self) -> int:
@@ -84,6 +88,11 @@ class Account:
         waiters, self.waiters = self.waiters, {}
         for call, _ in waiters.values():
             call()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it takes no more questions before some are answered."""
+        return len(self.asked) >= _MOST_ASKED
 
     @property
     def is_waited_for(self) -> bool:

@@ -105,6 +105,8 @@ class _Want:
                         self.soft.tolerates(taint)
             except Undecided as waiting:
                 undecided.update(dict.fromkeys(waiting.accounts))
+                if all(account.is_full for account in undecided):
+                    break
         if undecided:
             self._unasked = {code for code in self._unasked if code < known}
             raise Undecided(undecided)

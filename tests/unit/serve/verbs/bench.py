@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from moorage.model.api_error import ApiError
-from moorage.model.gates import gates_from
+from moorage.model.gates import GateSet, gates_from
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.cluster.bootstrap import bootstrap
@@ -29,10 +29,10 @@ AT, NOW = 1767323045.0, "2026-01-02T03:04:05Z"
 
 
 @asynccontextmanager
-async def new_api(*, suffixes: Iterator[str] | None = None) -> AsyncIterator[Api]:
+async def new_api(*, suffixes: Iterator[str] | None = None, gates: GateSet | None = None) -> AsyncIterator[Api]:
     """An API on an empty store, with the namespaces that every cluster has."""
     uids = count(1)
-    api = Api(MemoryStore(), gates_from({}), clock=lambda: AT, new_uid=lambda: f"uid-{next(uids)}")
+    api = Api(MemoryStore(), gates or gates_from({}), clock=lambda: AT, new_uid=lambda: f"uid-{next(uids)}")
     await api.start()
     await bootstrap(api, 443)
     if suffixes is not None:

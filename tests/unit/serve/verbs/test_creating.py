@@ -1,7 +1,8 @@
 """Create: names and namespaces, what is refused, what a dry run leaves behind."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from tests.unit.serve.verbs.bench import (
@@ -19,9 +20,11 @@ from tests.unit.serve.verbs.bench import (
     shown,
 )
 
+from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.verbs.changing import create, has_much_cel, replace
+from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
 
 
 async def test_what_is_created_is_stored_with_its_owner(api: Api) -> None:
@@ -122,4 +125,42 @@ def test_other_clients_are_answered_while_many_device_selectors_are_compiled() -
             assert await answered_meanwhile(api, replace(api, ref, changed, ME)) > 1
 
     asyncio.run(main())
-    assert not has_much_cel(kind, device_class(1))
+    assert not has_much_cel(kind, document(kind, "modest", spec={"selectors": [{"cel": {"expression": "true"}}]}))
+
+
+def test_pods_and_their_templates_with_much_cel_are_admitted_beside_the_loop_and_others_are_not() -> None:
+    much = {"tolerations": [{"expression": f"taint.key == '{'k' * 60}{number}'"} for number in range(20)]}
+    modest = {"tolerations": [{"expression": "taint.key == 'spot'"}, {"key": "a" * 5000}]}
+    places: dict[str, Callable[[Raw], Raw]] = {
+        "Pod": lambda spec: {"spec": spec},
+        "Deployment": lambda spec: {"spec": {"template": {"spec": spec}}},
+        "DaemonSet": lambda spec: {"spec": {"template": {"spec": spec}}},
+        "CronJob": lambda spec: {"spec": {"jobTemplate": {"spec": {"template": {"spec": spec}}}}},
+    }
+    for name, placed in places.items():
+        kind = next(kind for kind in KINDS.values() if kind.name == name)
+        assert has_much_cel(kind, placed(much)), name
+        assert not has_much_cel(kind, placed(modest)), name
+        assert has_much_cel(kind, [{"op": "add", "path": "/spec", "value": much}])
+    assert not has_much_cel(KINDS["v1", "ConfigMap"], {"spec": much})
+    assert not has_much_cel(KINDS["v1", "Pod"], {"spec": None})
+
+
+@pytest.mark.real_time
+async def test_a_pod_with_much_cel_is_also_changed_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = KINDS["v1", "Pod"]
+    much = [{"expression": f"taint.key == '{'k' * 60}{number}'"} for number in range(20)]
+    async with new_api(gates=gates_from({"AllAlpha": True})) as api:
+        raw = document(kind, "hostile", spec={"containers": [{"name": "c", "image": "i"}], "tolerations": much})
+        await make(api, kind, raw)
+        used: list[Any] = []
+        run = api.long_work.run
+
+        async def counted(function: Any, *arguments: Any) -> Any:
+            used.append(function)
+            return await run(function, *arguments)
+
+        monkeypatch.setattr(api.long_work, "run", counted)
+        patch = Patch(MERGE_PATCH, {"metadata": {"labels": {"a": "b"}}})
+        await patch_object(api, Ref(kind, "default", "hostile"), patch, ME)
+        assert len(used) == 1
