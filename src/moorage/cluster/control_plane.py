@@ -1,40 +1,32 @@
 """Runs a cluster on one event loop, as `moorage up` does.
 
-The API server starts first, then manifests are loaded (`--load`), then kubelets, scheduler and controllers become tasks
-that talk to the API server without a wire. The kubeconfig is written last: a client that finds it can use the cluster.
-Of manifests, namespaces and classes come first; objects dumped from another cluster lose their UIDs, revisions and
-field owners; a manifest that cannot be read or is refused ends the start.
+The API server starts first, then objects are brought in (`--from`, `--load`), then kubelets, scheduler and controllers
+become tasks that talk to the API server without a wire. The kubeconfig is written last: a client that finds it can use
+the cluster.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable
-from contextlib import suppress
+from collections.abc import Coroutine
 from pathlib import Path
 from random import random
-from typing import Any
 
 import msgspec
 
 from moorage.client.events.event_sender import EventSender
 from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
-from moorage.client.protocol import Client, PatchType, Raw
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.event_loop import first_failure
 from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.cluster.kubeconfig_place import CannotStart, KubeconfigPlace
 from moorage.cluster.settling import settled
+from moorage.cluster.transfer.importing import import_objects, refuse_if_filled
+from moorage.cluster.transfer.manifests import load_manifests
+from moorage.cluster.transfer.other_cluster import read_other_cluster
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
-from moorage.lint.sources import opened, reason_of, sources_of
-from moorage.model.api_error import ApiError
 from moorage.model.gate_skew import Skew, known_values, skews
 from moorage.model.gates import Component, GateSet
-from moorage.model.kinds import KINDS, kind_of
-from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.schema.older_versions import convert_document
-from moorage.model.text.decode_error import DecodeError
-from moorage.model.text.documents import Document, read_documents
-from moorage.model.types.meta import OwnerReference
+from moorage.model.kinds import KINDS
 from moorage.run.devices.spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
@@ -50,7 +42,7 @@ __all__ = ["CannotStart", "ControlPlane", "Settings"]
 _LOG = get_logger("up")
 _PUBLISHING_SECONDS = 30.0
 _PROTECTION = {"persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"}
-_NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
+_NODE = KINDS["v1", "Node"]
 _GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-lifecycle-controller"
 
 
@@ -58,7 +50,8 @@ class Settings(msgspec.Struct, frozen=True):
     """What the command line says. Without a `data_dir` nothing is kept.
 
     Without a number of nodes a few are made, unless there are some. A port that is only preferred may be another one if
-    it is taken. `wait_seconds` is how long to wait until all is settled, see `settling`.
+    it is taken. `wait_seconds` is how long to wait until all is settled, see `settling`; `source` is the other cluster
+    whose state is brought in.
     """
 
     gates: dict[Component, GateSet]
@@ -77,6 +70,8 @@ class Settings(msgspec.Struct, frozen=True):
     force: bool = False
     prefers_port: bool = False
     wait_seconds: float = 0.0
+    source: str = ""
+    skips_unserved: bool = False
 
 
 #: The nodes of a cluster that has none and is told nothing of them.
@@ -146,8 +141,7 @@ class ControlPlane:
                 "Half-enabled feature gate", gates=",".join(skew.gates), on=on, off=off, happens="; ".join(skew.happens)
             )
         add_evaluation_metrics(server.metrics, self._evaluations)
-        if settings.manifests:
-            await load_manifests(LoopbackClient(server.api, "moorage-load"), settings.manifests)
+        await self._bring_in(server)
         if settings.simulates:
             await self._start_kubelets(server, gates[Component.KUBELET])
         self._start_scheduler(server, gates[Component.SCHEDULER])
@@ -157,6 +151,17 @@ class ControlPlane:
         await self._kubeconfig.write(server.login())
         self._is_ready = True
         _LOG.debug(1, "Ready", url=server.url, kubeconfig=str(self.kubeconfig_path))
+
+    async def _bring_in(self, server: ApiServer) -> None:
+        """Raises CannotStart."""
+        settings = self.settings
+        if settings.source:
+            await refuse_if_filled(server.api)
+            self.notes += await import_objects(server.api, await read_other_cluster(settings.source))
+        if settings.manifests:
+            client = LoopbackClient(server.api, "moorage-load")
+            skips = settings.skips_unserved
+            self.notes += await load_manifests(client, settings.manifests, skips_unserved=skips)
 
     async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
         client = LoopbackClient(server.api, "kubelet")
@@ -222,81 +227,3 @@ class ControlPlane:
         if not self._is_ready:
             await self._kubeconfig.withdraw()
         self._kubeconfig.clear()
-
-
-#: Kinds that others refer to come first; the rest in the order of the files.
-_FIRST = tuple(kind.name for kind in KINDS.values() if kind.loads_first)
-#: What only the cluster that an object comes from could say of it.
-_FOREIGN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink")
-
-
-async def load_manifests(client: Client, paths: Iterable[str]) -> int:
-    """Apply all objects and return how many there were. Raises CannotStart."""
-    documents = sorted(_read(paths), key=_place)
-    for document in documents:
-        await _apply(client, document)
-    return len(documents)
-
-
-def _read(paths: Iterable[str]) -> list[Document]:
-    documents: list[Document] = []
-    paths = tuple(paths)
-    for source in sources_of(paths):
-        if source.problem:
-            raise CannotStart(f"--load: {source.name}: {source.problem}")
-        try:
-            with opened(source) as stream:
-                for found in read_documents(stream, source.name):
-                    if isinstance(found, DecodeError):
-                        raise CannotStart(f"--load: {found}")
-                    documents.append(found)
-        except OSError as error:
-            raise CannotStart(f"--load: {source.name}: {reason_of(error)}") from None
-    if not documents:
-        raise CannotStart(f"--load: {', '.join(paths)}: no objects passed to apply")
-    return documents
-
-
-def _place(document: Document) -> int:
-    name = document.raw.get("kind")
-    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
-
-
-async def _owning_nodes(client: Client, owners: Iterable[OwnerReference]) -> list[Raw]:
-    """Return references to the nodes of those names, so that the garbage collector keeps a dumped ResourceSlice."""
-    found = []
-    for owner in owners:
-        if owner.kind == _NODE.name:
-            with suppress(ApiError):
-                node = await client.get(_NODE, owner.name)
-                reference = {"apiVersion": _NODE.api_version, "kind": _NODE.name, "name": node.name, "uid": node.uid}
-                found.append({**reference, "controller": True})
-    return found
-
-
-async def _apply(client: Client, document: Document) -> None:
-    convert_document(document)
-    raw: Raw = document.raw
-    kind = kind_of(raw)
-    where = f"--load: {document.source}:{document.line}"
-    if kind is None:
-        raise CannotStart(f"{where}: {raw.get('apiVersion')} {raw.get('kind')} is a kind that Moorage does not serve")
-    metadata: Raw = raw.get("metadata") or {}
-    try:
-        known: Any = convert_view({"metadata": metadata}, kind.view)
-    except ConversionError as error:
-        path, reason = error.problems[0]
-        raise CannotStart(f"--load: {document.source}:{document.location(path).line}: {reason}") from None
-    metadata = {name: value for name, value in metadata.items() if name not in _FOREIGN}
-    if kind is _SLICE and known.metadata.ownerReferences:
-        metadata["ownerReferences"] = await _owning_nodes(client, known.metadata.ownerReferences)
-    name, namespace = known.metadata.name, known.metadata.namespace or "default"
-    patch = {**raw, "metadata": metadata}
-    try:
-        if name:
-            place = namespace if kind.namespaced else ""
-            await client.patch(kind, name, place, patch, patch_type=PatchType.APPLY)
-        else:
-            await client.create(kind, patch, namespace if kind.namespaced else "")
-    except ApiError as error:
-        raise CannotStart(f"{where}: {error.message}") from None

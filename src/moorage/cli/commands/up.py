@@ -100,6 +100,16 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     help="Apply manifests at start: a file, a directory, or - for standard input. Repeatable.",
 )
 @click.option(
+    "--skip-unserved", is_flag=True, help="Leave out objects of --load whose kinds are not served, and name the kinds."
+)
+@click.option(
+    "--from",
+    "source",
+    default="",
+    metavar="CONTEXT|FILE",
+    help="Begin with the state of another cluster: a context, or what kubectl get -A -o yaml printed; - for stdin.",
+)
+@click.option(
     "--simulate/--no-simulate",
     default=True,
     show_default=True,
@@ -120,6 +130,8 @@ def command(
     ephemeral: bool,
     force: bool,
     manifests: tuple[str, ...],
+    skip_unserved: bool,
+    source: str,
     **options: Any,
 ) -> None:
     """Start a cluster that kubectl, client libraries and operators can talk to.
@@ -132,6 +144,7 @@ def command(
     Try:
       moorage up --nodes 5
       moorage up --name dev --detach
+      moorage up --name copy --from production
       moorage up --nodes 4 --devices gpu.example.com=8
       moorage up --ephemeral --port 0 --write-kubeconfig kubeconfig.yaml
       moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
@@ -147,13 +160,14 @@ def command(
         if cluster is not None:
             refuse_to_start(cluster, ephemeral=ephemeral)
         if detach and not is_detached_child() and cluster is not None:
-            _detach(cluster, seconds, keeps_input="-" in manifests)
+            _detach(cluster, seconds, keeps_input="-" in (*manifests, source))
             return
         gc.disable()  # until everything is there: what is made before stays
         from moorage.cli.recalled import recalled_options
 
         told = recalled_options(click.get_current_context(), options, cluster, ephemeral=ephemeral)
         fixed = {"manifests": manifests, "force": force, "wait_seconds": seconds}
+        fixed |= {"source": source, "skips_unserved": skip_unserved}
         _run(told, cluster, **fixed)
     except CannotStart as error:
         for line in str(error).splitlines():

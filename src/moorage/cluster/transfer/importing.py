@@ -1,0 +1,198 @@
+"""Bring the objects of another cluster into this one (`--from`), as they are there.
+
+They keep their uids, by which owners, claims, volumes, Jobs and pods know each other; where an object exists here
+already, such as a namespace, its uid here takes the place of the other one wherever that occurs. Objects written by
+hand, without a uid, are created. What cannot be taken is left out and said.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from moorage.admit.admission import Admitted
+from moorage.client.protocol import Raw
+from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.cluster.transfer.manifests import bounded, counted
+from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.run.node_objects import SIMULATOR, SIMULATOR_LABEL, STOPPED
+from moorage.serve.api import Api
+from moorage.serve.options import WriteOptions
+from moorage.serve.resources.objects import decode, key_of, prefix_of
+from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.restoring import admit_as_is, store_as_is
+from moorage.store.protocol import StoreError
+
+_AT_ONCE = 256
+_NAMESPACE, _NODE = KINDS["v1", "Namespace"], KINDS["v1", "Node"]
+_OWN_SERVICE = key_of(KINDS["v1", "Service"], "default", "kubernetes")
+_OPTIONS = WriteOptions("moorage-from")
+#: Kinds of which a new cluster has some, or that tell nothing of what is in it.
+_OF_EVERY_CLUSTER = frozenset({"Namespace", "PriorityClass", "Service", "Event", "Lease"})
+
+
+class _Item(NamedTuple):
+    """An object to import; the key is that of the store."""
+
+    kind: Kind
+    key: str
+    raw: Raw
+    where: str
+
+
+async def refuse_if_filled(api: Api) -> None:
+    """Raise CannotStart if the cluster has objects of its own: two clusters cannot be made one."""
+    for kind in KINDS.values():
+        if kind.name not in _OF_EVERY_CLUSTER and (count := await api.store.count(prefix_of(kind))):
+            raise CannotStart(
+                f"--from: the cluster is not new, it has {count} {kind.plural}: choose another --name, delete the "
+                "cluster first, or leave --from out to start it as it is"
+            )
+
+
+async def import_objects(api: Api, other: OtherCluster) -> list[str]:
+    """Write the objects; return lines for the user. Raises CannotStart."""
+    notes, unserved = list(other.notes), Counter(other.unserved)
+    refusals: list[str] = []
+    items = _items(other.objects, api, unserved, refusals)
+    uids = await _uids_here(api, items)
+    dumped = [item for item in items.values() if _uid(item.raw) and item.key != _OWN_SERVICE]
+    owners = {_uid(item.raw) for item in items.values()} | set(uids.values())
+    orphans: Counter[str] = Counter()
+    admitted: list[tuple[Kind, Admitted]] = []
+    for number, item in enumerate(dumped):
+        raw = _without_absent_owners(item, owners, orphans)
+        raw = _mapped(raw, uids) if uids else raw
+        try:
+            admitted.append((item.kind, admit_as_is(api, item.kind, _as_simulated(item.kind, raw))))
+        except ApiError as error:
+            refusals.append(_left_out(item.where, error.message))
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+    try:
+        await _add_namespaces(api, items.values())
+        for begin in range(0, len(admitted), _AT_ONCE):
+            await asyncio.gather(*(store_as_is(api, *made) for made in admitted[begin : begin + _AT_ONCE]))
+        refusals += await _create(api, [item for item in items.values() if not _uid(item.raw)])
+    except StoreError as error:
+        raise CannotStart(f"--from: the objects cannot be stored: {error}") from None
+    if unserved:
+        notes.append(f"--from: not served here, and left out: {counted(unserved)}")
+    if orphans:
+        notes.append(f"--from: owners that are not in the input, whose objects stay without them: {counted(orphans)}")
+    return [*notes, *bounded(refusals)]
+
+
+def _items(objects: Iterable[Foreign], api: Api, unserved: Counter[str], refusals: list[str]) -> dict[str, _Item]:
+    """Return what can be stored, by key; of two objects of one name the later one."""
+    items: dict[str, _Item] = {}
+    for raw, where in objects:
+        kind = KINDS[raw["apiVersion"], raw["kind"]]
+        if kind.gate is not None and not api.gates.enabled(kind.gate):
+            unserved[f"{kind.name} ({kind.api_version}, needs the feature gate {kind.gate.name})"] += 1
+            continue
+        try:
+            convert_view(raw, kind.view)
+        except ConversionError as error:
+            refusals.append(_left_out(where, error.problems[0].reason))
+            continue
+        metadata = dict(raw.get("metadata") or {})
+        name, namespace = metadata.get("name") or "", ""
+        if kind.namespaced:
+            namespace = metadata["namespace"] = metadata.get("namespace") or "default"
+        raw = {**raw, "metadata": metadata}
+        key = key_of(kind, namespace, name or f"{where} {len(items)}")
+        items[key] = _Item(kind, key, raw, where)
+    return items
+
+
+async def _uids_here(api: Api, items: Mapping[str, _Item]) -> dict[str, str]:
+    """Return the uids of objects that exist here, by their uid in the other cluster."""
+    uids = {}
+    for key, item in items.items():
+        stored = await api.store.get(key)
+        uid = _uid(item.raw)
+        if stored is not None and uid:
+            here = str(decode(item.kind, stored)["metadata"]["uid"])
+            if here != uid:
+                uids[uid] = here
+    return uids
+
+
+def _mapped(value: Any, uids: Mapping[str, str]) -> Any:
+    """Replace every string that is a uid, wherever it occurs."""
+    if isinstance(value, str):
+        return uids.get(value, value)
+    if isinstance(value, dict):
+        return {name: _mapped(inner, uids) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_mapped(inner, uids) for inner in value]
+    return value
+
+
+def _without_absent_owners(item: _Item, owners: set[str], orphans: Counter[str]) -> Raw:
+    """Drop references to owners that the garbage collector would miss; those of unserved kinds it leaves alone."""
+    references = item.raw["metadata"].get("ownerReferences")
+    if not isinstance(references, list):
+        return item.raw
+    kept = []
+    for reference in references:
+        named = (reference.get("apiVersion"), reference.get("kind")) if isinstance(reference, dict) else ("", "")
+        if (named in KINDS or named in OLDER_VERSIONS) and reference.get("uid") not in owners:
+            orphans[f"{reference.get('kind')} {reference.get('name')}"] += 1
+        else:
+            kept.append(reference)
+    return {**item.raw, "metadata": {**item.raw["metadata"], "ownerReferences": kept}}
+
+
+def _as_simulated(kind: Kind, raw: Raw) -> Raw:
+    """Let a node that is not ready stay so, and one of another simulator be simulated here."""
+    if kind is not _NODE:
+        return raw
+    metadata = dict(raw["metadata"])
+    labels = dict(metadata.get("labels") or {})
+    if labels.get(SIMULATOR_LABEL, SIMULATOR) != SIMULATOR:
+        del labels[SIMULATOR_LABEL]
+        metadata["labels"] = labels
+    conditions = (raw.get("status") or {}).get("conditions") or []
+    if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions if isinstance(one, dict)):
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), STOPPED: "true"}
+    return {**raw, "metadata": metadata}
+
+
+async def _add_namespaces(api: Api, items: Iterable[_Item]) -> None:
+    """Create the namespaces that objects are in and that neither the input nor the cluster has."""
+    items = list(items)
+    there = {item.raw["metadata"].get("name") for item in items if item.kind is _NAMESPACE and _uid(item.raw)}
+    for namespace in {item.raw["metadata"]["namespace"] for item in items if item.kind.namespaced} - there:
+        if await api.store.get(key_of(_NAMESPACE, "", namespace)) is None:
+            raw = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+            try:
+                await create(api, _NAMESPACE, "", raw, _OPTIONS)
+            except ApiError as error:
+                raise CannotStart(f"--from: namespace {namespace}: {error.message}") from None
+
+
+async def _create(api: Api, items: Iterable[_Item]) -> list[str]:
+    """Create objects that were written by hand; return the refusals."""
+    refusals = []
+    for kind, _, raw, where in sorted(items, key=lambda item: not item.kind.loads_first):
+        metadata = {name: value for name, value in raw["metadata"].items() if name != "resourceVersion"}
+        namespace = metadata.get("namespace", "") if kind.namespaced else ""
+        try:
+            await create(api, kind, namespace, {**raw, "metadata": metadata}, _OPTIONS)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                refusals.append(_left_out(where, error.message))
+    return refusals
+
+
+def _uid(raw: Raw) -> str:
+    return str(raw["metadata"].get("uid") or "")
+
+
+def _left_out(where: str, why: str) -> str:
+    return f"--from: left out: {where}: {why}"

@@ -1,0 +1,133 @@
+"""Read manifests, and apply them at the start of a cluster (`--load`).
+
+Namespaces, classes and what else others refer to come first; objects dumped from another cluster lose their UIDs,
+revisions and field owners. All refusals are reported together.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from moorage.client.protocol import Client, PatchType, Raw
+from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.lint.sources import opened, reason_of, sources_of
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, kind_of
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.schema.older_versions import convert_document
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Document, read_documents
+from moorage.model.types.meta import OwnerReference
+
+_NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
+#: Kinds that others refer to come first; the rest in the order of the files.
+_FIRST = tuple(kind.name for kind in KINDS.values() if kind.loads_first)
+#: What only the cluster that an object comes from could say of it.
+_FOREIGN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink")
+_MAX_REFUSALS = 50
+
+
+class _Refused(Exception):
+    """Why one object is not applied."""
+
+
+async def load_manifests(client: Client, paths: Iterable[str], *, skips_unserved: bool = False) -> list[str]:
+    """Apply all objects; return what was skipped, in lines for the user. Raises CannotStart with all refusals."""
+    documents, refusals = read_manifests("--load", paths)
+    unserved: Counter[str] = Counter()
+    for document in sorted(documents, key=_place):
+        convert_document(document)
+        if kind_of(document.raw) is None and skips_unserved:
+            unserved[title_of_kind(document.raw)] += 1
+            continue
+        try:
+            await _apply(client, document)
+        except _Refused as refusal:
+            refusals.append(str(refusal))
+    if refusals:
+        raise CannotStart("\n".join(bounded(refusals)))
+    return [f"--load: not served here, and left out: {counted(unserved)}"] if unserved else []
+
+
+def bounded(lines: list[str], most: int = _MAX_REFUSALS) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    more = len(lines) - most
+    return [*lines[:most], f"… and {more} more"] if more > 0 else lines
+
+
+def counted(kinds: Counter[str]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in sorted(kinds.items()))
+
+
+def title_of_kind(raw: Raw) -> str:
+    return f"{raw.get('kind') or 'object without a kind'} ({raw.get('apiVersion') or 'without an apiVersion'})"
+
+
+def read_manifests(option: str, paths: Iterable[str]) -> tuple[list[Document], list[str]]:
+    """Return the objects of files and what cannot be read. Raises CannotStart if there is neither."""
+    documents: list[Document] = []
+    refusals: list[str] = []
+    paths = tuple(paths)
+    for source in sources_of(paths):
+        if source.problem:
+            refusals.append(f"{option}: {source.name}: {source.problem}")
+            continue
+        try:
+            with opened(source) as stream:
+                for found in read_documents(stream, source.name):
+                    if isinstance(found, DecodeError):
+                        refusals.append(f"{option}: {found}")
+                    else:
+                        documents.append(found)
+        except OSError as error:
+            refusals.append(f"{option}: {source.name}: {reason_of(error)}")
+    if not documents and not refusals:
+        raise CannotStart(f"{option}: {', '.join(paths)}: no objects passed to apply")
+    return documents, refusals
+
+
+def _place(document: Document) -> int:
+    name = document.raw.get("kind")
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
+
+
+async def _owning_nodes(client: Client, owners: Iterable[OwnerReference]) -> list[Raw]:
+    """Return references to the nodes of those names, so that the garbage collector keeps a dumped ResourceSlice."""
+    found = []
+    for owner in owners:
+        if owner.kind == _NODE.name:
+            with suppress(ApiError):
+                node = await client.get(_NODE, owner.name)
+                reference = {"apiVersion": _NODE.api_version, "kind": _NODE.name, "name": node.name, "uid": node.uid}
+                found.append({**reference, "controller": True})
+    return found
+
+
+async def _apply(client: Client, document: Document) -> None:
+    """Raises _Refused."""
+    raw: Raw = document.raw
+    kind = kind_of(raw)
+    where = f"--load: {document.source}:{document.line}"
+    if kind is None:
+        served = f"{raw.get('apiVersion')} {raw.get('kind')} is a kind that Moorage does not serve"
+        raise _Refused(f"{where}: {served} (--skip-unserved leaves it out)")
+    metadata: Raw = raw.get("metadata") or {}
+    try:
+        known: Any = convert_view({"metadata": metadata}, kind.view)
+    except ConversionError as error:
+        path, reason = error.problems[0]
+        raise _Refused(f"--load: {document.source}:{document.location(path).line}: {reason}") from None
+    metadata = {name: value for name, value in metadata.items() if name not in _FOREIGN}
+    if kind is _SLICE and known.metadata.ownerReferences:
+        metadata["ownerReferences"] = await _owning_nodes(client, known.metadata.ownerReferences)
+    name, namespace = known.metadata.name, known.metadata.namespace or "default"
+    patch = {**raw, "metadata": metadata}
+    try:
+        if name:
+            place = namespace if kind.namespaced else ""
+            await client.patch(kind, name, place, patch, patch_type=PatchType.APPLY)
+        else:
+            await client.create(kind, patch, namespace if kind.namespaced else "")
+    except ApiError as error:
+        raise _Refused(f"{where}: {error.message}") from None

@@ -1,0 +1,39 @@
+"""Store an object of another cluster as it is there: with its uid, times, generation and status.
+
+It was admitted there, so it is admitted here as an update that changes nothing: defaults are filled in, unknown fields
+dropped, validation is that of objects that exist, and no plugin has a say. Kubernetes: no such verb; etcd is restored.
+"""
+
+from moorage.admit.admission import Admitted, admit_own
+from moorage.admit.raw import Raw, copy_document
+from moorage.admit.request import Request
+from moorage.model.kinds import Kind
+from moorage.model.schema.known_fields import kept_part
+from moorage.serve.api import Api, admitted
+from moorage.serve.decoding import check_kind
+from moorage.serve.resources.objects import cached_view, encode, key_of
+from moorage.store.protocol import Stored
+
+
+def admit_as_is(api: Api, kind: Kind, raw: Raw) -> Admitted:
+    """Admit an object that has a uid. Raises ApiError."""
+    check_kind(raw, kind)
+    raw = kept_part(raw, kind.view)
+    raw = {**raw, "metadata": {**raw["metadata"], "resourceVersion": "1"}}  # an update has one; it is not stored
+    request = Request(raw["metadata"].get("namespace") or "default", timestamp=api.now_text())
+    old = copy_document(raw)
+    return admitted(admit_own(kind, copy_document(raw), old, api.gates, plugins=(), request=request))
+
+
+async def store_as_is(api: Api, kind: Kind, made: Admitted) -> Stored:
+    """Write an admitted object, over one of the same name if there is one. Raises StoreError."""
+    metadata = made.object["metadata"]
+    key = key_of(kind, metadata.get("namespace") or "", metadata["name"])
+    value, view = encode(kind, made.object), cached_view(kind, made.view)
+    existing = await api.store.get(key)
+    if existing is None:
+        stored = await api.store.create(key, value, view)
+    else:
+        stored = await api.store.update(key, value, existing.revision, view)
+    api.directory.learn(kind, stored)
+    return stored

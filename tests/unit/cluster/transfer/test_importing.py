@@ -1,0 +1,158 @@
+"""The state of a real cluster in a simulated one: nothing moves, nothing is made anew, what is left out is said."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.loading import load_access
+from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
+from moorage.model.gates import Component, gates_from
+from moorage.model.kinds import KINDS
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
+
+pytestmark = pytest.mark.real_time
+
+REAL = Path(__file__).with_name("real_cluster.yaml")
+JOB_UID = "99999999-0000-0000-0000-000000000001"
+
+
+def _plane(kubeconfig: Path, **more: Any) -> ControlPlane:
+    options = {"nodes": None, "data_dir": None, "manifests": (), "wait_seconds": 20.0, **more}
+    settings = Settings(
+        gates=dict.fromkeys(Component, gates_from({})),
+        configuration=DEFAULT_CONFIGURATION,
+        simulates=True,
+        bind_address="127.0.0.1",
+        port=0,
+        kubeconfig=kubeconfig,
+        **options,
+    )
+    return ControlPlane(settings)
+
+
+async def _objects(kubeconfig: Path) -> dict[tuple[str, str], Any]:
+    client = HttpClient(load_access(str(kubeconfig)))
+    try:
+        return {
+            (kind.name, item.key): item.raw
+            for kind in KINDS.values()
+            if kind.gate is None
+            for item in (await client.list_all(kind)).items
+        }
+    finally:
+        await client.close()
+
+
+async def test_a_real_cluster_stays_as_it_is(tmp_path: Path) -> None:
+    plane = _plane(tmp_path / "kubeconfig", source=str(REAL), wait_seconds=0.0)
+    await plane.start()
+    try:
+        await asyncio.sleep(0.5)
+        found = await _objects(tmp_path / "kubeconfig")
+        pods = {key: pod for (kind, key), pod in found.items() if kind == "Pod"}
+        running = {key for key, pod in pods.items() if pod["spec"].get("nodeName") == "ip-10-0-0-1"}
+        assert running == {
+            "kube-system/kube-apiserver-ip-10-0-0-1",
+            *("shop/web-7d4b9c-abcde", "shop/db-0", "shop/report-xyz12", "shop/canary-1", "extra/by-hand"),
+        }
+        assert set(pods) == running
+        assert {pod["status"]["phase"] for pod in pods.values()} == {"Running"}
+        web = pods["shop/web-7d4b9c-abcde"]
+        assert web["spec"]["ephemeralContainers"][0]["name"] == "debugger"
+        assert (web["status"]["podIP"], web["status"]["containerStatuses"][0]["restartCount"]) == ("10.244.0.7", 3)
+        assert web["metadata"]["creationTimestamp"] == "2025-01-01T00:00:00Z"
+
+        claim, volume = (
+            found["PersistentVolumeClaim", "shop/data-db-0"],
+            next(raw for (kind, _), raw in found.items() if kind == "PersistentVolume"),
+        )
+        assert (claim["status"]["phase"], volume["status"]["phase"]) == ("Bound", "Bound")
+        assert volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"]
+        job = found["Job", "shop/report"]
+        assert job["metadata"]["uid"] == JOB_UID
+        assert job["spec"]["selector"]["matchLabels"] == {"batch.kubernetes.io/controller-uid": JOB_UID}
+        assert job["status"]["active"] == 1
+        assert [key for kind, key in found if kind == "ReplicaSet"] == ["shop/web-7d4b9c"]
+        assert [key for kind, key in found if kind == "ControllerRevision"] == ["shop/db-59fd7dd55b"]
+        assert found["Service", "shop/web"]["spec"]["clusterIP"] == "172.20.3.4"
+
+        nodes = {key: raw for (kind, key), raw in found.items() if kind == "Node"}
+        assert set(nodes) == {"ip-10-0-0-1", "ip-10-0-0-2"}  # and none made besides
+        assert nodes["ip-10-0-0-1"]["status"]["allocatable"]["cpu"] == "3920m"
+        assert nodes["ip-10-0-0-2"]["status"]["conditions"][0]["status"] == "Unknown"
+
+        namespace, here = found["Namespace", "default"], pods["shop/canary-1"]["metadata"]["ownerReferences"]
+        assert namespace["metadata"]["labels"]["team"] == "core"
+        assert {owner["kind"]: owner["uid"] for owner in here} == {
+            "Rollout": "aaaaaaaa-0000-0000-0000-000000000009",
+            "Namespace": namespace["metadata"]["uid"],
+        }
+        about = found["Event", "shop/canary-1.1"]["involvedObject"]["uid"]
+        assert about == pods["shop/canary-1"]["metadata"]["uid"]
+    finally:
+        await plane.stop()
+    said = "\n".join(plane.notes)
+    assert "not served here, and left out: 1 ClusterRole (rbac.authorization.k8s.io/v1), 2 Ingress" in said
+    assert "owners that are not in the input, whose objects stay without them: 1 ConfigMap gone" in said
+    assert 'Pod "broken" is invalid' in said
+
+
+async def test_a_cluster_that_has_objects_takes_no_other(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    plane = _plane(tmp_path / "kubeconfig", data_dir=data, nodes=1)
+    await plane.start()
+    await plane.stop()
+    plane = _plane(tmp_path / "kubeconfig", data_dir=data, source=str(REAL))
+    with pytest.raises(CannotStart, match="--from: the cluster is not new, it has 1 nodes"):
+        await plane.start()
+    await plane.stop()
+
+
+async def test_what_is_neither_a_file_nor_a_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "absent"))
+    plane = _plane(tmp_path / "kubeconfig", source="production")
+    with pytest.raises(CannotStart, match="--from: production is neither a file nor a context"):
+        await plane.start()
+    await plane.stop()
+
+
+MANY = """
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: two}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: fine}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: UPPER}
+spec: {containers: [{name: c, image: i}]}
+"""
+
+
+async def test_load_reports_all_refusals_at_once_and_goes_on_without_unserved_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "many.yaml"
+    path.write_text(MANY)
+    (tmp_path / "fine.yaml").write_text("\n---\n".join(MANY.split("\n---\n")[1:3]))
+    plane = _plane(tmp_path / "kubeconfig", manifests=(str(path),), nodes=0)
+    with pytest.raises(CannotStart) as caught:
+        await plane.start()
+    await plane.stop()
+    lines = str(caught.value).splitlines()
+    assert [line.split(": ")[1].rpartition("/")[2] for line in lines] == ["many.yaml:2", "many.yaml:6", "many.yaml:14"]
+    assert "Ingress is a kind that Moorage does not serve (--skip-unserved leaves it out)" in lines[1]
+
+    plane = _plane(tmp_path / "kubeconfig", manifests=(str(tmp_path / "fine.yaml"),), nodes=0, skips_unserved=True)
+    await plane.start()
+    assert ("ConfigMap", "default/fine") in await _objects(tmp_path / "kubeconfig")
+    assert plane.notes == ["--load: not served here, and left out: 1 Ingress (networking.k8s.io/v1)"]
+    await plane.stop()
