@@ -40,7 +40,7 @@ from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of, toleration_lists
-from moorage.model.gates import GateSet
+from moorage.model.gates import GateSet, gates_from
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
 from moorage.model.text.decode_error import DecodeError
@@ -50,6 +50,7 @@ _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MAX_KINDS = _MAX_HELD_BACK = 1_000
 #: Admission plugins need a cluster's PriorityClasses and defaults, which are not known here.
 _PLUGINS = ()
+_ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
 
 
 class Linter:
@@ -78,7 +79,7 @@ class Linter:
     def finish(self) -> Iterator[Finding]:
         """Yield what only the whole input shows, and complete the outcome."""
         self.outcome.requirements = list(self._requirements)
-        self.outcome.acceptance = self._requirements.acceptance()
+        self.outcome.acceptance = self._requirements.acceptance(rejected=self.outcome.rejected_otherwise)
         late = (
             self._compared.complaints(),
             self._expressions.complaints(self._compared.taints()),
@@ -123,6 +124,7 @@ class Linter:
     def _lint_object(self, document: Document, kind: Kind, lines: RecentLines) -> Iterator[Finding]:
         self.outcome.objects += 1
         complaints = list(field_complaints(document, kind, strict=self._strict))
+        self.outcome.rejected_otherwise |= self._strict and bool(complaints)
         result = admit(document.raw, None, self._gates, plugins=_PLUGINS)
         if result.view is None:
             self.outcome.rejected_otherwise = True
@@ -142,10 +144,10 @@ class Linter:
             return
         yield self._finding(complaint, place_in(document, None, lines, complaint.path))
         meant = unserved_device_kind(document.raw)
+        self.outcome.rejected_otherwise = True
         if meant is None:
             self.outcome.objects += 1
             return
-        self.outcome.rejected_otherwise = True
         document.raw, document.path_as_written = from_older(document.raw, meant, "v1beta1"), path_in_v1beta1
         yield from self._lint_object(document, meant, lines)
 
@@ -157,8 +159,11 @@ class Linter:
         if isinstance(result, Admitted):
             yield from warnings_given(result.warnings)
         if errors:
-            self.outcome.rejected_otherwise |= any(gate_needed(error, self._gates) is None for error in errors)
             yield from rejections(errors, self._gates)
+            needed = [gate_needed(error, self._gates) is not None for error in errors]
+            self.outcome.rejected_otherwise |= not all(needed)
+            if any(needed):
+                yield from self._judge_with_gates(subject, {str(error) for error in errors})
         if subject.kind == "Node":
             self._domains.add_node(subject.view)
         if subject.pods is not None:
@@ -171,6 +176,17 @@ class Linter:
         self._compared.add(subject)
         self._expressions.add(subject)
         self._devices.add(subject)
+
+    def _judge_with_gates(self, subject: Subject, known: set[str]) -> Iterator[Complaint]:
+        """Yield what the API server would refuse with the gates that the object needs: it does not look so far now."""
+        result = admit(subject.document.raw, None, _ALL_GATES, plugins=_PLUGINS)
+        errors = result.errors if isinstance(result, Rejected) else ()
+        if exists_already(subject.document.raw):
+            errors = errors_of_existing(subject.document.raw, errors, _ALL_GATES)
+        for complaint in rejections([error for error in errors if str(error) not in known], _ALL_GATES):
+            self.outcome.rejected_otherwise = True
+            message = f"also with the feature gate on: {complaint.message}"
+            yield msgspec.structs.replace(complaint, message=message, api_server=False)
 
     def _judge_devices(self, subject: Subject) -> Iterator[Complaint]:
         """Yield complaints about requests for devices and about classes."""
@@ -202,6 +218,7 @@ class Linter:
 
     def _finding(self, complaint: Complaint, place: SourcePlace) -> Finding:
         severity = BY_NAME[complaint.rule].severity
+        self.outcome.rejected_otherwise |= complaint.rule == "template-pods-rejected"
         if self._strict and complaint.rule in _STRICT_ERRORS:
             severity = Severity.ERROR
         return Finding(complaint.rule, severity, complaint.message, place, complaint.hint, complaint.api_server)

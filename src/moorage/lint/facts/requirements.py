@@ -58,26 +58,31 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Acceptance(msgspec.Struct, frozen=True):
-    """The minor versions that accept all of the input: from `first` on with `gates`, from `by_default` on without.
+    """The minor versions that have all that the input uses: from `first` on with `gates`, from `by_default` on without.
 
-    Both None: no release so far accepts it.
+    Both None: no release so far. With `rejected`, some of the input is refused for other reasons, by all versions.
     """
 
     first: int | None
     by_default: int | None
     gates: tuple[str, ...]
+    rejected: bool = False
 
     @property
     def sentence(self) -> str:
+        accept = "have these features" if self.rejected else "accept it as written"
         if self.first is None:
-            return "No Kubernetes release so far accepts all of it as written."
-        if self.by_default == 0:
-            return "No feature gates are needed; every supported Kubernetes version accepts these features."
-        flags = "--feature-gates=" + ",".join(f"{name}=true" for name in self.gates)
-        if self.by_default is None:
-            return f"Kubernetes 1.{self.first} and later accept it as written with {flags}."
-        earlier = f", and 1.{self.first} and later with {flags}" if self.first < self.by_default else ""
-        return f"Kubernetes 1.{self.by_default} and later accept it as written{earlier}."
+            said = "No Kubernetes release so far accepts all of it as written"
+        elif self.by_default == 0:
+            said = "No feature gates are needed; every supported Kubernetes version accepts these features"
+        else:
+            flags = "--feature-gates=" + ",".join(f"{name}=true" for name in self.gates)
+            if self.by_default is None:
+                said = f"Kubernetes 1.{self.first} and later {accept} with {flags}"
+            else:
+                earlier = f", and 1.{self.first} and later with {flags}" if self.first < self.by_default else ""
+                said = f"Kubernetes 1.{self.by_default} and later {accept}{earlier}"
+        return f"{said}; what is rejected for other reasons, no version accepts." if self.rejected else f"{said}."
 
 
 class Requirements:
@@ -95,14 +100,14 @@ class Requirements:
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self._found.values())
 
-    def acceptance(self) -> Acceptance:
+    def acceptance(self, *, rejected: bool = False) -> Acceptance:
         gates = [requirement.gate for requirement in self]
         firsts = [gate.accepted_from() for gate in gates]
         defaults = [gate.accepted_by_default_from() for gate in gates]
         first = None if None in firsts else max((one for one in firsts if one is not None), default=0)
         by_default = None if None in defaults else max((one for one in defaults if one is not None), default=0)
         named = tuple(dict.fromkeys(gate.name for gate in gates if not _on_by_default(gate, first)))
-        return Acceptance(first, by_default if first is not None else None, named)
+        return Acceptance(first, by_default if first is not None else None, named, rejected)
 
 
 def _on_by_default(gate: Gate, minor: int | None) -> bool:

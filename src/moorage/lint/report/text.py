@@ -79,8 +79,6 @@ class TextForm:
             lines += self._wrapped("  ", f"{gate.name}: {gate.feature}")
             lines += self._wrapped("    ", f"{requirement.sentence} First needed by {place}.")
         lines += self._wrapped("  ", outcome.acceptance.sentence)
-        if outcome.rejected_otherwise:
-            lines += self._wrapped("  ", "What is rejected above for other reasons no version accepts.")
         return [*lines, ""]
 
     def _summary(self, outcome: LintSummary) -> str:

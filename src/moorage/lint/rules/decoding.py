@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from moorage.admit.raw import Raw
+from moorage.lint.facts.served_kinds import GROUPS, REMOVED_KINDS, SERVED_KINDS, VERSION_OF_KIND
 from moorage.lint.hints import did_you_mean, gate_hint, gate_needed, hint_for
 from moorage.lint.subject import Complaint
 from moorage.model.field_error import FieldError
@@ -24,21 +25,6 @@ _KIND = re.compile(r"""["']?kind["']?\s*:\s+["']?(\w+)""")
 UNCHECKED = frozenset({Problem.UNREADABLE, Problem.SYNTAX, Problem.LIMIT})
 NO_OBJECT = frozenset({Problem.NOT_AN_OBJECT, Problem.NO_KIND})
 
-#: Every kind of the API groups that Moorage checks: another kind in one of these groups is a mistake.
-_SERVED = {
-    "v1": "Binding ComponentStatus ConfigMap Endpoints Event LimitRange List Namespace Node PersistentVolume "
-    "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount Status",
-    "apps/v1": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
-    "batch/v1": "CronJob Job",
-}
-_SERVED_KINDS = {version: frozenset(kinds.split()) for version, kinds in _SERVED.items()}
-_GROUPS = frozenset(
-    {"", "apps", "batch", "extensions", "policy", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io"}
-)
-_VERSION_OF_KIND = {kind.name: kind.api_version for kind in KINDS.values()} | {
-    kind: version for version, kinds in _SERVED_KINDS.items() for kind in kinds
-}
-
 
 def decode_complaint(error: DecodeError, line: str) -> Complaint:
     """Report a stream or document that cannot be read; `line` is the text of the line it fails at."""
@@ -48,8 +34,8 @@ def decode_complaint(error: DecodeError, line: str) -> Complaint:
         return Complaint("unreadable", "", error.reason, _syntax_hint(error.reason, line))
     hint = "every object needs an apiVersion and a kind"
     named = _KIND.match(line) if "apiVersion" in error.reason else None
-    if named is not None and named[1] in _VERSION_OF_KIND:
-        hint = f"{hint}: write apiVersion: {_VERSION_OF_KIND[named[1]]}"
+    if named is not None and named[1] in VERSION_OF_KIND:
+        hint = f"{hint}: write apiVersion: {VERSION_OF_KIND[named[1]]}"
     return Complaint("not-an-object", error.path, error.reason, hint)
 
 
@@ -153,17 +139,19 @@ def _elsewhere(path: str) -> str:
 def kind_complaint(document: Document) -> Complaint | None:
     """Report an object that no API server serves; None if Moorage only does not check its kind."""
     kind, version = document.raw["kind"], document.raw["apiVersion"]
-    served = _SERVED_KINDS.get(version)
-    known_version = _VERSION_OF_KIND.get(kind)
+    served = SERVED_KINDS.get(version)
+    known_version = VERSION_OF_KIND.get(kind)
     if served is not None:
-        if kind in served:
+        if kind.removesuffix("List") in served or kind in served:
             return None
-    elif known_version is None or version.rpartition("/")[0] not in _GROUPS:
+    elif version.rpartition("/")[0] not in GROUPS:
         return None
-    hint = f"write apiVersion: {known_version}" if known_version else did_you_mean(kind, _VERSION_OF_KIND)
+    hint = REMOVED_KINDS.get(kind) or (
+        f"write apiVersion: {known_version}" if known_version else did_you_mean(kind, VERSION_OF_KIND)
+    )
     if known_version and (current := KINDS.get((known_version, kind))) is not None:
         hint += _other_structure(document.raw, current)
-    path = "apiVersion" if known_version else "kind"
+    path = "apiVersion" if known_version or kind in REMOVED_KINDS else "kind"
     return Complaint("unserved-version", path, f'no matches for kind "{kind}" in version "{version}"', hint)
 
 
@@ -179,7 +167,7 @@ def _other_structure(raw: Raw, kind: Kind) -> str:
 def unserved_device_kind(raw: Raw) -> Kind | None:
     """Return the kind of a document of resource.k8s.io in a version that is not served, to check it as if it were."""
     version, name = str(raw["apiVersion"]), str(raw["kind"])
-    current = KINDS.get((_VERSION_OF_KIND.get(name, ""), name))
+    current = KINDS.get((VERSION_OF_KIND.get(name, ""), name))
     is_stale = current is not None and current.group == "resource.k8s.io" == version.rpartition("/")[0]
     return current if is_stale and (version, name) not in OLDER_VERSIONS else None
 

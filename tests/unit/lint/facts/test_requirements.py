@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.lint.linting import lint_with_outcome, pod, stream, tolerating, workload
+from tests.unit.lint.linting import lint, lint_with_outcome, pod, stream, tolerating, workload
 
 GT = tolerating("{key: a, operator: Gt, value: '5'}")
 SEMVER = tolerating("{key: a, operator: SemverGt, value: 1.2.3}")
@@ -75,3 +75,30 @@ def test_the_first_place_that_needs_a_gate_is_named() -> None:
 )
 def test_what_is_rejected_for_other_reasons(text: str) -> None:
     assert lint_with_outcome(text, gates=False)[1].rejected_otherwise
+
+
+def test_no_version_is_said_to_accept_what_is_rejected() -> None:
+    needing = tolerating("{key: sla, operator: Gt, value: '950', effect: NoSchedule}")
+    accepted = "accept it as written"
+    rejections = (
+        pod("  terminationGracePeriodSeconds: -1\n  restartPolicy: Nope\n", name="other"),
+        pod("  nodeName: 5\n", name="other"),
+        "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: x}\n",
+        tolerating("{key: sla, operator: Gt, value: '0950', effect: NoSchedule}"),
+    )
+    for gates in (False, True):
+        _, outcome = lint_with_outcome(needing, gates=gates)
+        assert outcome.acceptance is not None
+        assert accepted in outcome.acceptance.sentence
+        for rejected in rejections:
+            _, outcome = lint_with_outcome(stream(needing, rejected), gates=gates)
+            assert outcome.acceptance is not None
+            assert accepted not in outcome.acceptance.sentence, rejected
+            assert outcome.acceptance.sentence.endswith("what is rejected for other reasons, no version accepts.")
+
+
+def test_what_a_feature_gate_hides_is_told() -> None:
+    hidden = tolerating("{key: sla, operator: Gt, value: '0950', effect: NoSchedule}")
+    messages = [finding.message for finding in lint(hidden, gates=False) if finding.rule == "rejected"]
+    assert len(messages) == 2
+    assert messages[1].startswith("also with the feature gate on: spec.tolerations[0].value: Invalid value:")

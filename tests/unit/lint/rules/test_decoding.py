@@ -151,3 +151,42 @@ def test_lists_are_taken_apart() -> None:
     assert outcome.objects == 3
     assert [finding.place.line for finding in findings] == [7, 11, 15]
     assert {finding.message for finding in findings} == {"spec.containers: Required value"}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "hint"),
+    [
+        ("extensions/v1beta1", "Ingress", "write apiVersion: networking.k8s.io/v1"),
+        ("networking.k8s.io/v1beta1", "Ingress", "write apiVersion: networking.k8s.io/v1"),
+        ("policy/v1beta1", "PodSecurityPolicy", "PodSecurityPolicy was removed in Kubernetes 1.25"),
+        ("batch/v1beta1", "CronJob", "write apiVersion: batch/v1"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "write apiVersion: autoscaling/v2"),
+        ("rbac.authorization.k8s.io/v1beta1", "ClusterRole", "write apiVersion: rbac.authorization.k8s.io/v1"),
+        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "write apiVersion: apiextensions.k8s.io/v1"),
+        ("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema", "write apiVersion: flowcontrol.apiserver.k8s.io/v1"),
+        ("networking.k8s.io/v1", "Ingres", "did you mean Ingress?"),
+        ("events.k8s.io/v1beta1", "Event", "write apiVersion: v1"),
+    ],
+)
+def test_versions_that_are_gone_are_found_for_kinds_that_are_not_checked(version: str, kind: str, hint: str) -> None:
+    (found,) = lint(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n")
+    assert found.rule == "unserved-version"
+    assert found.message == f'no matches for kind "{kind}" in version "{version}"'
+    assert found.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    "version_and_kind",
+    [
+        ("networking.k8s.io/v1", "Ingress"),
+        ("rbac.authorization.k8s.io/v1", "RoleList"),
+        ("scheduling.k8s.io/v1alpha2", "Workload"),
+        ("gateway.networking.k8s.io/v1beta1", "Gateway"),
+        ("snapshot.storage.k8s.io/v1", "VolumeSnapshot"),
+        ("example.com/v1beta1", "Deployment"),
+        ("kustomize.config.k8s.io/v1beta1", "Kustomization"),
+    ],
+)
+def test_kinds_that_are_served_or_custom_are_passed_over(version_and_kind: tuple[str, str]) -> None:
+    version, kind = version_and_kind
+    assert lint(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n") == []
