@@ -12,8 +12,10 @@ import numpy as np
 
 from moorage.columns.cluster import PodRecord
 from moorage.match.daemon_pods import pinned_to
+from moorage.model.types.pod import Pod
 from moorage.plan.devices import DeviceLine, devices_at, devices_of
 from moorage.plan.explain.groups import Cell, Refused, column, refused_nodes
+from moorage.plan.explain.remedies.acceptance import Acceptance
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
 from moorage.plan.explain.target import Target, TargetError
@@ -114,6 +116,7 @@ class _Explaining:
         self.inventory, self.target, self.node = inventory, target, node
         self.world = simulation.world
         self.scheduler, self.cluster, self.gates = simulation.scheduler, simulation.cluster, simulation.gates
+        self.admission_gates = simulation.settings.gates
         self.programs = program_cache(simulation.gates)
         name = target.pod.pod.spec.schedulerName
         self.foreign = not self.scheduler.knows(name)
@@ -229,11 +232,21 @@ class _Explaining:
         if not self.node and (feasible.any() or made.standing is Standing.BOUND):
             made.suggestions = self._entry(made, record, feasible)
             return
-        trials = Trials(self.engine.profile, self.cluster, record.pod, self.gates, self.programs)
+        trials = Trials(
+            self.engine.profile,
+            self.cluster,
+            record.pod,
+            self.gates,
+            self.programs,
+            accepts=self._acceptance(record.pod),
+        )
         found = trials.suggestions(among) if among.any() else []
         if not found and among.any():
             made.together = trials.together(among)
         made.suggestions = (*found, *self._priority(made, record))
+
+    def _acceptance(self, pod: Pod) -> Acceptance:
+        return Acceptance(pod, self.admission_gates, self.world.get)
 
     def _daemons_node(self) -> str:
         """Return the node that a DaemonSet made the pod for; empty for other pods."""
@@ -254,7 +267,7 @@ class _Explaining:
                 2,
                 pod=with_spec(pod, schedulingGates=()),
             )
-            return (Suggestion(change, fitting),)
+            return self._accepted(change, pod, fitting)
         if self.foreign and made.standing is Standing.PENDING:
             name = next(iter(self.scheduler.engines))
             change = Change(
@@ -265,8 +278,12 @@ class _Explaining:
                 pod=with_spec(pod, schedulerName=name),
                 yaml=f"schedulerName: {name}",
             )
-            return (Suggestion(change, fitting),)
+            return self._accepted(change, pod, fitting)
         return ()
+
+    def _accepted(self, change: Change, pod: Pod, nodes: tuple[str, ...]) -> tuple[Suggestion, ...]:
+        accepted = self._acceptance(pod)(change)
+        return (Suggestion(accepted, nodes),) if accepted is not None else ()
 
     def _priority(self, made: Explanation, record: PodRecord) -> tuple[Suggestion, ...]:
         """Return the lowest PriorityClass of the input with which the pod would preempt others."""
@@ -292,7 +309,7 @@ class _Explaining:
                 pod=pod,
                 yaml=f"priorityClassName: {item.key.name}",
             )
-            return (Suggestion(change, (node,)),)
+            return self._accepted(change, record.pod, (node,))
         return ()
 
     def _notes(self) -> tuple[Note, ...]:
@@ -324,7 +341,12 @@ def plain(told: Explanation) -> dict[str, Any]:
         **{name: getattr(told, name) for name in _PLAIN_FIELDS},
         "rejection": _refusal(told.rejection) if told.rejection is not None else None,
         "refused": [
-            {"nodes": list(group.nodes), "refusals": [_refusal(one) for one in group.refusals]} for group in told.groups
+            {
+                "nodes": list(group.nodes),
+                "distance": group.distance,
+                "refusals": [_refusal(one) for one in group.refusals],
+            }
+            for group in told.groups
         ],
         "scores": as_data(told.rows),
         "devices": as_data(told.devices),

@@ -40,9 +40,14 @@ class Refused(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
     refusals: tuple[Refusal, ...]
 
+    @property
+    def distance(self) -> int:
+        """How many reasons keep the pod from the nodes."""
+        return sum(refusal.verdict.objections for refusal in self.refusals)
+
 
 class Line(msgspec.Struct, frozen=True):
-    """Nodes refused by the same plugins for reasons that are the same or much alike; the largest group comes first."""
+    """Nodes refused by the same plugins for reasons that are the same or much alike; the nearest group comes first."""
 
     nodes: tuple[str, ...]
     alike: tuple[Refused, ...]
@@ -51,13 +56,21 @@ class Line(msgspec.Struct, frozen=True):
     def example(self) -> Refused:
         return self.alike[0]
 
+    @property
+    def nearest(self) -> int:
+        return min(group.distance for group in self.alike)
+
+    @property
+    def furthest(self) -> int:
+        return max(group.distance for group in self.alike)
+
     def reasons(self, position: int) -> list[tuple[str, ...]]:
         """What the plugin at a position says, in all the ways in which it does."""
         return list(dict.fromkeys(group.refusals[position].verdict.reasons for group in self.alike))
 
 
 def refused_nodes(candidates: Candidates) -> tuple[Refused, ...]:
-    """Return all refusals of all nodes; those with the fewest refusals first, then the largest group."""
+    """Return all refusals of all nodes; those with the fewest reasons first, then the largest group."""
     nodes = candidates.cluster.nodes
     refusals_at: dict[int, list[Refusal]] = {}
     for item in candidates.filters:
@@ -72,7 +85,7 @@ def refused_nodes(candidates: Candidates) -> tuple[Refused, ...]:
         if slot in refusals_at:
             groups.setdefault(tuple(refusals_at[slot]), []).append(nodes.node(slot).metadata.name)
     made = [Refused(tuple(names), refusals) for refusals, names in groups.items()]
-    return tuple(sorted(made, key=lambda group: (len(group.refusals), -len(group.nodes))))
+    return tuple(sorted(made, key=lambda group: (group.distance, -len(group.nodes))))
 
 
 def merged(groups: Sequence[Refused], *, everything: bool = False) -> list[Line]:
@@ -111,9 +124,9 @@ def _merged(groups: Iterable[Refused], key: Callable[[Refused], Hashable]) -> li
         by_key.setdefault(key(group), []).append(group)
     lines = []
     for alike in by_key.values():
-        alike.sort(key=lambda group: -len(group.nodes))
+        alike.sort(key=lambda group: (group.distance, -len(group.nodes)))
         lines.append(Line(tuple(name for group in alike for name in group.nodes), tuple(alike)))
-    return sorted(lines, key=lambda line: (len(line.example.refusals), -len(line.nodes)))
+    return sorted(lines, key=lambda line: (line.nearest, line.furthest, -len(line.nodes)))
 
 
 # -- names ------------------------------------------------------------------------------------------------------------

@@ -83,9 +83,9 @@ class ExplanationText(TerminalLines):
         yield ""
 
     def _line(self, line: Line, *, alone: bool) -> Iterator[str]:
-        near = self._styled("  one reason away", YELLOW) if alone and len(line.example.refusals) == 1 else ""
+        near = self._styled(f"  {_away(line)}", YELLOW if line.furthest == 1 else DIM) if alone else ""
         names = ", ".join(line.nodes) if self._all else abbreviated(line.nodes)
-        if near and len(names) + 20 < self._width:
+        if near and len(names) + 24 < self._width:
             yield f"  {self._styled(printable(names), CYAN)}{near}"
         else:
             yield from self._wrapped("  ", 4, names, CYAN)
@@ -239,6 +239,13 @@ def _verdict(told: Explanation) -> str:
     if told.feasible:
         return f"kept from being scheduled, although {of} would do"
     return "fits on no node" if told.nodes else "there are no nodes in the input"
+
+
+def _away(line: Line) -> str:
+    if line.furthest == 1:
+        return "one reason away"
+    most = f" to {line.furthest}" if line.furthest > line.nearest else ""
+    return f"{line.nearest}{most} reasons away"
 
 
 def _said(refusals: Sequence[Refusal]) -> str:

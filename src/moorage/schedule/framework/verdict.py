@@ -22,6 +22,11 @@ class Verdict(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
     details: tuple[str, ...] = ()
 
+    @property
+    def objections(self) -> int:
+        """How many things are in the way: each taint, resource or claim counts."""
+        return max(len(self.reasons), len(self.details), 1)
+
 
 def unschedulable(reason: str, *details: str) -> Verdict:
     return Verdict(Code.UNSCHEDULABLE, (reason,), details)

@@ -142,7 +142,10 @@ def as_yaml(value: Any) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Quotes more than it has to: `y`, `1e3` and `0o7` are no strings to the API server."""
+        """Quotes more than it has to: `y`, `1e3` and `0o7` are no strings to the API server. Repeats, never refers."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
 
     def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         plain = _PLAIN.fullmatch(text) is not None and text.lower() not in _WORDS

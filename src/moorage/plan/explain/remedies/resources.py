@@ -74,20 +74,23 @@ def _rounded(resource: str, value: int) -> int:
 def _lowered(pod: Pod, resource: str, asked: int, most: int) -> Change | None:
     # What the pod as a whole asks for is not to hide what its containers do: together they may not ask for more.
     spec = msgspec.structs.replace(pod.spec, resources=None)
-    written: list[Any] = []
+    written: dict[str, Any] = {}
     for attribute in ("containers", "initContainers"):
         spec, lowered = _lower_containers(spec, attribute, resource, most)
-        written += [
-            {attribute: [{"name": name, "resources": {"requests": {resource: shown(resource, value)}}}]}
-            for name, value in lowered
-        ]
+        if lowered:
+            written[attribute] = [
+                {"name": name, "resources": _written(resource, value, has_limit)} for name, value, has_limit in lowered
+            ]
     whole = pod.spec.resources
     if whole is not None and resource in whole.requests:
         level = most - (amount(resource, spec.overhead[resource]) if resource in spec.overhead else 0)
         if level < 0:
             return None
-        whole = msgspec.structs.replace(whole, requests={**whole.requests, resource: _quantity(resource, level)})
-        written.append({"resources": {"requests": {resource: shown(resource, level)}}})
+        new: dict[str, Any] = {resource: _quantity(resource, level)}
+        has_limit = resource not in _NATIVE and resource in whole.limits
+        limits = {**whole.limits, **new} if has_limit else whole.limits
+        whole = msgspec.structs.replace(whole, requests={**whole.requests, **new}, limits=limits)
+        written["resources"] = _written(resource, level, has_limit)
     spec = msgspec.structs.replace(spec, resources=whole)
     if pod_requests(spec).get(resource, 0) > most:
         return None
@@ -98,12 +101,20 @@ def _lowered(pod: Pod, resource: str, asked: int, most: int) -> Change | None:
         f"(lower by {shown(resource, asked - most)})",
         2,
         pod=msgspec.structs.replace(pod, spec=spec),
-        yaml="\n".join(as_yaml(entry) for entry in written),
+        yaml=as_yaml(written),
         move=(asked - most) / asked,
     )
 
 
-def _lower_containers(spec: PodSpec, attribute: str, resource: str, most: int) -> tuple[PodSpec, list[tuple[str, int]]]:
+def _written(resource: str, value: int, has_limit: bool) -> Any:
+    """Write a request; of resources that cannot be overcommitted, with the limit that must be equal to it."""
+    amount_of = {resource: shown(resource, value)}
+    return {"requests": amount_of} | ({"limits": amount_of} if has_limit else {})
+
+
+def _lower_containers(
+    spec: PodSpec, attribute: str, resource: str, most: int
+) -> tuple[PodSpec, list[tuple[str, int, bool]]]:
     """Lower the largest of some containers, then the next, until the pod asks for no more than it may."""
     containers: list[Container] = list(getattr(spec, attribute))
     lowered = []
@@ -117,7 +128,8 @@ def _lower_containers(spec: PodSpec, attribute: str, resource: str, most: int) -
         trial = msgspec.structs.replace(spec, **{attribute: replaced(containers, index, changed)})
         if pod_requests(trial).get(resource, 0) < pod_requests(spec).get(resource, 0):
             containers[index], spec = changed, trial
-            lowered.append((changed.name, level))
+            has_limit = resource not in _NATIVE and resource in changed.resources.limits
+            lowered.append((changed.name, level, has_limit))
     return spec, lowered
 
 

@@ -1,4 +1,4 @@
-"""Try proposed changes on the cluster, and suggest those that work.
+"""Try proposed changes on the cluster, and suggest those that the API server accepts and that work.
 
 Changes that open most nodes come first, then the smallest. Where no single change is enough, several changes are found
 that open the nearest node together. Kubernetes has nothing like it.
@@ -27,6 +27,7 @@ from moorage.schedule.framework.plugin import Mask, Profile
 MAX_TRIALS = 300
 MAX_SUGGESTIONS = 12
 _NEAREST = 3
+_MAX_RANKED = 50
 _MAX_STEPS = 5
 
 
@@ -45,6 +46,12 @@ class Together(msgspec.Struct, frozen=True):
 
 
 Propose = Callable[[Blockers, GateSet, Any], Iterator[Change]]
+#: Returns a change as the API server would store it, None if it would refuse it.
+Accept = Callable[[Change], Change | None]
+
+
+def _accept_all(change: Change) -> Change | None:
+    return change
 
 
 def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterator[Change]:
@@ -80,6 +87,7 @@ class Trials:
         gates: GateSet,
         programs: Any = None,
         proposals: Propose = propose,
+        accepts: Accept = _accept_all,
     ) -> None:
         self._profile = profile
         self._cluster = cluster
@@ -87,6 +95,7 @@ class Trials:
         self._gates = gates
         self._programs = programs
         self._proposals = proposals
+        self._accepts = accepts
 
     def suggestions(self, among: Mask) -> list[Suggestion]:
         blockers = Blockers(self._pod, self._candidates(self._pod), among)
@@ -95,21 +104,29 @@ class Trials:
             if number >= MAX_TRIALS:
                 break
             slots = np.flatnonzero(self._opened(change) & among)
+            accepted = self._accepts(change) if len(slots) else None
+            if accepted is None:
+                continue
+            if accepted is not change:
+                slots = np.flatnonzero(self._opened(accepted) & among)
             if len(slots):
-                worked.append(Suggestion(change, tuple(self._name(slot) for slot in slots.tolist())))
+                worked.append(Suggestion(accepted, tuple(self._name(slot) for slot in slots.tolist())))
         return best_of(worked)
 
     def together(self, among: Mask) -> Together | None:
         """Return several changes that together open one of the nearest nodes."""
-        number = Blockers(self._pod, self._candidates(self._pod), among).number()
-        slots = np.flatnonzero(among)
-        if not len(slots):
-            return None
-        for slot in slots[np.argsort(number[slots], kind="stable")][:_NEAREST].tolist():
+        for slot in self._nearest(among):
             changes = self._open(slot)
             if changes:
                 return Together(self._name(slot), changes)
         return None
+
+    def _nearest(self, among: Mask) -> list[int]:
+        """Return some of the slots with the fewest objections to the pod; of many, those that few plugins refuse."""
+        number = Blockers(self._pod, self._candidates(self._pod), among).number()
+        slots = np.flatnonzero(among)
+        few = slots[np.argsort(number[slots], kind="stable")][:_MAX_RANKED].tolist()
+        return sorted(few, key=lambda slot: sum(self._objections(self._pod, slot).values()))[:_NEAREST]
 
     # -- trying -------------------------------------------------------------------------------------------------------
 
@@ -186,12 +203,21 @@ class Trials:
             proposed = self._proposals(blockers, self._gates, self._programs)
             changes = [one for one in proposed if one.pod is not None or (one.devices and not one.gone)]
             for change in sorted(changes, key=lambda change: (change.size, change.move)):
-                changed = change.pod if change.pod is not None else pod
-                with self._with_devices(change):
-                    left = self._objections(changed, slot)
-                if left.keys() <= objections.keys() and sum(left.values()) < sum(objections.values()):
-                    return change, changed, left
+                left = self._objections_after(change, pod, slot)
+                if not _is_better(left, objections):
+                    continue
+                accepted = self._accepts(change)
+                if accepted is None:
+                    continue
+                if accepted is not change:
+                    left = self._objections_after(accepted, pod, slot)
+                if _is_better(left, objections):
+                    return accepted, accepted.pod if accepted.pod is not None else pod, left
         return None
+
+    def _objections_after(self, change: Change, pod: Pod, slot: int) -> dict[str, int]:
+        with self._with_devices(change):
+            return self._objections(change.pod if change.pod is not None else pod, slot)
 
     def _objections(self, pod: Pod, slot: int) -> dict[str, int]:
         """Count the objections of each plugin that refuses the slot to the pod, in run order."""
@@ -203,8 +229,12 @@ class Trials:
             if verdict is None and prepared.filters:
                 verdict = plugin.explain(prepared.want, self._cluster, slot)
             if verdict is not None:
-                objections[plugin.name] = max(len(verdict.details), 1)
+                objections[plugin.name] = verdict.objections
         return objections
+
+
+def _is_better(left: dict[str, int], objections: dict[str, int]) -> bool:
+    return left.keys() <= objections.keys() and sum(left.values()) < sum(objections.values())
 
 
 def best_of(suggestions: Iterable[Suggestion]) -> list[Suggestion]:

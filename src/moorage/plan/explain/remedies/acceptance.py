@@ -1,0 +1,113 @@
+"""Ask admission about proposed changes: what the API server would refuse is not suggested.
+
+A changed pod or claim is admitted as one created anew, since most of its spec cannot be updated; a changed node as an
+update. What the API server would say of the object as it is does not count against a change. Kubernetes: none.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from moorage.admit.admission import Rejected, admit
+from moorage.admit.raw import Raw, copy_document
+from moorage.client.protocol import Object
+from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.quantity import Quantity
+from moorage.model.types.devices import DeviceClass, ResourceClaim
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.plan.explain.remedies.change import Change
+
+_POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
+_DEVICE_KINDS: dict[type, Kind] = {
+    ResourceClaim: KINDS["resource.k8s.io/v1", "ResourceClaim"],
+    DeviceClass: KINDS["resource.k8s.io/v1", "DeviceClass"],
+}
+_CHOSEN_BY_USERS = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences")
+_replace = msgspec.structs.replace
+
+#: Returns an object of the cluster by kind and key (`namespace/name`, or `name`), None if it is not there.
+FindObject = Callable[[Kind, str], Object | None]
+
+
+class Acceptance:
+    """The API server's opinion of changes for one pod, with the gates that it has."""
+
+    def __init__(self, pod: Pod, gates: GateSet, find: FindObject) -> None:
+        self._pod, self._gates, self._find = pod, gates, find
+        stored = find(_POD, f"{pod.metadata.namespace}/{pod.metadata.name}")
+        self._raw = _as_new(stored.raw if stored is not None else document_of(pod), _POD)
+        self._before = document_of(pod)
+        self._accepted_anyway = set(self._complaints(self._raw)[0])
+
+    def __call__(self, change: Change) -> Change | None:
+        """Return the change with its pod as it would be stored; None if the API server would refuse the change."""
+        if change.node is not None and not self._takes_node(change.node):
+            return None
+        if not change.gone and not all(self._takes_new(one) for one in change.devices):
+            return None
+        if change.pod is None:
+            return change
+        raw = overlay(self._raw, self._before, document_of(change.pod))
+        complaints, admitted = self._complaints(raw)
+        if set(complaints) - self._accepted_anyway:
+            return None
+        return change if admitted is None else _replace(change, pod=_replace(change.pod, spec=admitted.spec))
+
+    def _complaints(self, raw: Raw, old: Raw | None = None) -> tuple[Sequence[str], Any]:
+        """Return what the API server objects to, or else what it would store."""
+        result = admit(copy_document(raw), old, self._gates, plugins=())
+        if isinstance(result, Rejected):
+            return [str(error) for error in result.errors] or [str(result.status["message"])], None
+        return (), result.view
+
+    def _takes_node(self, node: Node) -> bool:
+        stored = self._find(_NODE, node.metadata.name)
+        if stored is None:
+            return True
+        old = {"apiVersion": _NODE.api_version, "kind": _NODE.name, **stored.raw}
+        return not self._complaints(overlay(old, document_of(stored.view), document_of(node)), old)[0]
+
+    def _takes_new(self, view: Any) -> bool:
+        kind = _DEVICE_KINDS.get(type(view))
+        return kind is None or not self._complaints(_as_new(document_of(view), kind))[0]
+
+
+def _as_new(document: Raw, kind: Kind) -> Raw:
+    """Return the document as a user would create it: without status, node and what the API server adds."""
+    metadata = {name: value for name, value in document.get("metadata", {}).items() if name in _CHOSEN_BY_USERS}
+    metadata.setdefault("name", "new")
+    spec = {name: value for name, value in (document.get("spec") or {}).items() if name != "nodeName"}
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata, "spec": spec}
+
+
+def document_of(value: Any) -> Any:
+    """Write a view as a document, without the fields that have their default."""
+    if isinstance(value, Quantity):
+        return str(value)
+    if isinstance(value, msgspec.Struct):
+        fields, defaults = value.__struct_fields__, value.__struct_defaults__
+        absent = dict(zip(reversed(fields), reversed(defaults), strict=False))
+        found = ((name, getattr(value, name)) for name in fields)
+        return {name: document_of(one) for name, one in found if name not in absent or one != absent[name]}
+    if isinstance(value, dict):
+        return {name: document_of(one) for name, one in value.items()}
+    return [document_of(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def overlay(raw: Any, before: Any, after: Any) -> Any:
+    """Return a document with what differs between two views of it, and nothing else changed."""
+    if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
+        made = dict(raw)
+        for name in before.keys() | after.keys():
+            if name not in after:
+                made.pop(name, None)
+            elif before.get(name) != after[name]:
+                made[name] = overlay(raw.get(name), before.get(name), after[name])
+        return made
+    alike = all(isinstance(one, list) and len(one) == len(after) for one in (raw, before, after))
+    if alike and isinstance(after, list):
+        return [overlay(*items) if items[1] != items[2] else items[0] for items in zip(raw, before, after, strict=True)]
+    return after

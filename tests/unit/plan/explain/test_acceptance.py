@@ -1,0 +1,94 @@
+"""Suggestions pass admission and are printed so that they do; nodes are ranked by the number of reasons in the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from tests.objects import taint
+from tests.unit.plan.explaining import explained, told
+from tests.unit.plan.planning import Raw, node, pod
+from tests.unit.plan.test_explanation_suggestions import expression, requires
+
+from moorage.admit.admission import Rejected, admit
+from moorage.model.gates import GateSet, default_gates, gates_from
+from moorage.model.kinds import view_of
+from moorage.plan.explain.explanation import plain
+from moorage.plan.explain.remedies.acceptance import Acceptance
+from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
+from moorage.plan.explain.text import ExplanationText
+
+
+def asking(*containers: Raw, **fields: Any) -> Raw:
+    made = [{"name": f"c{number}", "image": "i", "resources": one} for number, one in enumerate(containers)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": made, **fields}}
+
+
+def with_amounts(name: str, **amounts: str) -> Raw:
+    made = node(name)
+    made["status"]["capacity"] |= {key.replace("_", "/"): value for key, value in amounts.items()}
+    return made
+
+
+def admitted(raw: Raw, gates: GateSet) -> Any:
+    result = admit(raw, None, gates)
+    assert not isinstance(result, Rejected)
+    return view_of(result.object)
+
+
+def test_a_request_of_gpus_is_printed_with_its_limit() -> None:
+    (first, *_) = explained(with_amounts("a", **{"x.y_gpu": "2"}), asking({"limits": {"x.y/gpu": "4"}})).suggestions
+    amounts = {"x.y/gpu": "2"}
+    assert yaml.safe_load(first.change.yaml) == {
+        "containers": [{"name": "c0", "resources": {"requests": amounts, "limits": amounts}}]
+    }
+
+
+def test_several_containers_are_lowered_in_one_document() -> None:
+    half = {"requests": {"cpu": "5"}}
+    (first, *_) = explained(node("a"), asking(half, half, half)).suggestions
+    written = yaml.safe_load(first.change.yaml)["containers"]
+    assert sum(float(one["resources"]["requests"]["cpu"].replace("m", "e-3")) for one in written) <= 4
+
+
+def test_a_label_that_the_api_server_refuses_is_not_suggested() -> None:
+    below_zero = requires(expression("gen", "Lt", "0"))
+    found = told(explained(node("a"), pod("p", affinity=below_zero)))
+    assert list(found) == ["drop gen Lt 0 from the required node affinity"]
+    assert "label node a with gen=4" in told(
+        explained(node("a"), pod("p", affinity=requires(expression("gen", "Lt", "5"))))
+    )
+
+
+def test_what_needs_a_gate_that_is_off_in_the_api_server_is_not_suggested() -> None:
+    """A pod of an earlier time, whose threshold the scheduler still understands: it cannot be created anew."""
+    old = admitted(pod("p"), default_gates())
+    toleration = {"key": "sla", "operator": "Gt", "value": "1"}
+    new = admitted(pod("p", tolerations=[toleration]), gates_from({"AllAlpha": True}))
+    change = Change(ChangeKind.TOLERATION, "t", "t", 1, pod=with_spec(old, tolerations=new.spec.tolerations))
+    assert Acceptance(old, default_gates(), lambda kind, key: None)(change) is None
+    accepted = Acceptance(old, gates_from({"AllAlpha": True}), lambda kind, key: None)(change)
+    assert accepted is not None
+    # What it has already does not count against a change.
+    assert Acceptance(new, default_gates(), lambda kind, key: None)(change) is not None
+
+
+# -- distance ---------------------------------------------------------------------------------------------------------
+
+
+def test_nodes_are_ranked_by_the_number_of_reasons() -> None:
+    three = node("three", taints=[taint("a"), taint("b"), taint("c")])
+    two = with_amounts("two", cpu="1", memory="1Gi")
+    one = node("one", taints=[taint("z")])
+    explanation = explained(three, two, one, asking({"requests": {"cpu": "2", "memory": "2Gi"}}))
+    text = "\n".join(ExplanationText().lines(explanation))
+    places = [
+        text.index(f"\n  {head}") for head in ("one  one reason away", "two  2 reasons away", "three  3 reasons away")
+    ]
+    assert places == sorted(places)
+    assert text.count("one reason away") == 1
+    assert [(group["nodes"], group["distance"]) for group in plain(explanation)["refused"]] == [
+        (["one"], 1),
+        (["two"], 2),
+        (["three"], 3),
+    ]
