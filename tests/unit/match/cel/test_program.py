@@ -120,6 +120,7 @@ def test_long_lists_that_do_not_nest_are_no_trouble() -> None:
         ("1" + "+1" * 4000, "expression recursion limit exceeded: 250"),
         ("taint" + ".a" * 4000, "expression recursion limit exceeded: 250"),
         ("[1].all(x, " * 900, "expression recursion limit exceeded: 250"),
+        ("optional.of(1)" + ".optMap(x, x)" * 100 + ".hasValue()", "macros expand to too large an expression"),
         ("'" + "a" * 10240 + "'", "may not be more than 10240 bytes"),
         ("'" + "é" * 5120 + "' == ''", "may not be more than 10240 bytes"),
         ("taint.key.matches('" + "(" * 1000 + "a" + ")" * 1000 + "{1000}')", ""),

@@ -42,7 +42,7 @@ def check(root: syntax.Node, environment: Environment) -> list[tuple[int, str]]:
 class _Checker:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.bindings: Bindings = {}
+        self.bindings = Bindings()
         self.scopes: list[dict[str, Type]] = []
         self.issues: list[tuple[int, str]] = []
         self.visited: list[syntax.Node] = []
@@ -160,12 +160,10 @@ class _Checker:
             if overload.member is not member or len(overload.params) != len(types):
                 continue
             params, overload_result = self.instantiate(overload)
-            bindings = assign_all(self.bindings, types, params)
-            if bindings is None:
+            if not assign_all(self.bindings, types, params):
                 continue
-            self.bindings = bindings
             fitting.append(overload)
-            this = substitute(bindings, overload_result)
+            this = substitute(self.bindings, overload_result)
             if result is None:
                 result = this
             elif not result.is_dyn and this != result:
@@ -188,7 +186,7 @@ class _Checker:
 
     def instantiate(self, overload: Overload) -> tuple[tuple[Type, ...], Type]:
         """Return the overload's types with fresh type variables."""
-        fresh: Bindings = {}
+        fresh: dict[str, Type] = {}
         for type_ in overload.params:
             if type_.has_type_param:
                 self.collect(type_, fresh)
@@ -198,7 +196,7 @@ class _Checker:
             return overload.params, overload.result
         return tuple(substitute(fresh, type_) for type_ in overload.params), substitute(fresh, overload.result)
 
-    def collect(self, type_: Type, fresh: Bindings) -> None:
+    def collect(self, type_: Type, fresh: dict[str, Type]) -> None:
         if type_.kind is TypeKind.TYPE_PARAM:
             if type_.name not in fresh:
                 fresh[type_.name] = self.new_variable()
@@ -212,11 +210,7 @@ class _Checker:
         return type_param(name)
 
     def assignable(self, given: Type, wanted: Type) -> bool:
-        bindings = assign(self.bindings, given, wanted)
-        if bindings is None:
-            return False
-        self.bindings = bindings
-        return True
+        return assign(self.bindings, given, wanted)
 
     # -- literals
 

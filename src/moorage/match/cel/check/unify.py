@@ -9,7 +9,35 @@ from collections.abc import Sequence
 
 from moorage.match.cel.types import DYN, Type, TypeKind
 
-Bindings = dict[str, Type]
+
+class Bindings:
+    """What type variables stand for. An assignment that fails takes back what it bound on the way."""
+
+    __slots__ = ("_bound", "_undo")
+
+    def __init__(self) -> None:
+        self._bound: dict[str, Type] = {}
+        self._undo: list[tuple[str, Type | None]] = []
+
+    def get(self, name: str) -> Type | None:
+        return self._bound.get(name)
+
+    def bind(self, name: str, type_: Type) -> None:
+        self._undo.append((name, self._bound.get(name)))
+        self._bound[name] = type_
+
+    def keep(self, succeeded: bool) -> bool:
+        """Keep what was bound since the last call, or take it back."""
+        if succeeded:
+            self._undo.clear()
+        while self._undo:
+            name, before = self._undo.pop()
+            if before is None:
+                del self._bound[name]
+            else:
+                self._bound[name] = before
+        return succeeded
+
 
 _NULLABLE = frozenset(
     (TypeKind.OPAQUE, TypeKind.STRUCT, TypeKind.ANY, TypeKind.DURATION, TypeKind.TIMESTAMP, TypeKind.NULL)
@@ -18,23 +46,22 @@ _WILDCARDS = frozenset((TypeKind.DYN, TypeKind.ANY, TypeKind.ERROR))
 _CONTAINERS = frozenset((TypeKind.OPAQUE, TypeKind.LIST, TypeKind.MAP))
 
 
-def assign(bindings: Bindings, given: Type, wanted: Type) -> Bindings | None:
-    """Return the bindings under which `given` is assignable to `wanted`, or None."""
-    return assign_all(bindings, (given,), (wanted,))
+def assign(bindings: Bindings, given: Type, wanted: Type) -> bool:
+    """Bind what makes `given` assignable to `wanted`; returns whether it is."""
+    return bindings.keep(_assignable(bindings, given, wanted))
 
 
-def assign_all(bindings: Bindings, given: Sequence[Type], wanted: Sequence[Type]) -> Bindings | None:
-    """Return the bindings under which each type given is assignable to the one wanted in its place, or None."""
+def assign_all(bindings: Bindings, given: Sequence[Type], wanted: Sequence[Type]) -> bool:
+    """Bind what makes each type given assignable to the one wanted in its place; returns whether all of them are."""
     if len(given) != len(wanted):
-        return None
-    copy = dict(bindings)
+        return False
     for one, other in zip(given, wanted, strict=True):
-        if not _assignable(copy, one, other):
-            return None
-    return copy
+        if not _assignable(bindings, one, other):
+            return bindings.keep(False)
+    return bindings.keep(True)
 
 
-def substitute(bindings: Bindings, type_: Type, free_to_dyn: bool = False) -> Type:
+def substitute(bindings: Bindings | dict[str, Type], type_: Type, free_to_dyn: bool = False) -> Type:
     """Return the type with bound type variables replaced; free ones become dyn if asked for."""
     if not type_.has_type_param:
         return type_
@@ -91,11 +118,11 @@ def _bind(bindings: Bindings, type_: Type, variable: Type) -> tuple[bool, bool]:
         if _assignable(bindings, type_, bound):
             general = most_general(type_, bound)
             if not _occurs(bindings, variable, general):
-                bindings[variable.name] = general
+                bindings.bind(variable.name, general)
             return True, True
         return False, True
     if not _occurs(bindings, variable, type_):
-        bindings[variable.name] = type_
+        bindings.bind(variable.name, type_)
         return True, False
     return False, False
 

@@ -22,6 +22,8 @@ from moorage.match.cel.parse.syntax import (
 )
 
 _SORT_INPUT = "@__sortBy_input__"
+#: Macros that evaluate their receiver twice.
+COPYING_MACROS = ("optMap", "optFlatMap")
 
 
 class MacroError(Exception):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from moorage.match.cel.parse import syntax
-from moorage.match.cel.parse.macros import MacroError, expand_macro
+from moorage.match.cel.parse.macros import COPYING_MACROS, MacroError, expand_macro
 from moorage.match.cel.parse.tokens import (
     EXPRESSION,
     RESERVED,
@@ -24,6 +24,8 @@ from moorage.match.cel.parse.tokens import (
 from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 MAX_DEPTH = 250
+# Macros that use their receiver twice double an expression each; cel-go takes as long as it takes.
+MAX_COPIED = 5000
 # No number with more digits than this is within 64 bits, leading zeros aside.
 _MAX_DIGITS = 20
 
@@ -53,6 +55,8 @@ class _Parser(TokenStream):
         self.relation_depth = 0
         self.calc_depth = 0
         self.member_depth = 0
+        # Nodes that macros have copied.
+        self.copied = 0
 
     def parse_all(self) -> syntax.Node | list[syntax.Issue]:
         try:
@@ -352,6 +356,10 @@ class _Parser(TokenStream):
         self, at: int, function: str, target: syntax.Node | None, args: list[syntax.Node], nested: int = 0
     ) -> syntax.Node:
         """Return a call, or what the macro of that name makes of it."""
+        if target is not None and function in COPYING_MACROS:
+            self.copied += syntax.count_nodes(target)
+            if self.copied > MAX_COPIED:
+                raise _DepthError(f"macros expand to too large an expression: {' and '.join(COPYING_MACROS)} copy it")
         depth = 0 if target is None else target.depth
         for arg in args:
             depth = max(depth, arg.depth)

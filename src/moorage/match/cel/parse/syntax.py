@@ -253,6 +253,16 @@ def nesting(source: str) -> int:
     return deepest + source.count("?")
 
 
+def count_nodes(root: Node) -> int:
+    count = 0
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        count += 1
+        waiting.extend(children(node))
+    return count
+
+
 def tree_depth(root: Node) -> int:
     """Return how many nodes lie on the longest path through a tree."""
     deepest = 0

@@ -55,6 +55,17 @@ def test_places_of_syntax_errors(source: str, places: list[tuple[int, int]]) -> 
 
 
 @pytest.mark.parametrize(
+    ("source", "shown"),
+    [("", "1:0"), (" ", "1:2"), ("   ", "1:4"), ("\t", "1:2"), ("\n", "2:1"), (" \n  ", "2:3"), ("// why", "1:7")],
+)
+def test_an_expression_with_nothing_in_it_is_reported_where_cel_go_does(source: str, shown: str) -> None:
+    """The column of an empty text is 0; of blanks and comments it is the one behind them, and the line is shown."""
+    rendered = Source(source).render(issues(source))
+    assert rendered.startswith(f"ERROR: <input>:{shown}: Syntax error: mismatched input '<EOF>' expecting {{'[', '{{',")
+    assert ("\n | " in rendered) == bool(source)
+
+
+@pytest.mark.parametrize(
     ("deepest", "too_deep"),
     [
         ("(" * 249 + "true" + ")" * 249, "(" * 250 + "true" + ")" * 250),
