@@ -138,7 +138,8 @@ class CelMap:
         return list(self._slots.values())
 
     def find(self, key: Any, default: Any = None) -> Any:
-        entry = self._slots.get(_slot(key)) if type(key) is not str else self._slots.get(key)
+        kind = type(key)
+        entry = self._slots.get(key if kind is str or kind is int else _slot(key))
         if entry is not None:
             return entry[1]
         for other in _equal_numbers(key):
@@ -148,6 +149,8 @@ class CelMap:
         return default if self._absent is _MISSING else self._absent
 
     def __contains__(self, key: Any) -> bool:
+        if type(key) is str or (type(key) is int and key in self._slots):
+            return key in self._slots
         return any(_slot(one) in self._slots for one in (key, *_equal_numbers(key)))
 
     def insert_in_place(self, key: Any, value: Any) -> None:
@@ -206,13 +209,36 @@ def equal(a: Any, b: Any) -> bool:
     other = type(b)
     if kind is other:
         if kind is list:
-            return len(a) == len(b) and all(map(equal, a, b))
+            if len(a) != len(b):
+                return False
+            if len(a) > _FEW and only_type(a) in _PYTHON_EQUALITY and only_type(a) is only_type(b):
+                return bool(a == b)
+            return all(map(equal, a, b))
         if isinstance(a, types.Type):
             return bool(a.name == b.name)
         return bool(a == b)
     if is_number(a) and is_number(b):
         return compare_numbers(a, b) == 0
     return isinstance(a, OpaqueValue) and isinstance(b, OpaqueValue) and bool(a == b)
+
+
+def only_type(items: list[Any]) -> type | None:
+    """Return the Python type that all of the items have."""
+    kinds = set(map(type, items))
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def index_of(items: list[Any], wanted: Any) -> int:
+    """Return where the first item is that equals `wanted`, else -1."""
+    kind = type(wanted)
+    if kind in _FOUND_BY_PYTHON and (kind is not int or -_EXACT_DOUBLES <= wanted <= _EXACT_DOUBLES):
+        try:
+            index = items.index(wanted)
+        except ValueError:
+            return -1
+        if type(items[index]) is kind:
+            return index
+    return next((index for index, item in enumerate(items) if equal(item, wanted)), -1)
 
 
 def compare_numbers(a: Any, b: Any) -> int | None:
@@ -245,6 +271,8 @@ def require_modest_nesting(value: Any) -> None:
 
     Ten lists of ten references to ten lists … cost next to nothing to build, and take forever to compare or to print.
     """
+    if type(value) is OptionalValue and type(value.value) not in _CONTAINERS:
+        return
     count = -len(value) if isinstance(value, list | CelMap) else 0
     waiting = [value]
     while waiting:
@@ -274,6 +302,12 @@ def type_of_value(value: Any) -> Type:
 
 
 _CONTAINERS = frozenset((list, CelMap, OptionalValue))
+# Types of which Python's equality is CEL's, among their own kind; and for ints among all kinds, but for bools, as long
+# as doubles are exact.
+_PYTHON_EQUALITY = frozenset((str, int, bytes, bool, UInt))
+_FOUND_BY_PYTHON = frozenset((str, int, bytes))
+_EXACT_DOUBLES = 2**53 - 1
+_FEW = 8
 _TYPES: dict[type, Type] = {
     bool: types.BOOL,
     int: types.INT,

@@ -16,6 +16,7 @@ from moorage.match.cel.values import (
     UInt,
     compare_numbers,
     equal,
+    index_of,
     require_result_size,
     type_of_value,
 )
@@ -23,7 +24,7 @@ from moorage.match.cel.values import (
 BIG = 2**53 + 1
 
 
-@pytest.mark.parametrize(
+EQUALITY = pytest.mark.parametrize(
     ("a", "b", "want"),
     [
         (1, UInt(1), True),
@@ -50,6 +51,40 @@ BIG = 2**53 + 1
         (types.LIST, types.list_of(types.INT), True),
     ],
 )
+
+
+@EQUALITY
+def test_equality_of_long_lists_is_that_of_their_elements(a: Any, b: Any, want: bool) -> None:
+    for filler in (1, "a", True, 1.5, UInt(1)):
+        assert equal([filler] * 20 + [a], [filler] * 20 + [b]) is want
+    assert equal([a] * 20, [b] * 20) is want
+
+
+@pytest.mark.parametrize(
+    ("items", "wanted", "index"),
+    [
+        ([3, 1], 1, 1),
+        ([True, 1], 1, 1),
+        ([1, True], True, 1),
+        ([1.0], 1, 0),
+        ([UInt(7), 7], 7, 0),
+        ([True, UInt(1)], 1, 1),
+        ([float(BIG)], BIG, 0),
+        ([BIG], float(BIG), 0),
+        ([True], 1, -1),
+        (["b", "a"], "a", 1),
+        ([b"a", "a"], "a", 1),
+        ([math.nan], math.nan, -1),
+        ([[1], [2]], [2.0], 1),
+        ([], None, -1),
+    ],
+)
+def test_the_index_of_a_value_is_that_of_the_first_equal_one(items: list[Any], wanted: Any, index: int) -> None:
+    assert index_of(items, wanted) == index
+    assert next((place for place, item in enumerate(items) if equal(item, wanted)), -1) == index
+
+
+@EQUALITY
 def test_equality(a: Any, b: Any, want: bool) -> None:
     assert equal(a, b) is want
     assert equal(b, a) is want

@@ -137,11 +137,6 @@ def apply_qualifiers(state: State, value: Any, qualifiers: Iterable[Qualifier]) 
         if not value.present:
             return OPTIONAL_NONE
         value = value.value
-    return apply_rest(state, value, qualifiers, optional)
-
-
-def apply_rest(state: State, value: Any, qualifiers: Iterable[Qualifier], optional: bool = False) -> Any:
-    """Apply selections to what earlier ones found, which they found to be `optional` or not."""
     for qualifier in qualifiers:
         optional = optional or qualifier.optional
         if optional:

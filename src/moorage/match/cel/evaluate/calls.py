@@ -22,6 +22,7 @@ from moorage.match.cel.evaluate.steps import (
     State,
     charge,
     charge_in_turn,
+    check_clock,
     kept,
     without_traceback,
 )
@@ -117,6 +118,8 @@ _NESTABLE = _ANYTHING | {TypeKind.LIST, TypeKind.MAP, TypeKind.OPAQUE}
 _PARSED = frozenset((TypeKind.STRUCT, TypeKind.OPAQUE))
 _MEMORIES: dict[str, Callable[..., Any]] = {}
 _MEMORABLE = 512
+# Cost of a call from which on it is worth a look at the clock.
+_EXPENSIVE = 500
 # ceil(size * 0.1) in double precision for the sizes that occur.
 _TENTHS = tuple(math.ceil(size * STRING_FACTOR) for size in range(2048))
 
@@ -219,6 +222,7 @@ def _weighed(run: Run) -> Run:
     def evaluate(state: State) -> Any:
         value = run(state)
         if type(value) in (list, CelMap, OptionalValue):
+            check_clock(state)
             require_modest_nesting(value)
         return value
 
@@ -289,6 +293,12 @@ def _unknown_function(function: str, runs: list[Run]) -> Run:
     return run
 
 
+def _before_expensive_call(state: State) -> None:
+    """Stop if the cost exceeds the limit, or the time does."""
+    charge(state, 0)
+    check_clock(state)
+
+
 def _unary(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], int] | None, first: Run) -> Run:
     def run(state: State) -> Any:
         try:
@@ -297,9 +307,10 @@ def _unary(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]], i
             kept(error)
             charge(state, 1 if cost is None else cost((error,)))
             raise
-        state[0] += 1 if cost is None else cost((a,))
-        if state[0] > COST_LIMIT:
-            charge(state, 0)
+        charged_now = 1 if cost is None else cost((a,))
+        state[0] += charged_now
+        if charged_now > _EXPENSIVE or state[0] > COST_LIMIT:
+            _before_expensive_call(state)
         return implementation(a)
 
     return run
@@ -327,9 +338,10 @@ def binary(
             kept(error)
             charge(state, 1 if cost is None else cost((a, error)))
             raise
-        state[0] += 1 if cost is None else cost((a, b))
-        if state[0] > COST_LIMIT:
-            charge(state, 0)
+        charged_now = 1 if cost is None else cost((a, b))
+        state[0] += charged_now
+        if charged_now > _EXPENSIVE or state[0] > COST_LIMIT:
+            _before_expensive_call(state)
         return implementation(a, b)
 
     return run
@@ -348,7 +360,10 @@ def variadic(implementation: Callable[..., Any], cost: Callable[[Sequence[Any]],
                     args.append(kept(error))
                     charge(state, 1 if cost is None else cost(args))
                 raise
-        charge(state, 1 if cost is None else cost(args))
+        charged_now = 1 if cost is None else cost(args)
+        state[0] += charged_now
+        if charged_now > _EXPENSIVE or state[0] > COST_LIMIT:
+            _before_expensive_call(state)
         return implementation(*args)
 
     return run

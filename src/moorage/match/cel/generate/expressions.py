@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from moorage.match.cel.evaluate.attributes import AttributeStep, ConditionalStep, FieldStep, Qualifier, VariableStep
@@ -254,17 +255,25 @@ class Emitter:
         for _ in step.qualifiers[1:]:
             nodes.append(_selected_from(nodes[-1]))
         value = self.simple(self.resolve(_selected_from(nodes[-1])))
-        for index, (each, qualifier) in enumerate(zip(reversed(nodes), step.qualifiers, strict=True)):
-            if not value.is_a(TypeKind.LIST, TypeKind.MAP):
-                return self.remaining_selection(value, step.qualifiers[index:], started=index > 0)
-            if qualifier.compute_key is None:
+        if value.known is None or value.known.kind not in (TypeKind.LIST, TypeKind.MAP):
+            return self.unknown_selection(value, step.qualifiers)  # it may be an optional
+        writer = self.writer
+        name = writer.name()
+        with ExitStack() as blocks:
+            for each, qualifier in zip(reversed(nodes), step.qualifiers, strict=True):
+                if value.fails:
+                    writer.flush()
+                    writer.line(f"if type({value.text}) is E: {name} = {value.text}")
+                    blocks.enter_context(writer.block("else:"))
+                    value = replace(value, fails=False, stable=False, hoisted=False)
                 key = self.literal(qualifier.key)
-            else:
-                assert isinstance(each, syntax.Call)
-                key = self.simple(self.resolve(each.args[1]))
-            value = self.element(value, key)
-            self.writer.charge(1)
-        return value
+                if qualifier.compute_key is not None:
+                    assert isinstance(each, syntax.Call)
+                    key = self.simple(self.resolve(each.args[1]))
+                value = self.element(value, key)
+                writer.charge(1)
+            writer.line(f"{name} = {value.text}")
+        return replace(value, text=name, fails=value.fails or len(nodes) > 1, stable=False, hoisted=False)
 
     def element(self, items: Operand, key: Operand) -> Operand:
         """Write what a key selects from a list or a map."""
@@ -277,14 +286,14 @@ class Emitter:
             return Operand(self.writer.assign(found), known, items.bounds, fails=True)
         return Operand(self.writer.assign(f"pick({items.text}, {key.text})"), fails=True)
 
-    def remaining_selection(self, value: Operand, qualifiers: tuple[Qualifier, ...], started: bool) -> Operand:
+    def unknown_selection(self, value: Operand, qualifiers: tuple[Qualifier, ...]) -> Operand:
         writer = self.writer
         writer.flush()
         self.closures += 1
         self.slow_steps += 1
         name = writer.name()
         writer.line("s[0] = c")
-        writer.line(f"{name} = select(s, {value.text}, {writer.constant(qualifiers)}, {started})")
+        writer.line(f"{name} = select(s, {value.text}, {writer.constant(qualifiers)})")
         writer.line("c = s[0]")
         return Operand(name, fails=True)
 

@@ -204,6 +204,14 @@ def _matches(emitter: Emitter, text: Operand, pattern: Operand) -> Operand | Non
     return Operand(emitter.writer.assign(found), BOOL)
 
 
+def _text_of_int(emitter: Emitter, a: Operand) -> Operand | None:
+    return emitter.pure(f"str({a.text})", STRING, a) if a.is_a(TypeKind.INT) else None
+
+
+def _double_of_int(emitter: Emitter, a: Operand) -> Operand | None:
+    return emitter.pure(f"float({a.text})", DOUBLE, a) if a.is_a(TypeKind.INT) else None
+
+
 def _in_list(emitter: Emitter, item: Operand, items: Operand) -> Operand | None:
     if not items.is_a(TypeKind.LIST) or items.known is None or item.known is None:
         return None
@@ -251,5 +259,7 @@ RULES: dict[str, Rule] = {
     "matches": _matches,
     "matches_string": _matches,
     "in_list": _in_list,
+    "int64_to_string": _text_of_int,
+    "int64_to_double": _double_of_int,
     "to_dyn": _dyn,
 }

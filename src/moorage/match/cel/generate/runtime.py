@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from moorage.match.cel.evaluate.attributes import Qualifier, apply_qualifiers, apply_rest, checked_key, find
+from moorage.match.cel.evaluate.attributes import Qualifier, apply_qualifiers, checked_key, find
 from moorage.match.cel.evaluate.loops import elements, insert_in_place, pairs
 from moorage.match.cel.evaluate.steps import (
     COST_EXCEEDED,
@@ -99,12 +99,12 @@ def pick(value: Any, key: Any) -> Any:
         return without_traceback(error)
 
 
-def select(state: State, value: Any, qualifiers: tuple[Qualifier, ...], started: bool) -> Any:
-    """Apply selections to a value; `started` if there were some before."""
+def select(state: State, value: Any, qualifiers: tuple[Qualifier, ...]) -> Any:
+    """Apply selections to a value that may be an optional."""
     if type(value) is CelError:
         return value
     try:
-        return apply_rest(state, value, qualifiers) if started else apply_qualifiers(state, value, qualifiers)
+        return apply_qualifiers(state, value, qualifiers)
     except CelError as error:
         return without_traceback(kept(error))
 

@@ -22,13 +22,13 @@ from moorage.match.cel.functions import (
     row,
 )
 from moorage.match.cel.standard.operators import MIN_SECONDS
-from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, Duration, OptionalValue, Timestamp, equal
+from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, Duration, OptionalValue, Timestamp, index_of
 
 _ZERO_TIME = MIN_SECONDS * 1_000_000_000  # of Go's time.Time: the year 1
 
 
 def _in_list(item: Any, items: list[Any]) -> bool:
-    return any(equal(item, other) for other in items)
+    return index_of(items, item) >= 0
 
 
 def _in_list_estimate(_: Argument, items: Argument) -> CallEstimate:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import le
 from typing import Any
 
 from moorage.match.cel.functions import (
@@ -38,7 +39,9 @@ from moorage.match.cel.values import (
     UInt,
     compare_numbers,
     equal,
+    index_of,
     is_number,
+    only_type,
     require_result_size,
 )
 
@@ -63,12 +66,11 @@ def _three_way(first: Any, second: Any) -> int | None:
 
 
 def _includes(items: list[Any], wanted: Any) -> bool:
-    """Return whether some item equals `wanted` in CEL's sense; for strings that is Python's."""
-    if type(wanted) is str:
-        return wanted in items
-    return any(equal(item, wanted) for item in items)
+    return index_of(items, wanted) >= 0
 
 
+# Types whose values Python orders as CEL does, among their own kind.
+_ORDERED_BY_PYTHON = frozenset((int, UInt, str, bytes, bool))
 _LIST_BASE = 10
 _CALL = 1
 _COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
@@ -199,6 +201,8 @@ def _sort_cost(values: Sequence[Any]) -> int:
 
 
 def _is_sorted(items: list[Any]) -> bool:
+    if only_type(items) in _ORDERED_BY_PYTHON:
+        return all(map(le, items, islice(items, 1, None)))
     return all(_three_way(first, second) != 1 for first, second in pairwise(items))
 
 
@@ -208,6 +212,8 @@ def _extreme(name: str, beaten: int) -> Callable[[list[Any]], Any]:
     def find(items: list[Any]) -> Any:
         if not items:
             raise CelError(f"{name} called on empty list")
+        if only_type(items) in _ORDERED_BY_PYTHON:
+            return min(items) if beaten == 1 else max(items)
         best = items[0]
         for item in items[1:]:
             if _three_way(best, item) == beaten:
@@ -226,6 +232,8 @@ def _sum(kind: type, highest: float, overflow: str) -> Callable[[list[Any]], Any
     lowest = 0 if kind is UInt else -highest - 1
 
     def add(items: list[Any]) -> Any:
+        if kind is int and only_type(items) is int and sum(map(abs, items)) <= highest:
+            return sum(items)
         total: Any = 0.0 if kind is float else 0
         for item in items:
             if type(item) is not kind:
@@ -244,10 +252,6 @@ _SUMS = {
     "double": _sum(float, 0, ""),
     "duration": _sum(Duration, INT_MAX, "integer overflow"),
 }
-
-
-def _index_of(items: list[Any], wanted: Any) -> int:
-    return next((index for index, item in enumerate(items) if equal(item, wanted)), -1)
 
 
 def _last_index_of(items: list[Any], wanted: Any) -> int:
@@ -305,7 +309,7 @@ FUNCTIONS = (
     *(row(f"list({kind}).sum() -> {kind}", f"list_{kind}_sum_{kind}", add, *TRAVERSES) for kind, add in _SUMS.items()),
     *(row(f"list({kind}).max() -> {kind}", f"list_{kind}_max_{kind}", _maximum, *TRAVERSES) for kind in _COMPARABLE),
     *(row(f"list({kind}).min() -> {kind}", f"list_{kind}_min_{kind}", _minimum, *TRAVERSES) for kind in _COMPARABLE),
-    row("list(A).indexOf(A) -> int", "list_a_index_of_int", _index_of, *TRAVERSES),
+    row("list(A).indexOf(A) -> int", "list_a_index_of_int", index_of, *TRAVERSES),
     row("list(A).lastIndexOf(A) -> int", "list_a_last_index_of_int", _last_index_of, *TRAVERSES),
     _set_row("sets.contains", "list_sets_contains_list", _contains, 1),
     _set_row("sets.equivalent", "list_sets_equivalent_list", _equivalent, 2),
