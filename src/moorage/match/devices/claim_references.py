@@ -32,26 +32,29 @@ def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str | None, bool]:
     """
     if entry.resourceClaimName is not None:
         return entry.resourceClaimName, False
-    where = f"{pod.metadata.namespace}/{pod.metadata.name}"
-    if entry.resourceClaimTemplateName is None:
-        message = f'pod "{where}", spec.resourceClaim {go_quote(entry.name)}: {UNSUPPORTED}'
-        raise ClaimNameError(message, not_created=False)
-    for status in pod.status.resourceClaimStatuses:
-        if status.name == entry.name:
-            return status.resourceClaimName, True
-    raise ClaimNameError(f'pod "{where}": {NOT_CREATED}', not_created=True)
+    if entry.resourceClaimTemplateName is not None:
+        for status in pod.status.resourceClaimStatuses:
+            if status.name == entry.name:
+                return status.resourceClaimName, True
+    where = f'pod "{pod.metadata.namespace}/{pod.metadata.name}"'
+    if entry.resourceClaimTemplateName is not None:
+        raise ClaimNameError(f"{where}: {NOT_CREATED}", not_created=True)
+    raise ClaimNameError(f"{where}, spec.resourceClaim {go_quote(entry.name)}: {UNSUPPORTED}", not_created=False)
 
 
 def why_not_for_pod(pod: Pod, claim: ResourceClaim) -> str | None:
     """Return why a claim from a template is not this pod's own, or None."""
     ours, theirs = pod.metadata, claim.metadata
+    is_here = ours.namespace == theirs.namespace
+    for owner in theirs.ownerReferences:
+        if owner.controller:
+            if is_here and owner.uid == ours.uid:
+                return None
+            break
     names = f"ResourceClaim {theirs.namespace}/{theirs.name}", f"Pod {ours.namespace}/{ours.name}"
-    if ours.namespace != theirs.namespace:
+    if not is_here:
         return f"{names[0]} is not in the same namespace as {names[1]}"
-    controller = next((owner for owner in theirs.ownerReferences if owner.controller), None)
-    if controller is None or controller.uid != ours.uid:
-        return f"{names[0]} was not created for {names[1]} (Pod is not owner)"
-    return None
+    return f"{names[0]} was not created for {names[1]} (Pod is not owner)"
 
 
 def is_reserved_for_pod(pod: Pod, claim: ResourceClaim) -> bool:
