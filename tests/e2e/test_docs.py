@@ -35,6 +35,7 @@ COMMANDS = {
     "stop": "docs/clusters.md",
     "delete": "docs/clusters.md",
     "kubeconfig": "docs/clusters.md",
+    "snapshot": "docs/clusters.md",
     "apiserver": "docs/api-server.md",
     "scheduler": "docs/scheduler.md",
     "controller-manager": "docs/controllers.md",
@@ -78,7 +79,7 @@ def test_a_capture_is_what_is_printed(page: str, command: str, shown: str, tmp_p
     assert (done.stdout, done.stderr) == (shown, "")
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "gates audit"])
+@pytest.mark.parametrize("command", [*COMMANDS, "snapshot save", "snapshot restore", "gates audit"])
 def test_every_option_is_on_its_page(command: str) -> None:
     told = moorage(*command.split(), "--help").stdout
     options = {

@@ -34,6 +34,7 @@ _COMMANDS = {
     "stop": ("clusters:stop", "Stop a cluster; it is kept."),
     "delete": ("clusters:delete", "Delete a cluster, and its context in kubeconfigs."),
     "kubeconfig": ("clusters:kubeconfig", "Print the kubeconfig of a cluster, or add it to another one."),
+    "snapshot": ("snapshot", "Save a cluster to a file, and restore it."),
     "apiserver": ("up:apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("components:scheduler", "The scheduler as a process of its own, against any API server."),
     "controller-manager": (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from moorage.cli.options import COMPONENTS, chosen_controllers
@@ -61,6 +62,8 @@ def recalled_options(
     )
     settings = _settings(values, texts, cluster, remembered, makes_nodes="nodes" in given)
     settings["data_dir"] = None if ephemeral or cluster is None else cluster.directory
+    settings["directory"] = cluster.directory if cluster is not None else None
+    settings["description"] = msgspec.json.encode(description)
     again = " ".join(_written(ctx, name, value) for name, value in told.again.items())
     return RecalledOptions(settings, description, again)
 

@@ -24,6 +24,7 @@ from moorage.serve.pki.credentials import (
     server_names,
     server_url,
 )
+from moorage.serve.snapshot_path import SnapshotSource
 from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
@@ -56,8 +57,16 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
 class ApiServer:
     """Made by `start_api_server`. `api` is for components in this process, `url` for all others."""
 
-    def __init__(self, api: Api, server: Server, credentials: Credentials, url: str, metrics: Metrics) -> None:
-        self.api, self.url, self.metrics = api, url, metrics
+    def __init__(
+        self,
+        api: Api,
+        server: Server,
+        credentials: Credentials,
+        url: str,
+        metrics: Metrics,
+        snapshots: SnapshotSource,
+    ) -> None:
+        self.api, self.url, self.metrics, self.snapshots = api, url, metrics, snapshots
         self.watchdog = Watchdog(metrics)
         self._server, self._credentials = server, credentials
         self._expiry = asyncio.create_task(EventExpiry(api.store, time.monotonic).run())
@@ -132,9 +141,9 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             metrics=ApiServerMetrics(metrics),
         )
         await api.start()
-        paths = WebPaths(
-            (Check("ping", lambda: ""), Check("store", lambda: store.complaint)), metrics.render, api.gates, store
-        )
+        checks = Check("ping", lambda: ""), Check("store", lambda: store.complaint)
+        snapshots = SnapshotSource(store, settings.data_dir)
+        paths = WebPaths(checks, metrics.render, api.gates, store, snapshots)
         authenticator = Authenticator({credentials.token: ADMIN})
         handler = Handler(api, paths, api.metrics)
         server = Server(handler, gate=authenticator.authenticate, request_log=RequestLog())
@@ -147,7 +156,8 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
     except BaseException:
         await store.close()
         raise
-    return ApiServer(api, server, credentials, server_url(settings.bind_address, server.port), metrics)
+    url = server_url(settings.bind_address, server.port)
+    return ApiServer(api, server, credentials, url, metrics, snapshots)
 
 
 async def _listen(server: Server, settings: ApiServerSettings, credentials: Credentials) -> None:

@@ -51,7 +51,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     Without a number of nodes a few are made, unless there are some. A port that is only preferred may be another one if
     it is taken. `wait_seconds` is how long to wait until all is settled, see `settling`; `source` is the other cluster
-    whose state is brought in.
+    whose state is brought in; `directory` is the cluster's own if there is no `data_dir`; `description` goes into
+    snapshots.
     """
 
     gates: dict[Component, GateSet]
@@ -72,6 +73,8 @@ class Settings(msgspec.Struct, frozen=True):
     wait_seconds: float = 0.0
     source: str = ""
     skips_unserved: bool = False
+    directory: Path | None = None
+    description: bytes = b"{}"
 
 
 #: The nodes of a cluster that has none and is told nothing of them.
@@ -84,7 +87,7 @@ class ControlPlane:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._kubeconfig = KubeconfigPlace(
-            settings.kubeconfig, settings.data_dir, settings.context, force=settings.force
+            settings.kubeconfig, settings.directory or settings.data_dir, settings.context, force=settings.force
         )
         self._is_ready = False
         self.notes: list[str] = []
@@ -133,6 +136,7 @@ class ControlPlane:
                 prefers_port=settings.prefers_port,
             )
         )
+        server.snapshots.description = settings.description
         await self._kubeconfig.clear_before_start()
         add_feature_metrics(server.metrics, gates)
         for skew in self.skews:

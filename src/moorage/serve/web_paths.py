@@ -16,6 +16,7 @@ from moorage.serve.observe.profile_path import PREFIX, answer_profile
 from moorage.serve.rendering import json_response
 from moorage.serve.resources.discovery import answer_discovery, resources, version_document
 from moorage.serve.resources.routes import DEFINITIONS
+from moorage.serve.snapshot_path import SNAPSHOT_PATH, SnapshotSource
 from moorage.store.protocol import Store
 
 _HEALTH = ("/livez", "/readyz", "/healthz")
@@ -33,7 +34,8 @@ class Check(NamedTuple):
 class WebPaths:
     """`checks` decide about health; `render_metrics` returns the Prometheus text for an Accept header.
 
-    `gates` decide which kinds discovery and OpenAPI have; `store` has the objects that /metrics/kube-state shows.
+    `gates` decide which kinds discovery and OpenAPI have; `store` has the objects that /metrics/kube-state shows;
+    `snapshots` has copies of all of them.
     """
 
     def __init__(
@@ -42,9 +44,10 @@ class WebPaths:
         render_metrics: Callable[[str], tuple[bytes, str]],
         gates: GateSet | None = None,
         store: Store | None = None,
+        snapshots: SnapshotSource | None = None,
     ) -> None:
         self._checks = checks
-        self._store = store
+        self._store, self._snapshots = store, snapshots
         self._gates = gates or default_gates()
         self._render_metrics = render_metrics
 
@@ -62,6 +65,8 @@ class WebPaths:
             return Response(200, body, content_type)
         if path == _KUBE_STATE and self._store is not None:
             return answer_kube_state(self._store)
+        if self._snapshots is not None and path.startswith(SNAPSHOT_PATH):
+            return self._snapshots.answer(request)
         if path.startswith(PREFIX):
             return answer_profile(request)
         if path.startswith("/openapi/"):

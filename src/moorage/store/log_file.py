@@ -199,6 +199,10 @@ class LogFile:
             f"{self._path} cannot be read ({why}): move it away to start with an empty cluster, or restore a copy"
         )
 
+    def copy_to(self, path: Path) -> None:
+        """Write all of it into a new file, as of the last commit."""
+        self._connection.execute("VACUUM INTO ?", (str(path),))
+
     # Writing.
 
     def append(self, rows: Sequence[Row]) -> None:

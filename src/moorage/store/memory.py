@@ -5,12 +5,16 @@ cacheWatcher. Differs: there is no channel to fill up, so the store does not cut
 """
 
 import asyncio
+import sqlite3
 import time
-from collections.abc import Awaitable, Callable
-from operator import itemgetter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from operator import attrgetter, itemgetter
+from pathlib import Path
 from typing import Any
 
-from moorage.store.partition import Partition, wake
+from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile, StoreUnusable
+from moorage.store.partition import Forgotten, Partition, wake
 from moorage.store.protocol import (
     Change,
     Compacted,
@@ -20,6 +24,7 @@ from moorage.store.protocol import (
     RevisionMismatch,
     Stored,
     StoreError,
+    StoreFailed,
 )
 from moorage.store.state import Bounds, State
 
@@ -176,6 +181,11 @@ class MemoryStore:
     async def compact(self, revision: int) -> None:
         self._state.compact(revision)
 
+    async def copy(self, path: Path) -> None:
+        """Write the newest values; history begins with them."""
+        values = sorted(self._state.values.values(), key=attrgetter("revision"))
+        await asyncio.to_thread(_write_file, path, values, self._state.revision)
+
     async def close(self) -> None:
         self._state.end()
 
@@ -204,3 +214,15 @@ class MemoryStore:
         self._state.publish((change,))
         self._state.trim()
         return None
+
+
+def _write_file(path: Path, values: Sequence[Stored], reached: int) -> None:
+    """Raises StoreFailed."""
+    try:
+        with closing(LogFile(path)) as file:
+            for begin in range(0, len(values), MAX_ROWS):
+                some = values[begin : begin + MAX_ROWS]
+                file.append([(stored.revision, stored.key, stored.created, stored.value) for stored in some])
+            file.forget([Forgotten(ALL_PARTS, reached, [])], reached)
+    except (StoreUnusable, sqlite3.Error) as error:
+        raise StoreFailed(f"the copy could not be made: {error}") from None

@@ -7,6 +7,7 @@ methods are called from one event loop.
 Kubernetes: storage.Interface over etcd's key-value API.
 """
 
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 
@@ -148,6 +149,13 @@ class Store(Protocol):
 
     async def compact(self, revision: int) -> None:
         """Forget what is superseded as of `revision`. Newest values are never forgotten."""
+        ...
+
+    async def copy(self, path: Path) -> None:
+        """Write everything acknowledged so far, as of one revision, into a new file in the format of `log_file`.
+
+        Raises StoreFailed.
+        """
         ...
 
     async def close(self) -> None:

@@ -46,6 +46,17 @@ class Removal(NamedTuple):
     done: Callable[[Exception | None], None] | None = None
 
 
+class Copying(NamedTuple):
+    """A copy of the file to make; `done` is called in the loop afterwards, with an error if it failed."""
+
+    path: Path
+    done: Callable[[Exception | None], None]
+
+
+#: What the thread is told.
+Message = Batch | Removal | Copying
+
+
 class Writer:
     """The thread. `settled(changes, error)` is called in the loop, in the order of revisions."""
 
@@ -56,13 +67,14 @@ class Writer:
         self._reached = reached
         self._settled = settled
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[Batch | Removal | None] = SimpleQueue()
+        self._queue: SimpleQueue[Message | None] = SimpleQueue()
+        self._copies: list[Copying] = []
         self._epoch, self._broken_epoch = 0, -1
         self._ended = self._loop.create_future()
         self._thread = threading.Thread(target=self._run, name="moorage-store-writer", daemon=True)
         self._thread.start()
 
-    def send(self, message: Batch | Removal) -> None:
+    def send(self, message: Message) -> None:
         self._queue.put(message)
 
     async def close(self) -> None:
@@ -80,6 +92,8 @@ class Writer:
                 self._commit(changes)
             for removal in removals:
                 self._remove(removal)
+            while self._copies:
+                self._copy(self._copies.pop())
             with suppress(
                 sqlite3.Error
             ):  # a full disk: commits will say so, and this is tried again after the next one
@@ -95,6 +109,8 @@ class Writer:
         while message is not None:
             if isinstance(message, Removal):
                 removals.append(message)
+            elif isinstance(message, Copying):
+                self._copies.append(message)
             elif message.epoch > self._broken_epoch:
                 self._epoch = message.epoch
                 if transactions and len(transactions[-1]) + len(message.changes) <= MAX_ROWS:
@@ -108,7 +124,7 @@ class Writer:
                 return transactions, removals, True
         return transactions, removals, False
 
-    def _wait(self) -> Batch | Removal | None:
+    def _wait(self) -> Message | None:
         """Return the next message; if none comes for a while, tidy up, and wait on."""
         if not self._file.is_tidy:
             try:
@@ -139,6 +155,14 @@ class Writer:
             failed = error  # the rows are found to be unneeded at the next start
         if removal.done is not None:
             self._tell(removal.done, failed)
+
+    def _copy(self, copying: Copying) -> None:
+        failed: Exception | None = None
+        try:
+            self._file.copy_to(copying.path)
+        except sqlite3.Error as error:
+            failed = error
+        self._tell(copying.done, failed)
 
     def _tell(self, callback: Callable[..., object], *arguments: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: there is no caller left
@@ -264,16 +288,13 @@ class SqliteStore(MemoryStore):
         self._refuse_if_closed()
         forgotten = [Forgotten(ALL_PARTS, revision, []), *self._state.compact(revision)]
         done = self._loop.create_future()
+        self._writer.send(Removal(forgotten, _settling(done, "the compaction could not be made durable")))
+        await done
 
-        def removed(error: Exception | None) -> None:
-            if done.done():
-                return
-            if error is None:
-                done.set_result(None)
-            else:
-                done.set_exception(StoreFailed(f"the compaction could not be made durable: {error}"))
-
-        self._writer.send(Removal(forgotten, removed))
+    async def copy(self, path: Path) -> None:
+        self._refuse_if_closed()
+        done = self._loop.create_future()
+        self._writer.send(Copying(path, _settling(done, "the copy could not be made")))
         await done
 
     async def close(self) -> None:
@@ -286,3 +307,17 @@ class SqliteStore(MemoryStore):
         await self._writer.close()
         self._state.end()
         self._directory.close()
+
+
+def _settling(done: "asyncio.Future[None]", failure: str) -> Callable[[Exception | None], None]:
+    """Return what settles a future when the thread has done something, or failed to."""
+
+    def settle(error: Exception | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(StoreFailed(f"{failure}: {error}"))
+
+    return settle

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CANNOT = 1
 
-_data_dir_option = click.option(
+data_dir_option = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
     help="The cluster in this directory, in place of a NAME.",
@@ -26,7 +26,7 @@ _data_dir_option = click.option(
 
 def _named(function: Command) -> Command:
     """Add the argument NAME and the option --data-dir."""
-    return click.argument("name", default="", metavar="[NAME]")(_data_dir_option(function))
+    return click.argument("name", default="", metavar="[NAME]")(data_dir_option(function))
 
 
 def found_cluster(name: str, data_dir: Path | None) -> KeptCluster:
@@ -38,10 +38,10 @@ def found_cluster(name: str, data_dir: Path | None) -> KeptCluster:
     try:
         return find_cluster(name, data_dir)
     except NoSuchCluster as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
 
 
-def _refusal(error: Exception) -> click.exceptions.Exit:
+def refusal(error: Exception) -> click.exceptions.Exit:
     from moorage.cli.shared import say
 
     say(str(error))
@@ -135,7 +135,7 @@ def stop(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
     try:
         was_running = cluster.stop(seconds, kills=force)
     except NoSuchCluster as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
     click.echo(f"Stopped {cluster.title}." if was_running else f"{_capital(cluster.title)} is not running.")
 
 
@@ -159,7 +159,7 @@ def delete(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
         cluster.stop(seconds, kills=force)
         left = cluster.delete() if cluster.directory.exists() else []
     except NoSuchCluster as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
     for line in left:
         say(line)
     click.echo(f"Deleted {cluster.title}.")
@@ -190,9 +190,9 @@ def kubeconfig(name: str, data_dir: Path | None, file: Path | None, force: bool)
         text = cluster.kubeconfig.read_text("utf-8")
     except FileNotFoundError:
         again = f"moorage up --name {cluster.name}" if cluster.name else "moorage up"
-        raise _refusal(Exception(f"{cluster.title} was not ready yet: {again} starts it")) from None
+        raise refusal(Exception(f"{cluster.title} was not ready yet: {again} starts it")) from None
     except OSError as error:
-        raise _refusal(Exception(f"{cluster.kubeconfig} cannot be read: {error.strerror}")) from None
+        raise refusal(Exception(f"{cluster.kubeconfig} cannot be read: {error.strerror}")) from None
     if cluster.process is None:
         say(f"{cluster.title} is not running")
     if file is None:
@@ -201,7 +201,7 @@ def kubeconfig(name: str, data_dir: Path | None, file: Path | None, force: bool)
     try:
         cluster.add_context(file, force=force)
     except KubeconfigError as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
     click.echo(f"Context {cluster.context} is in {file}, and is the current one.")
 
 
