@@ -43,7 +43,7 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 
 
 @click.command("explain")
-@click.argument("pod", metavar="pod/NAME")
+@click.argument("pod", metavar="[KIND/]NAME")
 @click.option(
     "-f",
     "--filename",
@@ -100,50 +100,74 @@ def command(
 
     Names every reason of every node, not only the first; the scores of the nodes that fit; whom preemption would evict;
     and the smallest changes that would make the pod fit, each of which was tried. deployment/NAME (and replicaset,
-    statefulset, daemonset, job) is the first of its pods that stays Pending, or the next one it would create.
+    statefulset, daemonset, job, cronjob; short names too) is the first of its pods that stays Pending, or the next one
+    it would create. node/NAME tells which pods are on a node, and of all others why they are not.
 
     \b
     Examples:
       moorage explain pod/web-1 -f cluster/
       kubectl get nodes,pods,pv,pvc,sc -A -o yaml | moorage explain shop/web-1
       moorage explain deployment/web -f cluster/ -f web.yaml --node node-3
+      moorage explain node/node-3 -f cluster/
       moorage explain pod/web-1 --kubeconfig ~/.kube/config
 
     \b
     Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
     """
-    from moorage.plan.explain.target import TargetError
+    from moorage.plan.explain.target import TargetError, node_named
 
     gc.disable()  # an explanation makes many objects and no garbage to speak of
     if kubeconfig is None and not context and not paths:
         paths = piped_input("explain")
+    named = node_named(pod)
+    if named and node:
+        raise click.UsageError("--node is for pods: node/NAME explains a node by itself.")
     planner = make_planner(kubeconfig, context, endpoints, namespace, gates, config, seed)
+    _load(planner, paths)
     try:
-        told, unreadable = _explain(planner, pod, paths, namespace, node, alone=alone)
+        if named:
+            about = _node_lines(planner, named, form, alone=alone, everything=everything, colour=colour)
+            write_lines(about)
+            return _UNREADABLE if planner.inventory.unreadable else _EXPLAINED
+        told = _explain(planner, pod, namespace, node, alone=alone)
     except TargetError as error:
         say(str(error))
         return _UNREADABLE
     write_lines(_lines(told, form, everything=everything, colour=colour))
-    if unreadable:
+    if planner.inventory.unreadable:
         return _UNREADABLE
     return _PENDING if strict and told.is_pending else _EXPLAINED
 
 
-def _explain(
-    planner: Planner, pod: str, paths: tuple[str, ...], namespace: str, node: str, *, alone: bool
-) -> tuple[Explanation, int]:
+def _load(planner: Planner, paths: tuple[str, ...]) -> None:
     from moorage.lint.sources import sources_of
-    from moorage.plan.explain.explanation import explain_pod
-    from moorage.plan.explain.target import find_target
 
     inventory = planner.inventory
     planner.load(sources_of(paths), announces_updates=not inventory.sources)
     if not inventory.sources:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     complain_of_unreadable(inventory.notes)
-    simulation = planner.build()
+
+
+def _explain(planner: Planner, pod: str, namespace: str, node: str, *, alone: bool) -> Explanation:
+    from moorage.plan.explain.explanation import explain_pod
+    from moorage.plan.explain.target import find_target
+
+    simulation, inventory = planner.build(), planner.inventory
     target = find_target(simulation, inventory, pod, namespace, alone=alone)
-    return explain_pod(simulation, inventory, target, node), inventory.unreadable
+    return explain_pod(simulation, inventory, target, node)
+
+
+def _node_lines(planner: Planner, name: str, form: str, *, alone: bool, everything: bool, colour: str) -> Iterator[str]:
+    from moorage.plan.explain.node import explain_node, plain_node
+    from moorage.plan.explain.node_text import NodeText
+    from moorage.plan.report.plain import as_json
+
+    told = explain_node(planner.build(), planner.inventory, name, alone=alone)
+    prepare_output(is_text=form == "text")
+    if form == "json":
+        return iter([as_json(plain_node(told))])
+    return NodeText(colour=coloured(colour), width=terminal_width(), everything=everything).lines(told)
 
 
 def _lines(told: Explanation, form: str, *, everything: bool, colour: str) -> Iterator[str]:

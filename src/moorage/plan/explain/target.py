@@ -1,7 +1,7 @@
 """Find the pod to explain, and bring the simulation to the moment at which the scheduler looks at it.
 
 The pods before it in the queue are placed as `moorage plan` would. Of a workload it is the first pod that stays
-Pending, or the next one if all of them fit.
+Pending, or the next one if all of them fit; of a CronJob it is one of its next Job.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,9 @@ import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.columns.cluster import PodRecord
-from moorage.model.kinds import view_of
+from moorage.control.framework.world import controller_of
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.pod import Pod
 from moorage.plan.input.inventory import Inventory, Item, Key, kind_words
 from moorage.plan.outcome import PlannedPod, planned_pods, record_of
@@ -19,8 +21,14 @@ from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import Action, Bind
 
-WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
-_KINDS = kind_words("Pod", *WORKLOADS)
+WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")
+_KINDS = kind_words("Pod", "Node", *WORKLOADS)
+_ALL_KINDS = kind_words()
+_JOB = KINDS["batch/v1", "Job"]
+_WHAT_TO_WRITE = (
+    "write pod/NAME, NAMESPACE/NAME, node/NAME, or a workload: deployment/NAME, replicaset/, statefulset/, daemonset/, "
+    "job/ or cronjob/ (short names too)"
+)
 _MAX_NAMED = 5
 _Named = tuple[str, str, str]  # kind, namespace ("" for any), name
 
@@ -50,6 +58,8 @@ def find_target(
 ) -> Target:
     """Find the pod and bring the cluster to its turn; with `alone`, no other is placed first. Raises TargetError."""
     kind, where, name = _parsed(text, namespace)
+    if kind == "Node":
+        raise TargetError(f"{text!r} is a node, not a pod: {_WHAT_TO_WRITE}")
     if kind == "Pod":
         for pod in planned_pods(simulation):
             if _is_named(pod.pod, where, name) and pod.pod.metadata.deletionTimestamp is not None and not pod.node:
@@ -64,7 +74,13 @@ def find_target(
     item = _workload_named(inventory, kind, where, name)
     if not alone:
         simulation.settle()
-    return _of_workload(simulation, item)
+    return _of_cron_job(simulation, item) if kind == "CronJob" else _of_workload(simulation, item)
+
+
+def node_named(text: str) -> str:
+    """Return the node's name if the text names a node, such as `node/NAME`; else an empty string."""
+    word, _, name = text.partition("/")
+    return name if _KINDS.get(word.lower()) == "Node" else ""
 
 
 def _parsed(text: str, namespace: str) -> _Named:
@@ -78,7 +94,7 @@ def _parsed(text: str, namespace: str) -> _Named:
         return kind, parts[0], parts[1]
     if len(parts) == 1 and parts[0]:
         return kind, namespace, parts[0]
-    raise TargetError(f"{text!r} names no pod: write pod/NAME, NAMESPACE/NAME or deployment/NAME")
+    raise TargetError(f"{text!r} names no pod: {_WHAT_TO_WRITE}")
 
 
 # -- pods -------------------------------------------------------------------------------------------------------------
@@ -112,7 +128,7 @@ def _not_there(pods: Sequence[PlannedPod], inventory: Inventory, namespace: str,
     refused = [n for n in inventory.notes if n.subject.endswith((f" {name}", f"/{name}")) and n.level == "error"]
     if refused:
         return f"pod {name!r} was refused: {refused[0].message}"
-    workloads = [i.key for i in inventory.of_kind(*WORKLOADS) if i.key.name == name]
+    workloads = [i.key for i in inventory.of_kind(*WORKLOADS, "Node") if i.key.name == name]
     if workloads:
         hints = [f"{key.kind.lower()}/{key.name}" for key in workloads]
         return f"there is no pod {name!r}{where} in the input; did you mean {', '.join(hints)}?"
@@ -121,6 +137,8 @@ def _not_there(pods: Sequence[PlannedPod], inventory: Inventory, namespace: str,
     if not close and namespace:
         elsewhere = [pod.key for pod in pods if pod.pod.metadata.name == name]
         close = elsewhere[:_MAX_NAMED]
+    if not close and (kind := _ALL_KINDS.get(namespace.lower())):
+        return f"{namespace}/{name} is a {kind}, which runs no pods: {_WHAT_TO_WRITE}"
     return f"there is no pod {name!r}{where} in the input" + (f"; did you mean {', '.join(close)}?" if close else "")
 
 
@@ -175,15 +193,56 @@ def _workload_named(inventory: Inventory, kind: str, namespace: str, name: str) 
     raise TargetError(f"there is no {kind} {name!r} in the input{hint}")
 
 
+def _waiting(simulation: Simulation, pods: Sequence[PlannedPod], key: Key) -> Target | None:
+    """Return the first of a workload's pods that waits for a node."""
+    pending = [pod for pod in pods if not pod.node]
+    if not pending:
+        return None
+    count = f"{len(pending)} of {len(pods)} pods" if len(pods) > 1 else "the pod"
+    waits = "wait" if len(pending) > 1 else "waits"
+    return _target(simulation, pending[0], story=f"{count} of {key} {waits} for a node; this is one")
+
+
+def _of_cron_job(simulation: Simulation, item: Item) -> Target:
+    """Return a pod of one of its Jobs that waits, or one of the next Job, which is made for it."""
+    key = item.key
+    name, uid = f"{key.name[:50]}-next", item.view.metadata.uid
+    jobs = {
+        Key("Job", key.namespace, job.name)
+        for job in simulation.world.in_namespace(_JOB, key.namespace)
+        if (owner := controller_of(job.view.metadata)) is not None and (owner.kind, owner.name) == (key.kind, key.name)
+    }
+    pods = [pod for pod in planned_pods(simulation) if pod.owner in jobs]
+    waiting = _waiting(simulation, pods, key)
+    if waiting is not None:
+        return waiting
+    template = item.raw["spec"].get("jobTemplate") or {}
+    metadata = {**(template.get("metadata") or {}), "name": name, "namespace": key.namespace}
+    reference = {"apiVersion": item.kind.api_version, "kind": key.kind, "name": key.name, "uid": uid}
+    metadata["ownerReferences"] = [{**reference, "controller": True}]
+    document = {"apiVersion": _JOB.api_version, "kind": _JOB.name, "metadata": metadata, "spec": template.get("spec")}
+    try:
+        simulation.api.create(_JOB, document, key.namespace)
+    except ApiError as error:
+        raise TargetError(f"{key} makes no Job: {error.message}") from None
+    simulation.controllers.work()
+    simulation.scheduling.take_in()
+    made = Key("Job", key.namespace, name)
+    following = next((pod for pod in planned_pods(simulation) if pod.owner == made), None)
+    if following is None:
+        reasons = (message for _, owner, message in simulation.controllers.refused_creates() if owner.endswith(name))
+        raise TargetError(f"the Jobs of {key} have no pods: {next(reasons, 'they ask for none')}")
+    suspended = ", although it is suspended" if item.view.spec.suspend else ""
+    return _target(simulation, following, story=f"no pod of {key} waits; this would be one of its next Job{suspended}")
+
+
 def _of_workload(simulation: Simulation, item: Item) -> Target:
     found = simulation.world.get(item.kind, f"{item.key.namespace}/{item.key.name}")
     key = Key(*simulation.workload_of(found)) if found is not None else item.key
     pods = [pod for pod in planned_pods(simulation) if pod.owner == key]
-    pending = [pod for pod in pods if not pod.node]
-    if pending:
-        count = f"{len(pending)} of {len(pods)} pods" if len(pods) > 1 else "the pod"
-        waits = "wait" if len(pending) > 1 else "waits"
-        return _target(simulation, pending[0], story=f"{count} of {key} {waits} for a node; this is one")
+    waiting = _waiting(simulation, pods, key)
+    if waiting is not None:
+        return waiting
     for kind, owner, message in simulation.controllers.refused_creates():
         above = simulation.world.get(kind, owner)
         if above is not None and Key(*simulation.workload_of(above)) == key:

@@ -71,12 +71,16 @@ class Key(NamedTuple):
 
 
 def kind_words(*kinds: str) -> dict[str, str]:
-    """Return the words by which kubectl knows these kinds: `deployment`, `deployments`, `deploy`, `deployment.apps`."""
+    """Return the words by which kubectl knows these kinds: `deployment`, `deployments`, `deploy`, `deployment.apps`.
+
+    All kinds there are, if none is named.
+    """
     words: dict[str, str] = {}
     for kind in KINDS.values():
-        if kind.name in kinds:
-            in_group = (f"{kind.singular}.{kind.group}",) if kind.group else ()
-            words |= dict.fromkeys((kind.singular, kind.plural, *kind.short_names, *in_group), kind.name)
+        if not kinds or kind.name in kinds:
+            plain = (kind.singular, kind.plural, *kind.short_names)
+            ends = (f".{kind.group}", f".{kind.version}.{kind.group}") if kind.group else ()
+            words |= dict.fromkeys((*plain, *(f"{word}{end}" for word in plain for end in ends)), kind.name)
     return words
 
 

@@ -1,0 +1,152 @@
+"""Explain one node: how full it is, which pods are on it, and of all others whether they could be, and why not.
+
+One pod of each workload is asked about, as the cluster is once every pod that can be placed is. Kubernetes: kubectl
+describe node tells the first half.
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+
+from moorage.columns.cluster import PodRecord
+from moorage.model.types.node import Node
+from moorage.plan.explain.target import TargetError
+from moorage.plan.input.inventory import Inventory, Note
+from moorage.plan.outcome import NodeLine, PlannedPod, node_lines, planned_pods, record_of
+from moorage.plan.report.plain import as_data
+from moorage.plan.simulation.simulation import Simulation
+from moorage.schedule.cycle import UNSCHEDULABLE
+from moorage.schedule.diagnosis import Refusal
+from moorage.schedule.framework.verdict import Code, Verdict
+
+_MAX_ASKED = 500
+_KEPT_OUT = "Scheduler"
+
+
+class Elsewhere(msgspec.Struct, frozen=True):
+    """Pods of one workload, or one pod, that are not on the node. Without `refusals` they could be."""
+
+    workload: str  # empty for a pod without an owner
+    pods: tuple[str, ...]
+    pending: bool
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def distance(self) -> int:
+        return sum(refusal.verdict.objections for refusal in self.refusals)
+
+
+class NodeExplanation(msgspec.Struct, frozen=True):
+    """Everything about one node. `left_out` counts workloads that were not asked about."""
+
+    line: NodeLine
+    ready: str
+    pods: tuple[str, ...]
+    elsewhere: tuple[Elsewhere, ...]
+    left_out: int = 0
+    notes: tuple[Note, ...] = ()
+
+
+def explain_node(simulation: Simulation, inventory: Inventory, name: str, *, alone: bool = False) -> NodeExplanation:
+    """Explain a node; with `alone`, as the cluster is, without placing pods that wait. Raises TargetError."""
+    if name not in simulation.cluster.nodes.slot_of:
+        raise TargetError(_no_node(list(simulation.cluster.nodes.slot_of), name))
+    simulation.controllers.work()
+    simulation.scheduling.take_in()
+    if not alone:
+        simulation.settle()
+    slot = simulation.cluster.nodes.slot_of[name]
+    here: list[str] = []
+    groups: dict[tuple[str, bool], list[PlannedPod]] = {}
+    for pod in planned_pods(simulation):
+        if pod.node == name:
+            here.append(pod.key)
+        elif not _is_daemon_elsewhere(pod):
+            groups.setdefault((pod.workload or pod.key, not pod.node), []).append(pod)
+    asked = sorted(groups.items(), key=lambda entry: not entry[0][1])[:_MAX_ASKED]
+    found = [
+        Elsewhere(pods[0].workload, tuple(pod.key for pod in pods), pending, _refusals(simulation, pods[0], slot))
+        for (_, pending), pods in asked
+    ]
+    line = next(one for one in node_lines(simulation.cluster) if one.name == name)
+    return NodeExplanation(
+        line,
+        _readiness(simulation.cluster.nodes.node(slot)),
+        tuple(here),
+        tuple(sorted(found, key=lambda one: (not one.pending, one.distance))),
+        len(groups) - len(asked),
+        tuple(dict.fromkeys(inventory.notes)),
+    )
+
+
+def _no_node(known: Sequence[str], name: str) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"there is no node {name!r} in the input{f'; did you mean {close[0]}?' if close else ''}"
+
+
+def _is_daemon_elsewhere(pod: PlannedPod) -> bool:
+    """Return whether a pod was made for another node, so that it cannot be here."""
+    return pod.owner is not None and pod.owner.kind == "DaemonSet" and bool(pod.node)
+
+
+def _readiness(node: Node) -> str:
+    """Say in one word what kubectl says of the node."""
+    status = next((one.status for one in node.status.conditions if one.type == "Ready"), "Unknown")
+    return "Ready" if status == "True" else "NotReady"
+
+
+def _refusals(simulation: Simulation, pod: PlannedPod, slot: int) -> tuple[Refusal, ...]:
+    """Return what every plugin that refuses the node says of the pod; empty if it could be there."""
+    scheduler, cluster = simulation.scheduler, simulation.cluster
+    if not pod.node and pod.reason != UNSCHEDULABLE:
+        return (Refusal(_KEPT_OUT, Verdict(Code.UNRESOLVABLE, (pod.message or pod.reason,))),)
+    if not scheduler.knows(pod.pod.spec.schedulerName):
+        return (Refusal(_KEPT_OUT, Verdict(Code.UNRESOLVABLE, (f"uses {pod.pod.spec.schedulerName}",))),)
+    bound = cluster.pods.get(pod.key)
+    if bound is not None and bound.slot >= 0:
+        with cluster.as_if_gone([bound]):
+            return _asked(simulation, bound, slot)
+    return _asked(simulation, record_of(simulation, pod.key, pod.pod), slot)
+
+
+def _asked(simulation: Simulation, record: PodRecord, slot: int) -> tuple[Refusal, ...]:
+    cluster, spec = simulation.cluster, record.pod.spec
+    free = msgspec.structs.replace(record.pod, spec=msgspec.structs.replace(spec, nodeName=""))
+    candidates = simulation.scheduler.engines[spec.schedulerName].candidates(cluster.shape_of(free, by_name=True))
+    if candidates.rejection is not None:
+        plugin, verdict = candidates.rejection
+        return (Refusal(plugin.name, verdict),)
+    said = (
+        (item.plugin.name, item.plugin.explain(item.prepared.want, cluster, slot))
+        for item in candidates.filters
+        if not candidates.mask(item)[slot]
+    )
+    return tuple(Refusal(name, verdict) for name, verdict in said if verdict is not None)
+
+
+def plain_node(told: NodeExplanation) -> dict[str, Any]:
+    """Return plain data, for JSON."""
+    return {
+        "version": 1,
+        "node": told.line.name,
+        "ready": told.ready,
+        "schedulable": told.line.schedulable,
+        "taints": list(told.line.taints),
+        "resources": as_data(told.line.resources),
+        "devices": as_data(told.line.devices),
+        "pods": list(told.pods),
+        "elsewhere": [
+            {
+                "workload": one.workload,
+                "pods": list(one.pods),
+                "pending": one.pending,
+                "fits": not one.refusals,
+                "distance": one.distance,
+                "refusals": [{"plugin": refusal.plugin, **as_data(refusal.verdict)} for refusal in one.refusals],
+            }
+            for one in told.elsewhere
+        ],
+        "notes": as_data(told.notes),
+    }
