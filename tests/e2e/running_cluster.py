@@ -30,7 +30,7 @@ def moorage_up(directory: Path, *options: str) -> Iterator[Cluster]:
     """Nothing is kept, unless the options name a `--data-dir`."""
     kubeconfig, log = directory / "kubeconfig", directory / "moorage.log"
     keeps = () if "--data-dir" in options else ("--ephemeral",)
-    command = [sys.executable, "-m", "moorage", "up", "--port", "0", "--write-kubeconfig", str(kubeconfig)]
+    command = [sys.executable, "-m", "moorage", "up", "-v", "0", "--port", "0", "--write-kubeconfig", str(kubeconfig)]
     with (
         log.open("w+") as errors,
         subprocess.Popen([*command, *keeps, *options], stdout=subprocess.PIPE, stderr=errors, text=True) as process,

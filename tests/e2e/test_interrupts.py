@@ -27,8 +27,8 @@ sys.addaudithook(count)
 atexit.register(lambda: print(len(seen), file=sys.stderr))
 runpy.run_module("moorage", run_name="__main__", alter_sys=True)
 """
-#: `up` goes on until it is signalled; by then it has imported more than this, and answers in its own way.
-IMPORTS_OF_UP = 250
+#: `up` goes on until it is signalled, and `demo` prints; by then they have imported more than this.
+IMPORTS = {"up": 250, "demo": 120}
 
 
 def interrupted(arguments: list[str], at: int, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -40,7 +40,7 @@ def interrupted(arguments: list[str], at: int, folder: Path) -> subprocess.Compl
 def test_an_interrupt_during_imports_is_quiet(name: str, tmp_path: Path) -> None:
     write_manifest(tmp_path)
     arguments = COMMANDS[name]
-    total = IMPORTS_OF_UP if name == "up" else int(interrupted(arguments, 0, tmp_path).stderr.splitlines()[-1])
+    total = IMPORTS.get(name) or int(interrupted(arguments, 0, tmp_path).stderr.splitlines()[-1])
     assert total > 100
     for at in (1, 2, *range(5, total, total // 8)):
         ended = interrupted(arguments, at, tmp_path)

@@ -20,7 +20,7 @@ class UpProcess:
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
         self._errors = (directory / "moorage.log").open("a+")
-        command = [sys.executable, "-m", "moorage", "up", "--port", str(port)]
+        command = [sys.executable, "-m", "moorage", "up", "-v", "0", "--port", str(port)]
         command += ["--write-kubeconfig", str(self.kubeconfig), *options]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._errors, text=True)
         try:

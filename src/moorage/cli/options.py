@@ -79,9 +79,6 @@ _wait_option = click.option(
     metavar="DURATION",
     help="How long to wait for a kubeconfig that does not exist yet; 0 for not at all.",
 )
-_verbosity_option = click.option(
-    "-v", "verbosity", type=int, default=0, help="How much to log: 0 is little, 5 is a lot."
-)
 _log_format_option = click.option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Lines of logs."
 )
@@ -132,17 +129,30 @@ def live_kubeconfig_option(function: Command) -> Command:
     )(command)
 
 
-def log_options(function: Command) -> Command:
+def log_options(function: Command, *, is_quiet: bool = False) -> Command:
     """Add the options of logging, and configure it before the command runs."""
 
     @functools.wraps(function)
-    def command(*, verbosity: int, log_format: str, **others: Any) -> Any:
+    def command(*, verbosity: int | None, log_format: str, **others: Any) -> Any:
         from moorage.telemetry.logs import configure
 
         configure(verbosity=verbosity, log_format=log_format)
         return function(**others)
 
-    return _verbosity_option(_log_format_option(command))
+    default = "after the start only errors by default" if is_quiet else "0 by default"
+    how_much = click.option(
+        "-v",
+        "verbosity",
+        type=int,
+        default=None if is_quiet else 0,
+        help=f"How much to log: 0 is little, 5 is a lot; {default}.",
+    )
+    return how_much(_log_format_option(command))
+
+
+def quiet_log_options(function: Command) -> Command:
+    """Add the options of logging to a command that logs only errors once it has started, unless -v is given."""
+    return log_options(function, is_quiet=True)
 
 
 def component_gates_options(function: Command) -> Command:

@@ -2,15 +2,19 @@
 
 import asyncio
 import gc
+import os
 import signal
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any, Protocol, TypeVar
+from types import FrameType
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from moorage.telemetry.watchdog import Watchdog
 
 #: New objects before the youngest generation is looked at, and how many such looks before the older ones are.
 _GARBAGE_THRESHOLDS = (50_000, 20, 100)
+_ENDED_BY_SIGNAL = 128
 
 
 class Stoppable(Protocol):
@@ -36,14 +40,21 @@ async def first_failure(tasks: Iterable[asyncio.Task[None]]) -> BaseException:
     return error if error is not None else RuntimeError("a component ended by itself")
 
 
-def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambda component: None) -> None:
+class Ending(NamedTuple):
+    """The signal that ended a component, and whether it had started by then."""
+
+    number: int
+    had_started: bool
+
+
+def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambda component: None) -> Ending:
     """Run on uvloop, where there is one. Raises what `start` raises, and what the component failed with."""
-    run: Callable[[Coroutine[Any, Any, None]], None] = asyncio.run
+    run: Callable[[Coroutine[Any, Any, Ending]], Ending] = asyncio.run
     if find_spec("uvloop") is not None:
         import uvloop
 
         run = uvloop.run
-    run(_run(make, started))
+    return run(_run(make, started))
 
 
 def _collect_less() -> None:
@@ -54,36 +65,53 @@ def _collect_less() -> None:
     gc.enable()
 
 
-async def _run(make: Callable[[], C], started: Callable[[C], None]) -> None:
-    stop = asyncio.Event()
+async def _run(make: Callable[[], C], started: Callable[[C], None]) -> Ending:
     loop = asyncio.get_running_loop()
-    at_interrupt = signal.getsignal(signal.SIGINT)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    component = make()
-    watchdog: Watchdog | None = None
+    ended: asyncio.Future[Any] = loop.create_future()  # with the signal's number
+    with _signals_go_to(loop, ended):
+        component = make()
+        watchdog: Watchdog | None = None
+        try:
+            starting = asyncio.create_task(component.start())
+            await asyncio.wait([starting, ended], return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                starting.cancel()
+                await asyncio.gather(starting, return_exceptions=True)
+                return Ending(ended.result(), had_started=False)
+            starting.result()
+            _collect_less()
+            watchdog = component.watchdog
+            watchdog.start()
+            started(component)
+            failing = asyncio.create_task(component.failure())
+            await asyncio.wait([failing, ended], return_when=asyncio.FIRST_COMPLETED)
+            if failing.done():
+                raise failing.result()
+            failing.cancel()
+            return Ending(ended.result(), had_started=True)
+        finally:
+            await component.stop()
+            if watchdog is not None:
+                watchdog.stop()
+
+
+@contextmanager
+def _signals_go_to(loop: asyncio.AbstractEventLoop, ended: "asyncio.Future[Any]") -> Iterator[None]:
+    """Set the future to the first SIGINT or SIGTERM; at the second, end the process wherever it is.
+
+    Not by `add_signal_handler`, which waits until the loop is free: reading large manifests may keep it busy.
+    """
+    seen: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        seen.append(number)
+        if len(seen) > 1:
+            os._exit(_ENDED_BY_SIGNAL + number)
+        loop.call_soon_threadsafe(ended.set_result, number)
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        starting = asyncio.create_task(component.start())
-        waiting = asyncio.create_task(stop.wait())
-        await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if not starting.done():
-            starting.cancel()
-            await asyncio.gather(starting, return_exceptions=True)
-            return
-        starting.result()
-        _collect_less()
-        watchdog = component.watchdog
-        watchdog.start()
-        started(component)
-        failing = asyncio.create_task(component.failure())
-        await asyncio.wait({failing, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if failing.done():
-            raise failing.result()
-        failing.cancel()
+        yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        signal.signal(signal.SIGINT, at_interrupt)  # asyncio would leave Python's own, and with it tracebacks
-        await component.stop()
-        if watchdog is not None:
-            watchdog.stop()
+        for number, former in before.items():
+            signal.signal(number, former)

@@ -26,12 +26,15 @@ _ROOT.addHandler(logging.NullHandler())
 
 def configure(
     *,
-    verbosity: int = 0,
+    verbosity: int | None = 0,
     log_format: str = "text",
     stream: TextIO | None = None,
     clock: Callable[[], float] | None = None,
 ) -> None:
-    """Write the messages of the process: `-v` and `--logging-format`. Without a stream, to standard error as it is."""
+    """Write the messages of the process: `-v` and `--logging-format`. Without a stream, to standard error as it is.
+
+    Without a verbosity, only warnings and errors are written, and after `fall_silent` only errors.
+    """
     if log_format not in ("text", "json"):
         raise ValueError(f"unknown log format {log_format!r}: expected text or json")
     for handler in [one for one in _ROOT.handlers if isinstance(one, _StreamHandler)]:
@@ -39,7 +42,13 @@ def configure(
     handler = _StreamHandler(stream)
     handler.setFormatter((JsonFormatter if log_format == "json" else KlogFormatter)(clock))
     _ROOT.addHandler(handler)
-    _ROOT.setLevel(max(1, logging.INFO - verbosity))
+    _ROOT.setLevel(logging.WARNING if verbosity is None else max(1, logging.INFO - verbosity))
+
+
+def fall_silent() -> None:
+    """Log nothing but errors from now on, unless a verbosity was asked for."""
+    if _ROOT.level == logging.WARNING:
+        _ROOT.setLevel(logging.ERROR)
 
 
 class ComponentLogger:

@@ -23,13 +23,15 @@ from moorage.cli.options import (
     gates_option,
     log_options,
     port_option,
+    quiet_log_options,
     simulate_storage_option,
 )
 
 if TYPE_CHECKING:
     from moorage.cli.recalled import RecalledOptions
     from moorage.cluster.api_server import ApiServerProcess
-    from moorage.cluster.control_plane import ControlPlane
+    from moorage.cluster.control_plane import ControlPlane, Settings
+    from moorage.cluster.event_loop import Ending
     from moorage.cluster.kept.kept_cluster import KeptCluster
 
 _CANNOT_START = 1
@@ -121,7 +123,7 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
 @controllers_option
 @gates_option
 @component_gates_options
-@log_options
+@quiet_log_options
 def command(
     name: str,
     detach: bool,
@@ -197,6 +199,7 @@ def _run(told: RecalledOptions, cluster: KeptCluster | None, **fixed: Any) -> No
     from moorage.cluster.event_loop import run_until_signal
     from moorage.cluster.kept.detached import is_detached_child, say_ready
     from moorage.cluster.kept.kept_plane import KeptPlane
+    from moorage.telemetry.logs import fall_silent
 
     settings = Settings(**told.settings, **fixed)
 
@@ -210,8 +213,18 @@ def _run(told: RecalledOptions, cluster: KeptCluster | None, **fixed: Any) -> No
             say_ready()
         else:
             _announce(kept.plane, told.again)
+            fall_silent()
 
-    run_until_signal(lambda: KeptPlane(settings, cluster, told.description), started)
+    _say_how_it_ended(run_until_signal(lambda: KeptPlane(settings, cluster, told.description), started), settings)
+
+
+def _say_how_it_ended(ending: Ending, settings: Settings) -> None:
+    """Exit as a program does that a signal has ended, if the cluster was not ready yet."""
+    kept = settings.data_dir
+    begin = "\n" if sys.stdout.isatty() else ""  # after the ^C that the terminal has echoed
+    click.echo(f"{begin}stopped; {f'kept in {kept.absolute()}' if kept else 'nothing was kept'}")
+    if not ending.had_started:
+        raise click.exceptions.Exit(128 + ending.number)
 
 
 def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> None:

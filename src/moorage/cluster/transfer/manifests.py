@@ -4,6 +4,7 @@ Namespaces, classes and what else others refer to come first; objects dumped fro
 revisions and field owners. All refusals are reported together.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -34,7 +35,7 @@ class _Refused(Exception):
 
 async def load_manifests(client: Client, paths: Iterable[str], *, skips_unserved: bool = False) -> list[str]:
     """Apply all objects; return what was skipped, in lines for the user. Raises CannotStart with all refusals."""
-    documents, refusals = read_manifests("--load", paths)
+    documents, refusals = await asyncio.to_thread(read_manifests, "--load", tuple(paths))  # Ctrl-C must not wait for it
     unserved: Counter[str] = Counter()
     for document in sorted(documents, key=_place):
         convert_document(document)

@@ -1,0 +1,78 @@
+"""What `moorage up` says after its banner, and how it ends: after Ctrl-C, during the start, and after a second one."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SECONDS = 120
+
+
+def start(*options: str, cwd: Path) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "moorage", "up", "--port", "0", *options]
+    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def read_banner(process: "subprocess.Popen[str]") -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line == "Ctrl-C stops it.\n":
+            return
+    raise AssertionError("there was no banner")
+
+
+@pytest.mark.parametrize(
+    ("options", "number", "said"),
+    [
+        (["--ephemeral"], signal.SIGINT, "stopped; nothing was kept\n"),
+        (["--data-dir", "kept"], signal.SIGTERM, "stopped; kept in {folder}/kept\n"),
+    ],
+)
+def test_nothing_is_logged_after_the_banner_and_the_end_is_said(
+    options: list[str], number: signal.Signals, said: str, tmp_path: Path
+) -> None:
+    with start(*options, cwd=tmp_path) as process:
+        read_banner(process)
+        process.send_signal(number)
+        out, logged = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out, logged) == (0, said.format(folder=tmp_path), "")
+
+
+def test_logs_are_there_for_the_asking(tmp_path: Path) -> None:
+    with start("--ephemeral", "-v", "1", cwd=tmp_path) as process:
+        read_banner(process)
+        process.send_signal(signal.SIGINT)
+        logged = process.communicate(timeout=SECONDS)[1]
+    assert '"Ready" component="up"' in logged
+
+
+#: A `moorage up` that gets signals while it reads a manifest, so that nothing depends on the machine's speed.
+INTERRUPTED = """
+import os, runpy, signal, sys, time
+from moorage.cluster.transfer import manifests
+
+count, read = int(sys.argv.pop(1)), manifests.read_documents
+
+def reading(stream, name):
+    for found in read(stream, name):
+        os.kill(os.getpid(), signal.SIGINT)
+        while count > 1:
+            time.sleep(0.05)  # two that come at once are one
+            os.kill(os.getpid(), signal.SIGINT)
+        yield found
+
+manifests.read_documents = reading
+runpy.run_module("moorage", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "stopped; nothing was kept\n"), (2, "")])
+def test_interrupts_while_manifests_are_loaded_are_quiet(count: int, said: str, tmp_path: Path) -> None:
+    """One ends the start in order; the second does not wait for anything."""
+    (tmp_path / "map.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n")
+    options = ["up", "--ephemeral", "--port", "0", "--nodes", "0", "--load", "map.yaml"]
+    command = [sys.executable, "-c", INTERRUPTED, str(count), *options]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, said, "")
