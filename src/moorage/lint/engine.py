@@ -34,7 +34,7 @@ from moorage.lint.rules.decoding import (
     warnings_given,
 )
 from moorage.lint.rules.device_selectors import check_selectors
-from moorage.lint.rules.expressions import AskedExpressions, check_expressions
+from moorage.lint.rules.expressions import AskedExpressions, Trials, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
 from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
@@ -63,6 +63,7 @@ class Linter:
         self._requirements = Requirements()
         self._compared = ComparedValues()
         self._expressions = AskedExpressions()
+        self._trials = Trials()
         self._domains = Domains(gates)
         self._devices = DeviceFacts(gates)
         self.outcome = LintSummary()
@@ -193,7 +194,7 @@ class Linter:
         for listed in toleration_lists(subject):
             yield from check_never_matches(listed)
             yield from check_seconds(listed)
-            yield from check_expressions(listed)
+            yield from check_expressions(listed, self._trials)
         if subject.kind in ("ResourceClaim", "ResourceClaimTemplate"):
             yield from check_versions(subject)
         yield from check_selectors(subject, self._gates)
@@ -204,7 +205,7 @@ class Linter:
             yield from check_never_matches(listed)
             yield from check_redundant(pods)
             yield from check_seconds(listed)
-            yield from check_expressions(listed)
+            yield from check_expressions(listed, self._trials)
         if spec.tolerations or spec.affinity is not None:
             yield from check_versions(subject)
         if spec.affinity is not None or spec.topologySpreadConstraints:

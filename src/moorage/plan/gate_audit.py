@@ -15,9 +15,10 @@ from moorage.admit.raw import Raw
 from moorage.lint.facts.requirements import gates_needed
 from moorage.lint.subject import pod_part_of
 from moorage.match.daemon_pods import DaemonTemplate
+from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
-from moorage.match.tolerations import TolerationSet, compile_tolerations, describe_taint
+from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations, describe_taint
 from moorage.model.gates import (
     DYNAMIC_RESOURCE_ALLOCATION,
     GATES,
@@ -70,12 +71,13 @@ class Nodes:
         self.by_name = by_name
         self._compiled: dict[tuple[tuple[Toleration, ...], GateSet], TolerationSet] = {}
         self._found: dict[tuple[bytes, GateSet], list[str]] = {}
+        self.programs = ProgramCache(evaluations=Evaluations(EVALUATION_BUDGET))
 
     def tolerations(self, spec: PodSpec, gates: GateSet) -> TolerationSet:
         key = tuple(spec.tolerations), gates
         compiled = self._compiled.get(key)
         if compiled is None:
-            compiled = self._compiled[key] = compile_tolerations(spec.tolerations, gates)
+            compiled = self._compiled[key] = compile_tolerations(spec.tolerations, gates, self.programs)
         return compiled
 
     def open_to(self, spec: PodSpec, gates: GateSet) -> list[str]:
@@ -261,7 +263,7 @@ def _makes_nothing_unless(item: Item) -> str:
 
 def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: Nodes) -> Iterator[Consequence]:
     """Where its controller would not have pods any more, and where only those that are there already."""
-    with_it, without = DaemonTemplate(spec, on), DaemonTemplate(spec, off)
+    with_it, without = DaemonTemplate(spec, on, nodes.programs), DaemonTemplate(spec, off, nodes.programs)
     deleted: list[str] = []
     kept: list[str] = []
     for name, node in nodes.by_name.items():

@@ -252,11 +252,18 @@ class Outcome(msgspec.Struct):
         return not self.pending and not self.failed and not self.rejected
 
 
+_GAVE_UP = (
+    "expensive toleration expressions were not evaluated for all taints, because a budget is used up: what was not "
+    "evaluated counts as not tolerated, and nothing is evicted because of it"
+)
+
+
 def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
     notes = [
         *inventory.notes,
         *unbound_claims(simulation, inventory),
         *([Note(Severity.WARNING, "", simulation.stopped)] if simulation.stopped else ()),
+        *([Note(Severity.WARNING, "", _GAVE_UP)] if simulation.evaluations.given_up else ()),
     ]
     return Outcome(
         pods=[pod_line(pod, simulation) for pod in planned_pods(simulation)],

@@ -160,7 +160,7 @@ class WhatIf:
     def __init__(self, simulation: Simulation, inventory: Inventory) -> None:
         self._simulation, self._inventory = simulation, inventory
         self._start = simulation.clock.now
-        self._programs = program_cache(simulation.gates)
+        self._programs = program_cache(simulation.gates, simulation.evaluations)
         self._first_deletion = len(simulation.api.deletions)
         self._first_created = len(simulation.api.created_pods)
         self._first_preempted = len(simulation.scheduling.preempted)

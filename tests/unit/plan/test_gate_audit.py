@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from moorage.lint.sources import sources_of
-from moorage.match.tolerations import TolerationSet, compile_tolerations
+from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.model.gates import (
     GATES,
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
@@ -354,9 +354,9 @@ def test_what_has_finished_or_is_suspended_breaks_nothing(tmp_path: Path) -> Non
 def test_what_many_pods_wish_is_worked_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[object] = []
 
-    def counted(tolerations: Sequence[Toleration], gates: GateSet) -> TolerationSet:
+    def counted(tolerations: Sequence[Toleration], gates: GateSet, programs: ProgramCache) -> TolerationSet:
         compiled.append(tolerations)
-        return compile_tolerations(tolerations, gates)
+        return compile_tolerations(tolerations, gates, programs)
 
     monkeypatch.setattr(audit_module, "compile_tolerations", counted)
     waiting = RUNNING.replace("nodeName: n1", "").replace("phase: Running", "phase: Pending").replace("OTHER", "")

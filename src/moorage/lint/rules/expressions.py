@@ -16,6 +16,7 @@ import msgspec
 
 from moorage.lint.facts.facts import NodeValue, placed
 from moorage.lint.subject import Complaint, TolerationList, toleration_lists
+from moorage.match.evaluation.accounts import CHEAP
 from moorage.match.semver import version_or_none
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
@@ -51,6 +52,7 @@ _MAX_SECONDS = 0.5
 _DEPENDS_ON_THE_VALUE = ("index", "no such key", "out of range")
 #: Bounds on evaluating the expressions of all pods on the taints of all nodes.
 _MAX_EXPRESSIONS = 200
+_MAX_TRIALS = 300
 _MAX_ASKING_SECONDS = 2.0
 
 
@@ -60,11 +62,27 @@ class _Verdict(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-def check_expressions(listed: TolerationList) -> Iterator[Complaint]:
+class Trials:
+    """The expensive expressions that a run tries on taints: the first few hundred, which takes some ten seconds."""
+
+    def __init__(self) -> None:
+        self._tried: set[str] = set()
+
+    def allows(self, expression: str) -> bool:
+        if expression in self._tried or not _is_expensive(expression):
+            return True
+        if len(self._tried) >= _MAX_TRIALS:
+            return False
+        self._tried.add(expression)
+        return True
+
+
+def check_expressions(listed: TolerationList, trials: Trials) -> Iterator[Complaint]:
     for index, toleration in enumerate(listed.tolerations):
         if toleration.expression:
             path = f"{listed.path}[{index}].expression"
-            for verdict in _verdicts(toleration.expression, listed.of_devices):
+            tries = trials.allows(toleration.expression)
+            for verdict in _verdicts(toleration.expression, listed.of_devices, tries):
                 yield Complaint(verdict.rule, path, verdict.message, verdict.hint)
 
 
@@ -76,6 +94,7 @@ def readable_program(expression: str) -> Program | None:
     return compiled[0] if compiled is not None and "key" in fields_read(compiled[1]) else None
 
 
+@lru_cache(maxsize=64)
 def _compiled(expression: str) -> tuple[Program, Node] | None:
     """Return the program and its syntax tree, None if the API server refuses the expression."""
     # Few pods have expressions: CEL is imported when the first one occurs.
@@ -93,7 +112,13 @@ def _compiled(expression: str) -> tuple[Program, Node] | None:
 
 
 @lru_cache(maxsize=512)
-def _verdicts(expression: str, of_devices: bool) -> tuple[_Verdict, ...]:
+def _is_expensive(expression: str) -> bool:
+    compiled = _compiled(expression)
+    return compiled is not None and compiled[0].estimate.max > CHEAP
+
+
+@lru_cache(maxsize=512)
+def _verdicts(expression: str, of_devices: bool, tries: bool) -> tuple[_Verdict, ...]:
     from moorage.lint.facts.expression_reading import fields_read, impossible_part, texts_in
 
     compiled = _compiled(expression)
@@ -102,6 +127,9 @@ def _verdicts(expression: str, of_devices: bool) -> tuple[_Verdict, ...]:
     program, root = compiled
     fields = fields_read(root)
     verdicts = list(_expensive(program))
+    if not tries and program.estimate.max > CHEAP:
+        said = f"not tried on any taint, because {_MAX_TRIALS} expensive expressions before it were"
+        return (*verdicts, _Verdict("cel-expensive", said, "check fewer files with expensive expressions at a time"))
     if not fields:
         return (*_constant(program, of_devices), *verdicts)
     if why := impossible_part(root):

@@ -14,11 +14,12 @@ import msgspec
 from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.label_keys import POD_TEMPLATE_HASH
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject
+from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.match.label_keys import REQUIRED
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.requirement import SelectorError
-from moorage.match.tolerations import compile_tolerations
+from moorage.match.tolerations import ProgramCache, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node, Taint
@@ -172,6 +173,7 @@ class Domains:
 
     def __init__(self, gates: GateSet) -> None:
         self._gates = gates
+        self._programs = ProgramCache(evaluations=Evaluations(EVALUATION_BUDGET))
         self._nodes: list[_Node] = []
         self._spreads: dict[bytes, _Spread] = {}
         self._deadlocks: list[tuple[Deadlock, SourcePlace]] = []
@@ -236,7 +238,7 @@ class Domains:
     def _blocked_domains(self, spread: _Spread) -> str | None:
         """Return what is wrong with the constraint, or None if every domain can be entered, or none can."""
         key = spread.constraint.topologyKey
-        tolerations = compile_tolerations(spread.spec.tolerations, self._gates)
+        tolerations = compile_tolerations(spread.spec.tolerations, self._gates, self._programs)
         if not self._nodes:
             drained = tolerations.tolerates(_UNSCHEDULABLE)
             if key != _HOSTNAME or drained:

@@ -18,6 +18,9 @@ CHEAP_IN_TOTAL = 200_000
 SHORT = 2048
 #: What the expensive evaluations of one account may cost: twenty at the limit of a single one.
 BUDGET = 20_000_000
+#: What all expensive evaluations of a command may cost: some ten to thirty seconds.
+EVALUATION_BUDGET = 300_000_000
+_MUCH = 20_000_000
 _ACCOUNTS_KEPT = 4096
 _MOST_ASKED = 128  # at a time
 _ANSWERS_KEPT = 65_536
@@ -102,14 +105,15 @@ class Account:
 class Evaluations:
     """Evaluates expensive expressions at once, as commands, libraries and tests do.
 
-    `total` is a budget for all accounts together. A subclass may evaluate elsewhere and raise `Undecided` meanwhile.
+    `total` is a budget for all accounts together, and `slow` is called once if much of it is used. A subclass may
+    evaluate elsewhere and raise `Undecided` meanwhile.
     """
 
     #: Whether expressions may be compiled where they are asked about, however long they are.
     compiles_long = True
 
-    def __init__(self, total: int | None = None) -> None:
-        self.total = total
+    def __init__(self, total: int | None = None, slow: Callable[[], None] = lambda: None) -> None:
+        self.total, self._slow = total, slow
         self.spent = 0
         self.given_up = 0
         self._accounts: OrderedDict[tuple[str, ...], Account] = OrderedDict()
@@ -135,14 +139,17 @@ class Evaluations:
         known = account.answers.get(question)
         if known is not None:
             return known
-        if account.spent >= BUDGET:
+        is_over = self.total is not None and self.spent >= self.total
+        if account.spent >= BUDGET or is_over:
             self.given_up += 1
-            return CelAnswer(budget_text(BUDGET, "the pod's"), gave_up=True)
-        if self.total is not None and self.spent >= self.total:
-            self.given_up += 1
-            return CelAnswer(budget_text(self.total, "all"), gave_up=True)
+            if patiently:
+                raise Undecided((account,))
+            whose = (self.total or 0, "all") if is_over else (BUDGET, "the pod's")
+            return CelAnswer(budget_text(*whose), gave_up=True)
         answer = compute()
         account.note(question, answer)
+        if self.spent < _MUCH <= self.spent + answer.cost:
+            self._slow()
         self.spent += answer.cost
         return answer
 

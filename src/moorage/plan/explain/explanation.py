@@ -117,7 +117,7 @@ class _Explaining:
         self.world = simulation.world
         self.scheduler, self.cluster, self.gates = simulation.scheduler, simulation.cluster, simulation.gates
         self.admission_gates = simulation.settings.gates
-        self.programs = program_cache(simulation.gates)
+        self.programs = program_cache(simulation.gates, simulation.evaluations)
         name = target.pod.pod.spec.schedulerName
         self.foreign = not self.scheduler.knows(name)
         self.engine = self.scheduler.engines[next(iter(self.scheduler.engines)) if self.foreign else name]

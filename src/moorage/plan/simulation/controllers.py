@@ -14,6 +14,7 @@ from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.work_queue import WorkQueue
 from moorage.control.registry import CONTROLLERS
 from moorage.match.devices.taints import has_evicting_taint
+from moorage.match.evaluation.accounts import Evaluations, Undecided
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
@@ -75,10 +76,14 @@ class ControllerLoop:
     def _reconcile(self, key: str, now: float) -> None:
         controller, world = self.controller, self._api.world
         questions = controller.questions(key, world, now)
-        if questions:
-            plan = controller.decide(key, world, {one: self._look_up(one) for one in questions}, now)
-        else:
-            plan = controller.reconcile(key, world, now)
+        try:
+            if questions:
+                plan = controller.decide(key, world, {one: self._look_up(one) for one in questions}, now)
+            else:
+                plan = controller.reconcile(key, world, now)
+        except Undecided:  # a budget is used up: as in a cluster, nothing is done without an answer
+            self.queue.forget(key)
+            return
         if not self._carry_out(key, plan.actions) or plan.retries:
             self.queue.add_failed(key, now)
             return
@@ -149,10 +154,19 @@ class Controllers:
     """The controllers that have been started, in the order of the registry."""
 
     def __init__(
-        self, api: SimulatedApi, gates: GateSet, random: Random, told: Callable[[Report], None], *, follows_cron: bool
+        self,
+        api: SimulatedApi,
+        gates: GateSet,
+        random: Random,
+        told: Callable[[Report], None],
+        evaluations: Evaluations | None = None,
+        *,
+        follows_cron: bool,
     ) -> None:
         self._api, self._random, self._told = api, random, told
-        self._context = ControllerContext(gates, Metrics(), random.random, simulates_storage=True)
+        self._context = ControllerContext(
+            gates, Metrics(), random.random, simulates_storage=True, evaluations=evaluations
+        )
         left_out = _LEFT_OUT if follows_cron else _LEFT_OUT | {CRON_JOB}
         self._rows = {row.name: row for row in CONTROLLERS if row.name not in left_out}
         self.loops: dict[str, ControllerLoop] = {}

@@ -13,6 +13,7 @@ from moorage.client.informer import Delta
 from moorage.client.protocol import Client, DeletionDemands, Object, PatchType, Raw
 from moorage.columns.cluster import Cluster
 from moorage.columns.volumes.storage import VolumeDecision
+from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
@@ -72,11 +73,18 @@ class _Waiting(msgspec.Struct):
 class SimulatedScheduler:
     """The scheduler and what it has decided. `follow` hears of every action before it is carried out."""
 
-    def __init__(self, api: SimulatedApi, gates: GateSet, configuration: Configuration, seed: int) -> None:
+    def __init__(
+        self,
+        api: SimulatedApi,
+        gates: GateSet,
+        configuration: Configuration,
+        seed: int,
+        evaluations: Evaluations | None = None,
+    ) -> None:
         self._api = api
         self.cluster = Cluster(seed, gates)
         selectors = DefaultSelectors()
-        self.scheduler = configuration.make_scheduler(self.cluster, gates, selectors)
+        self.scheduler = configuration.make_scheduler(self.cluster, gates, selectors, evaluations)
         self._assumptions = Assumptions()
         self.pods = PodFeed(self.scheduler, self._assumptions)
         surroundings = SurroundingsFeed(self.scheduler, selectors)

@@ -11,7 +11,9 @@ is shown to the node lifecycle controller right before it looks at the node, and
 alive before its pulse. Where no kubelet is down, there are no pulses.
 """
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 
 import msgspec
@@ -21,6 +23,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Report
 from moorage.control.framework.workloads import find_owner
 from moorage.control.framework.world import controller_of
+from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
@@ -54,10 +57,12 @@ class SimulatedKubelets:
     Unless `ends`, containers run until their pod is deleted: a plan shows Jobs at work.
     """
 
-    def __init__(self, api: SimulatedApi, controllers: Controllers, gates: GateSet, *, ends: bool) -> None:
+    def __init__(
+        self, api: SimulatedApi, controllers: Controllers, gates: GateSet, evaluations: Evaluations, *, ends: bool
+    ) -> None:
         self._api, self._controllers, self._ends = api, controllers, ends
         self._mounts, self._claims = Mounts(gates), DeviceClaims(gates)
-        self.state = KubeletState(Admission(gates), self._mounts, self._claims, reports=False)
+        self.state = KubeletState(Admission(gates, evaluations), self._mounts, self._claims, reports=False)
         self.down: set[str] = set()
         self._pods: dict[str, Pod] = {}
         self._leases: dict[str, Object] = {}
@@ -181,6 +186,13 @@ class Settings(msgspec.Struct, frozen=True):
         return self.others.get(component, self.gates)
 
 
+def _tell_slow() -> None:
+    """Tell a person who waits at a terminal what takes so long."""
+    if sys.stderr.isatty():
+        with suppress(OSError):
+            sys.stderr.write("expensive toleration expressions are being evaluated; Ctrl-C ends it\n")
+
+
 class Simulation:
     """A cluster that goes on by itself. `lives`: containers end and CronJobs start Jobs, as time passes."""
 
@@ -192,11 +204,19 @@ class Simulation:
         self.api = SimulatedApi(settings.gates, self.clock, random)
         self.world = self.api.world
         self.reports: list[tuple[float, Report]] = []
+        self.evaluations = evaluations = Evaluations(EVALUATION_BUDGET, _tell_slow)
         self.controllers = Controllers(
-            self.api, settings.gates_of(Component.CONTROLLER_MANAGER), random, self._report, follows_cron=lives
+            self.api,
+            settings.gates_of(Component.CONTROLLER_MANAGER),
+            random,
+            self._report,
+            evaluations,
+            follows_cron=lives,
         )
-        self.kubelets = SimulatedKubelets(self.api, self.controllers, settings.gates_of(Component.KUBELET), ends=lives)
-        self.scheduling = SimulatedScheduler(self.api, self.gates, settings.configuration, settings.seed)
+        self.kubelets = SimulatedKubelets(
+            self.api, self.controllers, settings.gates_of(Component.KUBELET), evaluations, ends=lives
+        )
+        self.scheduling = SimulatedScheduler(self.api, self.gates, settings.configuration, settings.seed, evaluations)
         self.scheduler, self.cluster = self.scheduling.scheduler, self.scheduling.cluster
         self.order: dict[str, int] = {}  # UIDs of pods, in the order in which they were made
         self.bound_at_start: set[str] = set()

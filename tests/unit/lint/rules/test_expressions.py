@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.lint.linting import lint, pod
 
+from moorage.lint.rules import expressions
+
 CONSTANT, EVERYTHING, NO_KEY = "cel-constant", "cel-tolerates-everything", "cel-ignores-key"
 FAILS, EXPENSIVE = "cel-always-fails", "cel-expensive"
 
@@ -113,3 +115,16 @@ def test_what_does_not_compile_is_only_rejected() -> None:
     assert set(found("taint.key")) == {"rejected"}
     assert set(found("(" * 5_000 + "true" + ")" * 5_000)) == {"rejected"}
     assert set(found("x" * 10_241)) == {"rejected"}
+
+
+def test_only_some_expensive_expressions_of_a_run_are_tried_and_the_others_say_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(expressions, "_MAX_TRIALS", 1)
+    listed = "".join(
+        f"  - expression: lists.range({size}).all(x, x >= 0) && taint.key.size() >= 0\n"
+        for size in (9_001, 9_002, 9_001)
+    )
+    said = [(one.place.path, one.message) for one in lint(pod("  tolerations:\n" + listed)) if one.rule == EXPENSIVE]
+    skipped = "not tried on any taint, because 1 expensive expressions before it were"
+    assert said == [("spec.tolerations[1].expression", skipped)]
