@@ -62,6 +62,9 @@ async def tried(handler: Handler, asked: Asked) -> tuple[int, str]:
             answer = await handler(request)
         except ApiError as error:
             answer = render_refusal(error)
+        if isinstance(answer, Stream) and answer.is_whole:
+            body = b"".join([chunk async for chunk in answer.chunks])
+            answer = Response(answer.status, body, answer.content_type, answer.headers)
         if isinstance(answer, Stream):
             await _listened(answer)
             return 200, ""

@@ -18,8 +18,9 @@ from moorage.serve.access.reviews import may_i, what_may_i, who_am_i
 from moorage.serve.api import Api, Raw, WriteResult
 from moorage.serve.decoding import JSON, check_kind, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.long_work import is_large_body
+from moorage.serve.long_work import is_large, is_large_body
 from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
+from moorage.serve.page_stream import is_long, stream_page
 from moorage.serve.pki.authentication import MASTERS, User
 from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
 from moorage.serve.resources.older_versions import converted_answer, converted_request
@@ -29,7 +30,7 @@ from moorage.serve.templates import POD
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status, finalize
 from moorage.serve.verbs.patching import APPLY, duplicate_warnings, patch_object, read_patch
-from moorage.serve.verbs.reading import check_not_older, get, list_page
+from moorage.serve.verbs.reading import Page, check_not_older, get, list_page
 from moorage.serve.verbs.subresources import bind, evict, get_scale, patch_scale, put_scale
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
@@ -195,7 +196,7 @@ class Handler:
             return await self._answer_unstored(target, request, user)
         is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
         if target.older_version:
-            request = converted_request(request, target)
+            request = await self._in_own_version(request, target)
         if target.subresource and target.subresource != "status":
             answer: Answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
         else:
@@ -203,8 +204,13 @@ class Handler:
         if target.older_version:
             answer = converted_answer(answer, target.kind, target.older_version)
         if is_yaml and isinstance(answer, Response):
-            return as_yaml(answer)
+            return await self._api.long_work.run(as_yaml, answer) if is_large(answer.body) else as_yaml(answer)
         return answer
+
+    async def _in_own_version(self, request: Request, target: Target) -> Request:
+        if is_large_body(request.body, request.headers.get("content-type", "")):
+            return await self._api.long_work.run(converted_request, request, target)
+        return converted_request(request, target)
 
     async def _answer_unstored(self, target: Target, request: Request, user: User) -> Answer:
         kind, review = target.kind, REVIEWS.get(target.kind.name)
@@ -223,7 +229,7 @@ class Handler:
         options = list_options(query_of(request))
         if options.watch:
             return await self._watch(target, request, renderer)
-        return Response(200, renderer.page(await list_page(self._api, target.kind, target.namespace, options)))
+        return _page(target, renderer, await list_page(self._api, target.kind, target.namespace, options))
 
     async def _watch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request) | {"watch": "true"}
@@ -298,7 +304,7 @@ class Handler:
         query = query_of(request)
         options = delete_options(query, await _delete_body(self._api, request))
         page = await delete_collection(self._api, target.kind, target.namespace, list_options(query), options)
-        return Response(200, renderer.page(page))
+        return _page(target, renderer, page)
 
     def _renderer(self, kind: Kind, request: Request) -> Renderer:
         form: Form = negotiate(request.headers.get("accept", ""))
@@ -318,6 +324,13 @@ def _asked(target: Target, request: Request) -> Asked:
         verb = "APPLY"
     dry_run = "All" if "dryRun" in request.query_text else ""
     return asked_of(verb, kind, target.namespace, target.name, target.subresource, dry_run)
+
+
+def _page(target: Target, renderer: Renderer, page: Page) -> Answer:
+    """Answer with a page: at once, or in chunks if it is long."""
+    if not is_long(page, renderer.form):
+        return Response(200, renderer.page(page))
+    return stream_page(page, renderer, target.older_version)
 
 
 def _operation(asked: Asked) -> Operation:

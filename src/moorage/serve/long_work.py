@@ -8,15 +8,23 @@ import asyncio
 import gc
 import sys
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
 from queue import SimpleQueue
+from time import perf_counter
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from moorage.model.api_error import too_many_requests
 
 Result = TypeVar("Result")
 Job = tuple["asyncio.Future[Any]", Callable[..., Any], tuple[Any, ...]]
 
+Item = TypeVar("Item")
+
+#: How long one task may work on many items before it lets others work.
+SLICE_SECONDS = 0.002
+_AT_A_TIME = 2
 _MAX_WAITING = 100
 _SWITCH_SECONDS = 0.0005
 #: A document of fewer bytes, objects and lists, or values is never large: it is admitted in some milliseconds.
@@ -36,6 +44,51 @@ def is_large(text: bytes) -> bool:
 def is_large_body(body: bytes, content_type: str) -> bool:
     """Return the same of the body of a request, which may be protobuf."""
     return len(body) > _FEW_PROTOBUF_BYTES and ("protobuf" in content_type or is_large(body))
+
+
+class _Turns:
+    """Tasks that wait for their next slice. Two of them go on in each turn of the loop, however many there are."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def wait(self) -> "asyncio.Future[None]":
+        if not self._waiting:
+            self._loop.call_soon(self._go_on)
+        turn: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append(turn)
+        return turn
+
+    def _go_on(self) -> None:
+        for _ in range(min(_AT_A_TIME, len(self._waiting))):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+        if self._waiting:
+            self._loop.call_soon(self._go_on)
+
+
+_turns: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns]" = WeakKeyDictionary()
+
+
+async def next_turn() -> None:
+    """Let all short tasks work, and as many long ones as came before."""
+    loop = asyncio.get_running_loop()
+    turns = _turns.get(loop)
+    if turns is None:
+        turns = _turns[loop] = _Turns(loop)
+    await turns.wait()
+
+
+async def in_slices(items: Sequence[Item]) -> AsyncIterator[tuple[int, Item]]:
+    """Yield items with their places; other tasks run every two milliseconds."""
+    until = perf_counter() + SLICE_SECONDS
+    for place, item in enumerate(items):
+        yield place, item
+        if not place & 7 and perf_counter() >= until:
+            await next_turn()
+            until = perf_counter() + SLICE_SECONDS
 
 
 class LongWork:

@@ -6,7 +6,7 @@ transformers.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,11 +18,14 @@ from moorage.model.api_error import not_acceptable
 from moorage.model.kinds import Kind
 from moorage.serve.http.messages import Response
 from moorage.serve.resources.objects import StoredObject, decode, render, render_list
+from moorage.serve.tables.columns import Ages
 from moorage.serve.tables.render import (
     IncludeObject,
     render_partial_metadata,
     render_partial_metadata_list,
+    render_row,
     render_table,
+    table_of,
 )
 from moorage.serve.verbs.reading import Page
 from moorage.store.protocol import Stored
@@ -101,12 +104,31 @@ class Renderer:
             return render(self.kind, stored)
         return _encode(self._shown(decode(self.kind, stored)))
 
+    def frame(self, page: Page) -> tuple[Raw, str]:
+        """Return the document of a page without its entries, and the name of the field for them, the last one."""
+        metadata = _page_metadata(page)
+        if self.form.shows is As.TABLE:
+            table = self._table([], metadata)
+            del table["rows"]
+            return table, "rows"
+        if self.form.shows is As.OBJECT:
+            return {"kind": f"{self.kind.name}List", "apiVersion": self.kind.api_version, "metadata": metadata}, "items"
+        metadata_list = render_partial_metadata_list([], metadata, self._meta)
+        del metadata_list["items"]
+        return metadata_list, "items"
+
+    def entries(self) -> Callable[[Stored], bytes]:
+        """Return the function that renders an entry of a page."""
+        kind, shows, meta, include = self.kind, self.form.shows, self._meta, self.include
+        if shows is As.OBJECT:
+            return lambda stored: render(kind, stored)
+        if shows is As.TABLE:
+            table, ages = table_of(kind), Ages(self.now)
+            return lambda stored: _encode(render_row(table, decode(kind, stored), ages, include, meta))
+        return lambda stored: _encode(render_partial_metadata(decode(kind, stored), meta))
+
     def page(self, page: Page) -> bytes:
-        metadata: Raw = {"resourceVersion": str(page.revision)}
-        if page.continues:
-            metadata["continue"] = page.continues
-            if page.remaining is not None:
-                metadata["remainingItemCount"] = page.remaining
+        metadata = _page_metadata(page)
         if self.form.shows is As.OBJECT:
             return render_list(self.kind, [render(self.kind, item) for item in page.items], metadata)
         objects = (decode(self.kind, item) for item in page.items)
@@ -143,6 +165,15 @@ class Renderer:
         if self.form.shows is not As.OBJECT:
             raw = render_partial_metadata(raw, self._meta)
         return _encode(raw)
+
+
+def _page_metadata(page: Page) -> Raw:
+    metadata: Raw = {"resourceVersion": str(page.revision)}
+    if page.continues:
+        metadata["continue"] = page.continues
+        if page.remaining is not None:
+            metadata["remainingItemCount"] = page.remaining
+    return metadata
 
 
 def error_event(status: Raw) -> bytes:

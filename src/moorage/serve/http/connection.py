@@ -22,6 +22,7 @@ from moorage.serve.http.messages import (
     Response,
     Stream,
     compress,
+    compress_stream,
     render_chunk,
     render_head,
     render_refusal,
@@ -182,7 +183,9 @@ class Connection(asyncio.Protocol):
         self._answer_by = self._loop.time() + self._limits.answer_seconds
         try:
             answer = await server.handler(request)
-            if isinstance(answer, Response) and wants_compression(request, answer):
+            if isinstance(answer, Stream):
+                answer = compress_stream(answer) if wants_compression(request, answer) else answer
+            elif wants_compression(request, answer):
                 large = len(answer.body) > _THREAD_ABOVE
                 answer = await self._loop.run_in_executor(None, compress, answer) if large else compress(answer)
         except ApiError as error:
@@ -201,16 +204,27 @@ class Connection(asyncio.Protocol):
         if started is not None and request_log is not None:
             answer = request_log.identify(request, answer)
         if isinstance(answer, Stream):
-            server.streams += 1
-            self._streaming = True
-            try:
-                await send_stream(self, request, answer)
-            finally:
-                self._streaming = False
-                server.streams -= 1
+            await self._send_stream(request, answer)
         else:
             self._send(request, answer, self._stays_open(request))
         self._log(request, answer, started)
+
+    async def _send_stream(self, request: Request, answer: Stream) -> None:
+        """Send a watch, or an answer in chunks, which counts as a request until it is sent."""
+        server, is_whole = self.server, answer.is_whole
+        if is_whole:
+            server.requests += 1
+        else:
+            server.streams += 1
+            self._streaming = True
+        try:
+            await send_stream(self, request, answer)
+        finally:
+            if is_whole:
+                server.requests -= 1
+            else:
+                self._streaming = False
+                server.streams -= 1
 
     def _log(self, request: Request, answer: Response | Stream, started: float | None) -> None:
         request_log = self.server.request_log
@@ -311,10 +325,11 @@ async def send_stream(connection: Connection, request: Request, stream: Stream) 
     chunked = request.version != "1.0"
     if not chunked or connection.stopping:
         request.keep_alive = False
+    ends_at_once = connection.stopping and not stream.is_whole
     is_head = request.method == "HEAD"
     if not connection.is_lost():
         transport.write(render_head(request.version, stream, None, request.keep_alive))
-    if connection.is_lost() or connection.stopping or is_head:
+    if connection.is_lost() or ends_at_once or is_head:
         await _start_and_close(chunks)
         if chunked and not is_head and not connection.is_lost():
             transport.write(LAST_CHUNK)
@@ -331,6 +346,9 @@ async def send_stream(connection: Connection, request: Request, stream: Stream) 
         request.keep_alive = False
         if connection.task is not None:
             connection.task.uncancel()
+        if stream.is_whole:
+            transport.abort()  # it would look complete
+            return
         if connection.is_lost():
             return
     except Exception:

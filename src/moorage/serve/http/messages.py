@@ -4,6 +4,7 @@ A path is decoded as a whole and split afterwards, as Go's URL.Path is: no name 
 responsewriters.
 """
 
+import asyncio
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import lru_cache
@@ -99,13 +100,15 @@ class Response(msgspec.Struct, eq=False):
 class Stream(msgspec.Struct, eq=False):
     """An answer of several chunks, each sent at once; the next is asked for when there is room for it.
 
-    When the client has gone or the server stops, `chunks` is closed, so that its owner can clean up.
+    When the client has gone or the server stops, `chunks` is closed, so that its owner can clean up. An answer that
+    `is_whole` ends by itself, and is sent to its end although the server stops.
     """
 
     chunks: AsyncIterator[bytes]
     content_type: str = "application/json"
     headers: Headers = ()
     status: int = 200
+    is_whole: bool = False
 
 
 Handler = Callable[[Request], Awaitable[Response | Stream]]
@@ -165,8 +168,10 @@ def render_chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-def wants_compression(request: Request, answer: Response) -> bool:
-    if len(answer.body) <= COMPRESS_ABOVE or "gzip" not in request.headers.get("accept-encoding", ""):
+def wants_compression(request: Request, answer: Response | Stream) -> bool:
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return False
+    if not answer.is_whole if isinstance(answer, Stream) else len(answer.body) <= COMPRESS_ABOVE:
         return False
     return all(name.lower() != "content-encoding" for name, _ in answer.headers)
 
@@ -177,6 +182,27 @@ def compress(answer: Response) -> Response:
     body = packer.compress(answer.body) + packer.flush()
     headers = (*answer.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
     return Response(answer.status, body, answer.content_type, headers)
+
+
+def compress_stream(answer: Stream) -> Stream:
+    """Compress an answer of several chunks with gzip, each in a thread."""
+    headers = (*answer.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+    return msgspec.structs.replace(answer, chunks=_compressed(answer.chunks), headers=headers)
+
+
+async def _compressed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    loop = asyncio.get_running_loop()
+    packer = zlib.compressobj(_COMPRESS_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    try:
+        async for chunk in chunks:
+            packed = await loop.run_in_executor(None, packer.compress, chunk)
+            if packed:
+                yield packed
+        yield packer.flush()
+    finally:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await close()
 
 
 @lru_cache(maxsize=256)

@@ -51,6 +51,8 @@ def converted_answer(answer: Response | Stream, kind: Kind, version: str) -> Res
     deprecated, gone = _LIFECYCLE[version]
     warning = f"{kind.group}/{version} {kind.name} is deprecated in v1.{deprecated}+, unavailable in v1.{gone}+"
     headers = (*answer.headers, *warning_headers([warning]))
+    if isinstance(answer, Stream) and answer.is_whole:
+        return msgspec.structs.replace(answer, headers=headers)  # its entries are converted one by one
     if isinstance(answer, Stream):
         return msgspec.structs.replace(answer, headers=headers, chunks=_converted_lines(answer.chunks, kind, version))
     body = _encode(_converted(_decode(answer.body), kind, version))
@@ -68,6 +70,21 @@ async def _converted_lines(chunks: AsyncIterator[bytes], kind: Kind, version: st
         close = getattr(chunks, "aclose", None)
         if close is not None:
             await close()
+
+
+def converted_frame(frame: Raw, kind: Kind, version: str) -> Raw:
+    """Return the document of a page, which has no entries yet, in an older version."""
+    is_own = frame["apiVersion"] == kind.api_version
+    return {**frame, "apiVersion": f"{kind.group}/{version}"} if is_own else frame
+
+
+def converted_entry(entry: bytes, kind: Kind, version: str, *, is_row: bool) -> bytes:
+    """Return an entry of a page, an object or the row of a table, in an older version."""
+    document = _decode(entry)
+    if not is_row:
+        return _encode(_converted(document, kind, version))
+    shown = document["object"]
+    return _encode({**document, "object": shown and _converted(shown, kind, version)})
 
 
 def _converted(document: Raw, kind: Kind, version: str) -> Raw:

@@ -49,19 +49,7 @@ def render_table(
 ) -> Raw:
     """A Table. Watches send the headers with their first event only."""
     table, ages = table_of(kind), Ages(now)
-    conditions = table.conditions
-    rows: list[Raw] = []
-    for raw in objects:
-        row: Raw = {"cells": _cells(table, raw, ages)}
-        if conditions is not None and (found := _conditions(table, raw)):
-            row["conditions"] = found
-        if include_object == "Metadata":
-            row["object"] = render_partial_metadata(raw, api_version)
-        elif include_object == "Object":
-            row["object"] = raw
-        else:
-            row["object"] = None
-        rows.append(row)
+    rows = [render_row(table, raw, ages, include_object, api_version) for raw in objects]
     return {
         "kind": "Table",
         "apiVersion": api_version,
@@ -69,6 +57,19 @@ def render_table(
         "columnDefinitions": list(table.columns) if headers else None,
         "rows": rows,
     }
+
+
+def render_row(table: Table, raw: Raw, ages: Ages, include_object: IncludeObject, api_version: str) -> Raw:
+    row: Raw = {"cells": _cells(table, raw, ages)}
+    if table.conditions is not None and (found := _conditions(table, raw)):
+        row["conditions"] = found
+    if include_object == "Metadata":
+        row["object"] = render_partial_metadata(raw, api_version)
+    elif include_object == "Object":
+        row["object"] = raw
+    else:
+        row["object"] = None
+    return row
 
 
 def _conditions(table: Table, raw: Raw) -> list[Raw] | None:

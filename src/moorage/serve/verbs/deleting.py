@@ -17,6 +17,7 @@ from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api, WriteResult, admitted, check_types
+from moorage.serve.long_work import in_slices
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in
 from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
@@ -81,7 +82,7 @@ async def _carry_out(api: Api, kind: Kind, stored: Stored, deletion: Deletion, d
 async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOptions, options: DeleteOptions) -> Page:
     """Delete all selected objects, and return them; those that are gone meanwhile are skipped."""
     page = await list_page(api, kind, namespace, which)
-    for item in page.items:
+    async for _, item in in_slices(page.items):
         where = decode(kind, item)["metadata"].get("namespace", "")
         try:
             await _delete(api, Ref(kind, where, name_in(item.key)), options)

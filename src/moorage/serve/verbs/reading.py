@@ -12,6 +12,7 @@ import msgspec
 from moorage.model.api_error import ApiError, bad_request, expired, not_found
 from moorage.model.kinds import Kind, Ref
 from moorage.serve.api import Api
+from moorage.serve.long_work import in_slices, next_turn
 from moorage.serve.options import EXACT, ListOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
@@ -65,6 +66,8 @@ async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) 
         return Page([stored] if stored is not None else [], api.store.revision)
     try:
         if selection.is_everything:
+            if not options.limit:
+                await next_turn()  # for all objects of a kind it takes some milliseconds
             listing = await api.store.list(prefix, revision=revision, limit=options.limit, after=after)
             return _page(prefix, listing, listing.items, listing.remaining, options, counted=True)
         return await _search(api, kind, prefix, revision, after, selection, options)
@@ -82,9 +85,10 @@ async def _search(
     found: list[Stored] = []
     while True:
         step = _SEARCHED_AT_ONCE if options.limit else 0
+        await next_turn()
         listing = await api.store.list(prefix, revision=revision, limit=step, after=after)
         revision = listing.revision
-        for number, stored in enumerate(listing.items):
+        async for number, stored in in_slices(listing.items):
             if selection.wants(decode(kind, stored)):
                 found.append(stored)
                 if len(found) == options.limit:

@@ -13,6 +13,7 @@ from moorage.client.protocol import EventType, Object, WatchEvent
 from moorage.model.api_error import expired
 from moorage.model.kinds import Kind
 from moorage.serve.api import Api
+from moorage.serve.long_work import in_slices, next_turn
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import StoredObject, decode, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
@@ -36,8 +37,9 @@ async def watch(api: Api, kind: Kind, namespace: str, options: ListOptions) -> B
     check_not_older(api, options.resource_version or 0)
     from_the_start = options.initial_events or (options.initial_events is None and not options.resource_version)
     if from_the_start:
+        await next_turn()
         listing = await api.store.list(prefix)
-        initial, after = [item for item in listing.items if _wants(kind, selection, item)], listing.revision
+        initial, after = await _wanted(kind, selection, listing.items), listing.revision
     else:
         initial, after = [], options.resource_version or api.store.revision
     try:
@@ -117,6 +119,12 @@ def _event(kind: Kind, type_: EventType, stored: Stored | None, revision: int) -
 def _bookmark(kind: Kind, revision: int, annotations: dict[str, str] | None = None) -> WatchEvent:
     metadata = {"annotations": annotations} if annotations else {}
     return WatchEvent(EventType.BOOKMARK, Object(kind, "", revision, raw={"metadata": metadata}))
+
+
+async def _wanted(kind: Kind, selection: Selection, items: list[Stored]) -> list[Stored]:
+    if selection.is_everything:
+        return items
+    return [item async for _, item in in_slices(items) if selection.wants(decode(kind, item))]
 
 
 def _wants(kind: Kind, selection: Selection, stored: Stored) -> bool:

@@ -1,0 +1,77 @@
+"""Answer with a long page in chunks, each made when the client has read most of the ones before it.
+
+A page is one revision of the store, whatever happens while it is sent: it holds the objects, and no copy of their
+bytes. Kubernetes: the streaming encoders of lists. Differs: tables, metadata and YAML are streamed, too.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from moorage.serve.http.messages import Stream
+from moorage.serve.long_work import SLICE_SECONDS, next_turn
+from moorage.serve.rendering import As, Form, Renderer
+from moorage.serve.resources.older_versions import converted_entry, converted_frame
+from moorage.serve.verbs.reading import Page
+from moorage.store.protocol import Stored
+from moorage.telemetry.watchdog import Operation, operation
+
+_CHUNK_BYTES = 128 * 1024
+_FEW_ITEMS, _FEW_ITEMS_AS_YAML, _FEW_BYTES = 200, 5, 512 * 1024
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+_MARK = "the entries"
+
+
+def is_long(page: Page, form: Form) -> bool:
+    items = page.items
+    if len(items) > (_FEW_ITEMS_AS_YAML if form.is_yaml else _FEW_ITEMS):
+        return True
+    return len(items) > 1 and sum(len(item.value) for item in items) > _FEW_BYTES
+
+
+def stream_page(page: Page, renderer: Renderer, older_version: str) -> Stream:
+    kind, form = renderer.kind, renderer.form
+    frame, field = renderer.frame(page)
+    entry = renderer.entries()
+    if older_version:
+        frame = converted_frame(frame, kind, older_version)
+        plain, is_row = entry, form.shows is As.TABLE
+        entry = lambda stored: converted_entry(plain(stored), kind, older_version, is_row=is_row)  # noqa: E731
+    name = f"LIST {kind.plural}"
+    if not form.is_yaml:
+        head, tail = _encode(frame)[:-1] + b',"%b":[' % field.encode(), b"]}"
+        return Stream(_chunks(name, page.items, entry, head, b",", tail), is_whole=True)
+    before, _, after = _yaml({**frame, field: [_MARK]}).partition(_yaml([_MARK]))
+    chunks = _chunks(name, page.items, lambda stored: _yaml([_decode(entry(stored))]), before, b"", after)
+    return Stream(chunks, "application/yaml", is_whole=True)
+
+
+@operation(lambda local: Operation(local["name"]))
+async def _chunks(
+    name: str, items: list[Stored], entry: Callable[[Stored], bytes], head: bytes, between: bytes, tail: bytes
+) -> AsyncIterator[bytes]:
+    """Yield chunks of bounded size and time. `name` is for the watchdog."""
+    parts, size, separator = [head], 0, b""
+    until = perf_counter() + SLICE_SECONDS
+    for place, item in enumerate(items):
+        rendered = entry(item)
+        parts.append(separator)
+        parts.append(rendered)
+        separator = between
+        size += len(rendered)
+        if size >= _CHUNK_BYTES or (not place & 7 and perf_counter() >= until):
+            yield b"".join(parts)
+            await next_turn()
+            parts, size, until = [], 0, perf_counter() + SLICE_SECONDS
+    parts.append(tail)
+    yield b"".join(parts)
+
+
+def _yaml(document: Any) -> bytes:
+    import yaml
+
+    text: str = yaml.dump(document, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    return text.encode()
