@@ -34,7 +34,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     `failed` are workloads whose pods the API server refuses, `preempted` pods that had to go, `notes` remarks on the
     input. `rejected` and `unreadable` count objects and sources that are not part of the plan. `headroom` has for each
-    workload how many more of its pods fit, if that was asked for.
+    workload how many more of its pods fit, if that was asked for; `no_headroom` why that cannot be told of others.
     """
 
     pods: tuple[PodLine, ...]
@@ -47,6 +47,7 @@ class Plan(msgspec.Struct, frozen=True):
     rejected: int
     unreadable: int
     headroom: dict[str, int]
+    no_headroom: dict[str, str]
     _asked: "_Asked"
 
     @property
@@ -155,7 +156,7 @@ def plan(
         simulation = planner.build(lives=until is not None)
         outcome, difference, played = planner.answer(simulation, changes, sources, rollout, until, headroom=headroom)
     lines = (tuple(outcome.pods), tuple(outcome.nodes), tuple(outcome.failed), tuple(outcome.preempted))
-    counts = (outcome.rejected, outcome.unreadable, outcome.headroom)
+    counts = (outcome.rejected, outcome.unreadable, outcome.headroom, outcome.no_headroom)
     return Plan(*lines, tuple(outcome.notes), difference, played, *counts, asked)
 
 

@@ -238,6 +238,8 @@ class Outcome(msgspec.Struct):
     unreadable: int
     #: How many more pods of each workload fit, if that was asked for.
     headroom: dict[str, int] = msgspec.field(default_factory=dict)
+    #: Workloads of which that cannot be told, and why.
+    no_headroom: dict[str, str] = msgspec.field(default_factory=dict)
 
     def of_state(self, state: State) -> list[PodLine]:
         return [pod for pod in self.pods if pod.state is state]
@@ -334,21 +336,29 @@ def shown_usage(resource: str, usage: Usage) -> str:
     return f"{shown(resource, usage.requested)}/{shown(resource, usage.allocatable)}"
 
 
-def headroom(simulation: Simulation) -> dict[str, int]:
-    """Return how many more pods of each workload fit, by the workload's name; those with claims are left out.
+def headroom(simulation: Simulation) -> tuple[dict[str, int], dict[str, str]]:
+    """Return how many more pods of each workload fit, by the workload's name, and why that cannot be told of others.
 
-    Copies of a pod are placed one after the other without preemption, and taken away again.
+    Copies of a pod are placed one after the other without preemption, and taken away again. A pod with claims has no
+    copies: another one would have claims of its own.
     """
     found: dict[str, int] = {}
+    untold: dict[str, str] = {}
     for pod in planned_pods(simulation):
         name = pod.workload if pod.owner is not None and pod.owner.kind in COUNTED else ""
-        if not name or name in found or not simulation.scheduler.knows(pod.pod.spec.schedulerName):
+        if not name or name in found or name in untold:
+            continue
+        if not simulation.scheduler.knows(pod.pod.spec.schedulerName):
+            untold[name] = f"its pods wait for scheduler {pod.pod.spec.schedulerName}"
             continue
         spec = msgspec.structs.replace(pod.pod.spec, nodeName="")
         record = simulation.cluster.record(pod.key, msgspec.structs.replace(pod.pod, spec=spec))
-        if not record.claims:
+        if record.claims or record.shape.devices or pod.pod.spec.resourceClaims:
+            what = "volumes" if record.claims else "devices"
+            untold[name] = f"its pods claim {what}, and each further pod would need claims of its own"
+        else:
             found[name] = _more(simulation, record)
-    return found
+    return found, untold
 
 
 def _more(simulation: Simulation, like: PodRecord) -> int:

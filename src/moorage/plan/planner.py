@@ -79,7 +79,7 @@ class Planner:
             if changes:  # a mere restart leaves the plan as it is
                 outcome, difference = after, found
         if headroom:
-            outcome.headroom = pods_that_fit(simulation)
+            outcome.headroom, outcome.no_headroom = pods_that_fit(simulation)
         return outcome, difference, played
 
     def what_if(

@@ -123,7 +123,7 @@ def test_names_hashes_classes_and_deletions_are_those_of_the_controllers() -> No
 
 def test_scale_cordon_and_more_nodes() -> None:
     plan = Plan(node("n1", cpu="3"), node("n2", cpu="2"), workload("Deployment", "web", replicas=2))
-    assert headroom(plan.simulation) == {"Deployment default/web": 3}
+    assert headroom(plan.simulation) == ({"Deployment default/web": 3}, {})
     more = Changes(scales=(parse_scale("deployment/web=7"),), adds=(AddedNodes(1, "n1"),), cordons=("n2",))
     difference = plan.what_if(more)
     assert more.described() == ["scale deployment/web to 7", "cordon node n2", "add 1 node like n1"]

@@ -59,6 +59,7 @@ class MarkdownReport:
         yield from self._pending(outcome)
         yield from self._nodes(outcome)
         room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
+        room += [(name, f"not counted: {why}") for name, why in outcome.no_headroom.items()]
         yield from _table("Room for more pods", ("workload", "pods"), room, folds=True)
         rows = [
             (note.level.value, note.where, note.subject, _with_hint(note.message, note.hint))

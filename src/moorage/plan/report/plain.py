@@ -26,6 +26,8 @@ def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollo
     }
     if outcome.headroom:
         document["headroom"] = outcome.headroom
+    if outcome.no_headroom:
+        document["headroomUnknown"] = outcome.no_headroom
     if difference is not None:
         document["whatIf"] = _difference(difference)
     if rollout is not None:

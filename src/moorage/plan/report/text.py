@@ -266,6 +266,8 @@ class TextReport(TerminalLines):
     def _headroom(self, outcome: Outcome) -> Iterator[str]:
         for name, count in outcome.headroom.items():
             yield f"  {printable(name)}  {f'{MAX_MORE:,} or more' if count >= MAX_MORE else f'{count:,}'}"
+        for name, why in outcome.no_headroom.items():
+            yield from self._wrapped(f"  {printable(name)}  ", 4, f"not counted: {why}", DIM)
 
     # -- rollout ------------------------------------------------------------------------------------------------------
 

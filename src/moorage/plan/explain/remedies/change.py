@@ -87,6 +87,7 @@ class Blockers:
         self.pod = pod
         self.cluster: Cluster = candidates.cluster
         self.among = among
+        self._wants = {plugin.name: prepared.want for plugin, prepared in candidates.prepared.items()}
         self.partial = only_plugins is not None
         self._refused: dict[str, Mask] = {}
         for plugin, prepared in candidates.prepared.items():
@@ -112,6 +113,10 @@ class Blockers:
             else:
                 others |= mask
         return np.flatnonzero(refused & ~others)
+
+    def want(self, plugin: str) -> Any:
+        """Return what a plugin has prepared for the pod."""
+        return self._wants.get(plugin)
 
     def refuses(self, plugin: str, slot: int) -> bool:
         mask = self._refused.get(plugin)

@@ -37,6 +37,7 @@ from moorage.plan.explain.remedies.change import (
     with_spec,
 )
 from moorage.plan.explain.remedies.taints import moved_thresholds
+from moorage.schedule.framework.plugin import ChosenSlots
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 
 _MAX_OFFERS = 20
@@ -49,15 +50,20 @@ def device_changes(blockers: Blockers, gates: GateSet) -> Iterator[Change]:
     if not len(slots) or not blockers.pod.spec.resourceClaims:
         return
     yield from _missing(blockers)
-    by_code: dict[int, list[int]] = {}
-    for slot in slots.tolist():
-        by_code.setdefault(blockers.cluster.devices.code(slot), []).append(slot)
-    offers = sorted(by_code.values(), key=lambda alike: -len(alike))[:_MAX_OFFERS]
+    offers = offers_at(blockers, slots)
     for facts in blockers.cluster.devices.facts(blockers.pod):
         if facts.state is DeviceClaimState.WAITING and facts.claim is not None:
             asked = _Asked(blockers, facts, facts.claim, gates, offers)
             yield from asked.changes()
-    yield from _departures(blockers, offers, gates)
+    yield from device_departures(blockers, offers, gates)
+
+
+def offers_at(blockers: Blockers, slots: ChosenSlots) -> list[list[int]]:
+    """Return the slots by the devices they have, those with most nodes first."""
+    by_code: dict[int, list[int]] = {}
+    for slot in slots.tolist():
+        by_code.setdefault(blockers.cluster.devices.code(slot), []).append(slot)
+    return sorted(by_code.values(), key=lambda alike: -len(alike))[:_MAX_OFFERS]
 
 
 def _missing(blockers: Blockers) -> Iterator[Change]:
@@ -139,7 +145,7 @@ class _Asked:
         for key, counts in by_key.items():
             yield from self._thresholds(at, key, counts)
             yield from self._additions(at, key, counts)
-            yield from self._rules(key)
+            yield from rule_deletions(self._blockers, key)
 
     def _untolerated(self, request: CompiledRequest) -> Counter[DeviceTaint]:
         """Count the nodes that have a device, free and selected, that this taint keeps out."""
@@ -208,20 +214,6 @@ class _Asked:
             {"tolerations": (*at[2].view.tolerations, new)},
         )
 
-    def _rules(self, key: str) -> Iterator[Change]:
-        """Propose to delete the rules that taint devices."""
-        for name, rule in list(self._blockers.cluster.devices.pools.rules.items()):
-            taint = rule.spec.taint
-            if taint.key == key:
-                yield Change(
-                    ChangeKind.DEVICE_TAINT,
-                    f"rule {name}",
-                    f"delete DeviceTaintRule {name} (taint {key}={taint.value}:{taint.effect})",
-                    8,
-                    removed=(rule,),
-                    command=f"kubectl delete devicetaintrule {name}",
-                )
-
     def _selectors(self, index: int, number: int, request: CompiledRequest) -> Iterator[Change]:
         for position, selector in enumerate(request.view.selectors):
             if selector.cel is not None:
@@ -288,7 +280,22 @@ def _plain(value: Any) -> Any:
     ]
 
 
-def _departures(blockers: Blockers, offers: list[list[int]], gates: GateSet) -> Iterator[Change]:
+def rule_deletions(blockers: Blockers, key: str) -> Iterator[Change]:
+    """Propose to delete the rules that taint devices."""
+    for name, rule in list(blockers.cluster.devices.pools.rules.items()):
+        taint = rule.spec.taint
+        if taint.key == key:
+            yield Change(
+                ChangeKind.DEVICE_TAINT,
+                f"rule {name}",
+                f"delete DeviceTaintRule {name} (taint {key}={taint.value}:{taint.effect})",
+                8,
+                removed=(rule,),
+                command=f"kubectl delete devicetaintrule {name}",
+            )
+
+
+def device_departures(blockers: Blockers, offers: list[list[int]], gates: GateSet) -> Iterator[Change]:
     """Propose that a pod leaves whose claims hold devices that this node has."""
     cluster = blockers.cluster
     devices = cluster.devices

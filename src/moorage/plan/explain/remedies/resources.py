@@ -60,7 +60,7 @@ def resource_changes(blockers: Blockers) -> Iterator[Change]:
             if level > 0:
                 levels[level] += 1
         for level in few((level, levels[level]) for level in sorted(levels, reverse=True)):
-            change = _lowered(blockers.pod, resource, requests[resource], level)
+            change = lowered(blockers.pod, resource, requests[resource], level)
             if change is not None:
                 yield change
 
@@ -71,15 +71,15 @@ def _rounded(resource: str, value: int) -> int:
     return value
 
 
-def _lowered(pod: Pod, resource: str, asked: int, most: int) -> Change | None:
+def lowered(pod: Pod, resource: str, asked: int, most: int) -> Change | None:
     # What the pod as a whole asks for is not to hide what its containers do: together they may not ask for more.
     spec = msgspec.structs.replace(pod.spec, resources=None)
     written: dict[str, Any] = {}
     for attribute in ("containers", "initContainers"):
-        spec, lowered = _lower_containers(spec, attribute, resource, most)
-        if lowered:
+        spec, less = _lower_containers(spec, attribute, resource, most)
+        if less:
             written[attribute] = [
-                {"name": name, "resources": _written(resource, value, has_limit)} for name, value, has_limit in lowered
+                {"name": name, "resources": _written(resource, value, has_limit)} for name, value, has_limit in less
             ]
     whole = pod.spec.resources
     if whole is not None and resource in whole.requests:

@@ -17,6 +17,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.change import Blockers, Change
 from moorage.plan.explain.remedies.devices import device_changes
+from moorage.plan.explain.remedies.extended_resources import extended_resource_changes
 from moorage.plan.explain.remedies.labels import label_changes
 from moorage.plan.explain.remedies.neighbours import affinity_changes, spread_changes
 from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes, volume_changes
@@ -63,6 +64,7 @@ def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterato
     yield from spread_changes(blockers, gates)
     yield from volume_changes(blockers)
     yield from device_changes(blockers, gates)
+    yield from extended_resource_changes(blockers, gates)
     yield from departures(blockers)
 
 
