@@ -272,3 +272,12 @@ def test_process_substitution(files: Path) -> None:
     process = subprocess.run(["bash", "-c", script], cwd=files, capture_output=True, text=True, check=False, timeout=60)
     assert process.returncode == 1
     assert "toleration-never-matches" in process.stdout
+
+
+def test_a_note_fails_no_run(tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    spec = "spec: {priorityClassName: high, containers: [{name: a, image: b}]}\n"
+    file.write_text(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\n{spec}")
+    ran = moorage("lint", str(file))
+    assert (ran.returncode, "[priority-class-missing]" in ran.stdout, "1 note" in ran.stdout) == (0, True, True)
+    assert 'failures="0"' in moorage("lint", "-o", "junit", str(file)).stdout

@@ -52,6 +52,11 @@ RULES = (
     Rule("pod-template-hash-absent", _W, "Only Deployments give their pods the label pod-template-hash."),
     Rule("rollout-deadlock", _W, "Required anti-affinity against its own pods can block a rolling update for good."),
     Rule("spread-over-taints", _W, "Nodes the pod cannot use count as spread domains, so pods stay Pending."),
+    # Budgets, priorities and nodes.
+    Rule("budget-allows-no-eviction", _W, "The budget lets no pod be evicted, so that drains wait for ever."),
+    Rule("budget-matches-nothing", _W, "No pod of the input has the labels that the budget selects."),
+    Rule("priority-class-missing", _W, "The pods name a PriorityClass that is not in the input."),
+    Rule("node-selector-unmatched", _W, "No node of the input has the labels that the pods ask for."),
     # Devices.
     Rule("device-class-missing", _W, "The claim names a DeviceClass that is not among those of the input."),
     Rule("device-claim-missing", _W, "The pods name a ResourceClaim or template that is not in the input."),
@@ -59,6 +64,7 @@ RULES = (
     Rule("device-selector-constant", _W, "The selector has the same answer for every device."),
     Rule("device-toleration-never-matches", _W, "No taint that the given slices and rules publish is tolerated by it."),
     Rule("device-toleration-evicts", _W, "The toleration lets a device be allocated from which pods are evicted."),
+    Rule("device-taint-rule-unselective", _W, "Without a deviceSelector the rule taints every device."),
     # CEL.
     Rule("cel-constant", _W, "The expression has the same answer for every taint."),
     Rule("cel-tolerates-everything", _W, "The expression tolerates every taint that was tried."),

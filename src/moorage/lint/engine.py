@@ -13,9 +13,12 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
+from moorage.lint.facts.budgets import BudgetFacts
 from moorage.lint.facts.devices import DeviceFacts
 from moorage.lint.facts.facts import DEVICE_TAINT, ComparedValues, check_versions
+from moorage.lint.facts.placement import PlacementFacts
 from moorage.lint.facts.requirements import Requirements
+from moorage.lint.facts.served_kinds import SERVED_KINDS
 from moorage.lint.finding import Finding, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
 from moorage.lint.report.form import Form, LintSummary, Problem
@@ -33,7 +36,7 @@ from moorage.lint.rules.decoding import (
     unserved_device_kind,
     warnings_given,
 )
-from moorage.lint.rules.device_selectors import check_selectors
+from moorage.lint.rules.device_selectors import check_selectors, check_taint_rule
 from moorage.lint.rules.expressions import AskedExpressions, Trials, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
 from moorage.lint.rules.spread import Domains, check_rollout
@@ -66,6 +69,8 @@ class Linter:
         self._trials = Trials()
         self._domains = Domains(gates)
         self._devices = DeviceFacts(gates)
+        self._budgets = BudgetFacts()
+        self._placement = PlacementFacts()
         self.outcome = LintSummary()
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
@@ -86,6 +91,8 @@ class Linter:
             self._expressions.complaints(self._compared.taints()),
             self._expressions.complaints(self._compared.taints(DEVICE_TAINT), of_devices=True),
             self._domains.complaints(),
+            self._budgets.complaints(),
+            self._placement.complaints(self._domains.nodes),
             self._devices.complaints(),
         )
         for complaint, place in chain.from_iterable(late):
@@ -139,6 +146,7 @@ class Linter:
     def _pass_over(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
         complaint = kind_complaint(document)
         if complaint is None:
+            self._budgets.add_unchecked(document.raw, is_custom=document.raw["apiVersion"] not in SERVED_KINDS)
             kinds, kind = self.outcome.unchecked_kinds, str(document.raw["kind"])
             if kind in kinds or len(kinds) < _MAX_KINDS:
                 kinds[kind] = kinds.get(kind, 0) + 1
@@ -177,6 +185,8 @@ class Linter:
         self._compared.add(subject)
         self._expressions.add(subject)
         self._devices.add(subject)
+        self._budgets.add(subject)
+        self._placement.add(subject)
 
     def _judge_with_gates(self, subject: Subject, known: set[str]) -> Iterator[Complaint]:
         """Yield what the API server would refuse with the gates that the object needs: it does not look so far now."""
@@ -193,8 +203,10 @@ class Linter:
         """Yield complaints about requests for devices and about classes."""
         for listed in toleration_lists(subject):
             yield from check_never_matches(listed)
+            yield from check_redundant(listed)
             yield from check_seconds(listed)
             yield from check_expressions(listed, self._trials)
+        yield from check_taint_rule(subject)
         if subject.kind in ("ResourceClaim", "ResourceClaimTemplate"):
             yield from check_versions(subject)
         yield from check_selectors(subject, self._gates)
@@ -203,7 +215,7 @@ class Linter:
         spec = pods.spec
         for listed in toleration_lists(subject):
             yield from check_never_matches(listed)
-            yield from check_redundant(pods)
+            yield from check_redundant(listed, made_by_server=bool(pods.metadata.ownerReferences))
             yield from check_seconds(listed)
             yield from check_expressions(listed, self._trials)
         if spec.tolerations or spec.affinity is not None:
@@ -218,7 +230,7 @@ class Linter:
                 self._domains.add_spread(subject, pods)
 
     def _finding(self, complaint: Complaint, place: SourcePlace) -> Finding:
-        severity = BY_NAME[complaint.rule].severity
+        severity = complaint.severity or BY_NAME[complaint.rule].severity
         self.outcome.rejected_otherwise |= complaint.rule == "template-pods-rejected"
         if self._strict and complaint.rule in _STRICT_ERRORS:
             severity = Severity.ERROR

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.lint.finding import RecentLines, SourcePlace, excerpt_of
+from moorage.lint.finding import RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.match.devices.tolerations import as_toleration
 from moorage.match.label_keys import PREFERRED, REQUIRED
 from moorage.model.kinds import Kind
@@ -46,6 +46,8 @@ class Complaint(msgspec.Struct, frozen=True):
     message: str
     hint: str = ""
     api_server: bool = False
+    #: Where it differs from that of the rule.
+    severity: Severity | None = None
 
 
 #: A complaint about an object that may be long gone when all input is read.

@@ -113,7 +113,7 @@ def command(
       moorage lint --explain toleration-never-matches
 
     \b
-    Exit code: 0 nothing found, 1 something found, 2 wrong usage or input that could not be read.
+    Exit code: 0 nothing found (or notes only), 1 something found, 2 wrong usage or input that could not be read.
     """
     from moorage.lint.catalogue import SelectionError, selected_rules
 
@@ -125,7 +125,7 @@ def command(
     outcome = _lint(paths, parsed_gates(gates), rules, strict=strict, form=form, colour=colour)
     if outcome.unreadable:
         return _UNREADABLE
-    return _FOUND if outcome.total and not exit_zero else _CLEAN
+    return _FOUND if outcome.failing and not exit_zero else _CLEAN
 
 
 def _lint(

@@ -202,7 +202,10 @@ def uri_of(source: str) -> str:
 
 
 class JUnitForm:
-    """A suite for each source, a failed case for each finding; a source without findings is one case that passed."""
+    """A suite for each source, a failed case for each finding; a source without findings is one case that passed.
+
+    Notes are cases that passed, with what they say as output.
+    """
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -216,7 +219,8 @@ class JUnitForm:
             cases.append(
                 _testcase(name, "readable", f'<error message="{_escaped(problem.reason)}" type="unreadable"/>')
             )
-        failures, errors = len(findings), int(problem is not None)
+        failures = sum(finding.severity is not Severity.INFO for finding in findings)
+        errors = int(problem is not None)
         if not cases:
             cases = [_testcase(name, "lint", "")]
         self._write(
@@ -232,10 +236,11 @@ def _case(finding: Finding) -> str:
     place = finding.place
     name = f"{finding.rule} {place.path}".rstrip()
     text = f"{place.position}: {finding.severity}: {finding.message_and_hint}"
-    failure = (
-        f'<failure message="{_escaped(finding.message)}" type="{_escaped(finding.rule)}">{_escaped(text)}</failure>'
-    )
-    return _testcase(place.object or place.source, f"{name} (line {place.line})" if place.line else name, failure)
+    content = f"<system-out>{_escaped(text)}</system-out>"
+    if finding.severity is not Severity.INFO:
+        message, rule = _escaped(finding.message), _escaped(finding.rule)
+        content = f'<failure message="{message}" type="{rule}">{_escaped(text)}</failure>'
+    return _testcase(place.object or place.source, f"{name} (line {place.line})" if place.line else name, content)
 
 
 def _testcase(class_name: str, name: str, content: str) -> str:

@@ -38,6 +38,11 @@ class LintSummary(msgspec.Struct):
     def total(self) -> int:
         return sum(self.findings.values())
 
+    @property
+    def failing(self) -> int:
+        """How many findings are more than notes."""
+        return self.total - self.count(Severity.INFO)
+
 
 class Form(Protocol):
     """A report written as findings come. Sources without findings are reported too, as some forms count them."""

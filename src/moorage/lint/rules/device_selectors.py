@@ -1,4 +1,6 @@
-"""Find CEL selectors of devices that have one answer for all: they do not look at the device, or cannot but agree.
+"""Find CEL selectors of devices that have one answer for all, and taint rules that select all devices.
+
+Such an expression does not look at the device, or cannot but agree.
 
 Kubernetes: checks type and cost of a selector, nothing else.
 """
@@ -33,6 +35,19 @@ def _listed(selectors: tuple[DeviceSelector, ...], path: str) -> Iterator[tuple[
     for index, selector in enumerate(selectors):
         if selector.cel is not None:
             yield f"{path}.selectors[{index}].cel.expression", selector.cel.expression
+
+
+def check_taint_rule(subject: Subject) -> Iterator[Complaint]:
+    """Report a DeviceTaintRule without a selector, which taints all devices although it is documented to taint none."""
+    if subject.kind == "DeviceTaintRule" and subject.view.spec.deviceSelector is None:
+        evicts = " and evicts no pod" if subject.view.spec.taint.effect == "NoExecute" else ""
+        yield Complaint(
+            "device-taint-rule-unselective",
+            "spec.deviceSelector",
+            f"without a deviceSelector the scheduler sees this taint on every device of the cluster{evicts}, although "
+            "the API's documentation says that no device matches",
+            "name the devices by driver, pool or device; write deviceSelector: {} if all are meant",
+        )
 
 
 def check_selectors(subject: Subject, gates: GateSet) -> Iterator[Complaint]:

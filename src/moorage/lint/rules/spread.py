@@ -7,7 +7,7 @@ makes free nodes in other zones useless. In DoNotSchedule constraints with nodeT
 (Ignore); an empty domain that no pod can enter keeps the minimum at 0, and soon every other domain exceeds maxSkew.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -152,8 +152,8 @@ def _matches(selector: LabelSelector | None, labels: dict[str, str]) -> bool:
         return False
 
 
-class _Node(msgspec.Struct, frozen=True):
-    """The fields of a node that spreading reads."""
+class NodeFacts(msgspec.Struct, frozen=True):
+    """The fields of a node that spreading and selectors read."""
 
     name: str
     labels: dict[str, str]
@@ -174,16 +174,20 @@ class Domains:
     def __init__(self, gates: GateSet) -> None:
         self._gates = gates
         self._programs = ProgramCache(evaluations=Evaluations(EVALUATION_BUDGET))
-        self._nodes: list[_Node] = []
+        self._nodes: list[NodeFacts] = []
         self._spreads: dict[bytes, _Spread] = {}
         self._deadlocks: list[tuple[Deadlock, SourcePlace]] = []
         self._sizes: dict[tuple[str, tuple[str, ...]], set[int]] = {}
+
+    @property
+    def nodes(self) -> Sequence[NodeFacts]:
+        return self._nodes
 
     def add_node(self, node: Node) -> None:
         if len(self._nodes) < _MAX_NODES:
             taints = (*node.spec.taints, _UNSCHEDULABLE) if node.spec.unschedulable else node.spec.taints
             keeping_out = tuple(taint for taint in taints if taint.effect in _KEEPING_OUT)
-            self._nodes.append(_Node(node.metadata.name, node.metadata.labels, keeping_out))
+            self._nodes.append(NodeFacts(node.metadata.name, node.metadata.labels, keeping_out))
 
     def add_spread(self, subject: Subject, pods: PodPart) -> None:
         """Remember the constraints that can go wrong, once for each combination with tolerations and affinity."""
@@ -269,7 +273,7 @@ class Domains:
             f"once the other domains hold maxSkew ({spread.constraint.maxSkew}) pods each, the next pod stays Pending"
         )
 
-    def _counted(self, spread: _Spread) -> Iterable[_Node]:
+    def _counted(self, spread: _Spread) -> Iterable[NodeFacts]:
         """Return the nodes that count as part of a domain: with the key, allowed by node selector and affinity."""
         key = spread.constraint.topologyKey
         with_key = (node for node in self._nodes if key in node.labels)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
-from moorage.lint.subject import Complaint, PodPart, TolerationList
+from moorage.lint.subject import Complaint, TolerationList
 from moorage.match.comparison import CANONICAL_INTEGER
 from moorage.match.operators import BY_NAME, TOLERATION, comparison_of
 from moorage.match.tolerations import TolerationMatcher, compile_toleration, describe_toleration
@@ -47,24 +47,23 @@ def _has_room(threshold: str) -> bool:
     return len(threshold) < 19 and threshold.isdigit() and threshold != "0"
 
 
-def check_redundant(pods: PodPart) -> Iterator[Complaint]:
-    tolerations = pods.spec.tolerations
+def check_redundant(listed: TolerationList, *, made_by_server: bool = False) -> Iterator[Complaint]:
+    tolerations = listed.tolerations
     if not 1 < len(tolerations) <= _MAX_TOLERATIONS or not _may_overlap(tolerations):
         return
-    made_by_server = bool(pods.metadata.ownerReferences)
-    for found in redundant_tolerations(tolerations):
+    for found in redundant_tolerations(tolerations, of_devices=listed.of_devices):
         toleration = tolerations[found.index]
         if made_by_server and toleration.key.startswith("node.kubernetes.io/"):
             continue  # added by the DaemonSet controller and by admission, nothing the author can change
         if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
             continue  # refused by the API server, which is all there is to say about it
-        at = f"{pods.spec_path}.tolerations[{found.index}]"
+        at = f"{listed.path}[{found.index}]"
         yield Complaint("toleration-redundant", at, found.sentence(tolerations), found.advice(tolerations))
 
 
-def redundant_tolerations(tolerations: Sequence[Toleration]) -> "list[Redundancy]":
+def redundant_tolerations(tolerations: Sequence[Toleration], *, of_devices: bool = False) -> "list[Redundancy]":
     """Return the tolerations that can all be removed without changing what is tolerated and for how long."""
-    return _Overlaps(tolerations).redundant()
+    return _Overlaps(tolerations, of_devices).redundant()
 
 
 def _may_overlap(tolerations: Sequence[Toleration]) -> bool:
@@ -77,6 +76,7 @@ class Redundancy(msgspec.Struct, frozen=True):
 
     index: int
     covered_by: list[int]
+    of_devices: bool = False
 
     def sentence(self, tolerations: Sequence[Toleration]) -> str:
         mine = tolerations[self.index]
@@ -84,7 +84,12 @@ class Redundancy(msgspec.Struct, frozen=True):
         named = _joined(f"tolerations[{index}] ({_shown(tolerations[index])})" for index in self.covered_by)
         if others == [mine]:
             return f"the same toleration is already in tolerations[{self.covered_by[0]}]"
-        if mine.tolerationSeconds is not None and any(o.tolerationSeconds != mine.tolerationSeconds for o in others):
+        seconds = mine.tolerationSeconds
+        differs = seconds is not None and any(other.tolerationSeconds != seconds for other in others)
+        if differs and self.of_devices:
+            never = f"its tolerationSeconds: {seconds} never counts: {named} match"
+            return f"{never}{'es' if len(others) == 1 else ''} as much, and of several the shortest time counts"
+        if differs:
             return (
                 f"its tolerationSeconds: {mine.tolerationSeconds} never counts: {named} "
                 f"come{'s' if len(others) == 1 else ''} first and match{'es' if len(others) == 1 else ''} every taint "
@@ -95,8 +100,10 @@ class Redundancy(msgspec.Struct, frozen=True):
 
     def advice(self, tolerations: Sequence[Toleration]) -> str:
         mine = tolerations[self.index]
-        if mine.tolerationSeconds is not None and any(
-            tolerations[index].tolerationSeconds != mine.tolerationSeconds for index in self.covered_by
+        if (
+            not self.of_devices
+            and mine.tolerationSeconds is not None
+            and any(tolerations[index].tolerationSeconds != mine.tolerationSeconds for index in self.covered_by)
         ):
             return "put it before the ones that match more: the first toleration that matches a taint is the one used"
         return "remove it, or narrow the others if it was meant to decide"
@@ -105,8 +112,9 @@ class Redundancy(msgspec.Struct, frozen=True):
 class _Overlaps:
     """The possible taints that each toleration matches, and the tolerations that are still needed."""
 
-    def __init__(self, tolerations: Sequence[Toleration]) -> None:
+    def __init__(self, tolerations: Sequence[Toleration], of_devices: bool = False) -> None:
         self._tolerations = tolerations
+        self._of_devices = of_devices
         self._seconds = [toleration.tolerationSeconds for toleration in tolerations]
         matchers: list[tuple[int, TolerationMatcher]] = []
         for index, toleration in enumerate(tolerations):
@@ -128,7 +136,7 @@ class _Overlaps:
         for index in reversed(self._needed.copy()):
             if covering := self._covering(index):
                 self._needed.remove(index)
-                found.append(Redundancy(index, covering))
+                found.append(Redundancy(index, covering, self._of_devices))
         return found[::-1]
 
     def _covering(self, index: int) -> list[int]:
@@ -153,6 +161,8 @@ class _Overlaps:
         """True if the pod's response to this taint is the same without the toleration."""
         if not others:
             return False
+        if self._of_devices:
+            return taint.effect != "NoExecute" or self._evicts_the_same(index, others)
         first = others[0]
         if taint.effect != "NoExecute" or first < index:
             return True
@@ -160,6 +170,16 @@ class _Overlaps:
             return False
         between = range(index + 1, first)
         return not any(self._tolerations[at].expression and self._seconds[at] != self._seconds[index] for at in between)
+
+    def _evicts_the_same(self, index: int, others: list[int]) -> bool:
+        """True if a device's taint evicts as late without the toleration: the shortest time of those that name it."""
+        naming = [at for at in (index, *others) if self._tolerations[at].effect == "NoExecute"]
+        if index not in naming:
+            return True
+        limits = [self._seconds[at] for at in naming if at != index]
+        mine = self._seconds[index]
+        shortest = min((limit for limit in limits if limit is not None), default=None)
+        return bool(limits) and (mine is None or (shortest is not None and shortest <= mine))
 
 
 def _shown(toleration: Toleration) -> str:

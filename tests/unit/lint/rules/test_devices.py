@@ -266,3 +266,52 @@ def test_what_cannot_be_told_is_not_said() -> None:
 def test_an_incomplete_pool_is_named() -> None:
     (found,) = lint(stream(CLASS, claim("count: 1"), published("{name: a}", slices=2)))
     assert "pool gpu.example.com/n1 is incomplete" in found.message
+
+
+def _claim(*tolerations: str) -> str:
+    listed = "".join(f"        - {one}\n" for one in tolerations)
+    return (
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec:\n  devices:\n    requests:\n"
+        f"    - name: gpu\n      exactly:\n        deviceClassName: gpu\n        tolerations:\n{listed}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "redundant"),
+    [
+        (("{key: a, operator: Equal, value: '9', effect: NoSchedule}", "{key: a, operator: Gt, value: '8'}"), [0]),
+        (("{key: a, operator: Exists}", "{key: a, operator: Exists, effect: NoExecute}"), []),
+        (("{key: a, operator: Exists}", "{key: a, operator: Exists, effect: NoSchedule}"), [1]),
+        (
+            (
+                "{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 300}",
+                "{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 30}",
+            ),
+            [0],
+        ),
+        (
+            (
+                "{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 30}",
+                "{key: a, operator: Exists, effect: NoExecute}",
+            ),
+            [1],
+        ),
+    ],
+)
+def test_tolerations_of_devices_that_are_redundant(tolerations: tuple[str, ...], redundant: list[int]) -> None:
+    found = [one for one in lint(_claim(*tolerations)) if one.rule == "toleration-redundant"]
+    paths = [one.place.path for one in found]
+    assert paths == [f"spec.devices.requests[0].exactly.tolerations[{index}]" for index in redundant]
+    assert all("first" not in one.message + one.hint for one in found)
+
+
+def test_a_taint_rule_needs_a_selector() -> None:
+    rule = (
+        "apiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: r}\nspec:\n%s"
+        "  taint: {key: a, effect: NoExecute}\n"
+    )
+    (found,) = lint(rule % "")
+    assert found.rule == "device-taint-rule-unselective"
+    assert "and evicts no pod" in found.message
+    assert lint(rule % "  deviceSelector: {}\n") == []
+    assert lint(rule % "  deviceSelector: {driver: gpu.example.com}\n") == []
