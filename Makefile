@@ -28,16 +28,11 @@ $(BIN)/kubectl: $(READY) tests/e2e/install_kubectl.py
 
 setup: $(READY) ## make .venv with the package and the development tools
 
-# Everything the KEPs describe can be tried with kubectl at once; the cluster is gone when it is stopped.
-run: $(READY) ## set up and start a cluster with the KEPs' examples and all gates on
-	@echo "Starting a cluster with examples/ loaded. Besides what is said below, try:"
-	@echo "  kubectl get pods -o wide                    where the examples' pods landed"
-	@echo "  kubectl describe pod dra-workload           its tolerations and events"
-	@echo "  kubectl get resourceclaims                  which claims have got devices"
-	@echo "  kubectl taint nodes ondemand-node-2 node.kubernetes.io/sla=960:NoExecute --overwrite"
-	@echo "  kubectl get events | grep Marking           needs-more-than-970 goes, -950 and -900 stay"
-	@echo "  $(BIN)/moorage demo                          the KEPs' user stories, played step by step"
-	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true $(patsubst %/story.md,--load %,$(wildcard examples/*/story.md)) $(if $(PORT),--port $(PORT))
+# One coherent cluster in which every workload lands where it says; it is gone when it is stopped.
+run: $(READY) ## set up and start an example cluster, all gates on: spot, on-demand and GPU pools, versions, tenants
+	@printf "Starting examples/cluster: 8 nodes, and workloads that say where they land and why.\nIn another terminal, after the export below, three things to try:\n\n"
+	@sed 's|^moorage|$(BIN)/moorage|' examples/cluster/TRY.txt
+	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster $(if $(PORT),--port $(PORT))
 
 test: $(READY) $(KUBECTL_READY) check ## set up and run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"

@@ -20,7 +20,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
-FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "plugin")
+FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name not in ("plugin", "cluster"))
 MOORAGE = Path(sys.executable).with_name("moorage")
 
 REFUSALS = {"unreadable", "not-an-object", "unserved-version", "unknown-field", "duplicate-field", "rejected"}
@@ -78,7 +78,7 @@ def test_the_index_lists_every_folder_with_its_gate() -> None:
     assert sorted(rows) == [(folder, f"{folder}/README.md", facts_of(folder)["gate"]) for folder in FOLDERS]
 
 
-@pytest.mark.parametrize("readme", [".", *FOLDERS])
+@pytest.mark.parametrize("readme", [".", "cluster", *FOLDERS])
 def test_every_link_of_a_readme_leads_somewhere(readme: str) -> None:
     text = (EXAMPLES / readme / "README.md").read_text(encoding="utf-8")
     targets = re.findall(r"\]\(([^)#]+)\)", text)
