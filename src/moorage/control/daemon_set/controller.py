@@ -238,7 +238,8 @@ class DaemonSetController(Controller):
 
     def _tell_unreadable(self, tracker: Tracker, node: Node, key: str) -> None:
         tolerations = tracker.template.tolerations
-        self._reader.tell_unreadable(tolerations, node.spec.taints, node.metadata.name, daemonset=key)
+        where = {"node": node.metadata.name}
+        self._reader.tell_unreadable(tolerations, node.spec.taints, where, daemonset=key)
 
     def _steps(self, daemon_set: Object, tracker: Tracker, hash_: str, now: float) -> tuple[list[Action], list[float]]:
         """Return what puts one pod on each node that fits; else the next step of a rolling update."""

@@ -27,7 +27,7 @@ from moorage.control.framework.world import World
 from moorage.match.devices.claims import claim_keys
 from moorage.match.devices.eviction import DeviceEviction, pod_eviction
 from moorage.match.devices.taints import NO_EXECUTE
-from moorage.match.devices.tolerations import DeviceTolerations, compile_device_tolerations
+from moorage.match.devices.tolerations import DeviceTolerations, as_taint, compile_device_tolerations
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, DRA_DEVICE_TAINTS
 from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS, Kind
@@ -65,7 +65,7 @@ class DeviceTaintEvictionController(Controller):
         elif gates.enabled(DRA_DEVICE_TAINT_RULES):
             self.watches = (POD, _CLAIM, _SLICE, _RULE)
         prefix = "device_taint_eviction_controller"
-        reader = TolerationReader(context, self.name, prefix, "device-taint-eviction")
+        self._reader = reader = TolerationReader(context, self.name, prefix, "device-taint-eviction")
 
         @lru_cache(_REMEMBERED)
         def compiled(tolerations: tuple[DeviceToleration, ...]) -> DeviceTolerations:
@@ -144,11 +144,21 @@ class DeviceTaintEvictionController(Controller):
         if eviction is None:
             self._planned.pop(key, None)
             return NOTHING if planned is None else Plan((_report(found, "Cancelling deletion"),))
+        if planned is None:
+            self._tell_unreadable(found)
         self._planned[key] = found, eviction
         rules = self._rules_of(eviction, world, now)
         if eviction.when > now:
             return Plan(again_after=eviction.when - now, wakes=rules)
         return Plan(tuple(_evict(found, now)), wakes=rules)
+
+    def _tell_unreadable(self, found: Object) -> None:
+        """Log values of taints that the claims of an evicted pod would compare but cannot read."""
+        for namespace, name in claim_keys(found.view):
+            claim = self._claims.find(namespace, name)
+            for device, taint, tolerations in self._claims.taints_of(claim) if claim is not None else ():
+                where = {"device": device}
+                self._reader.tell_unreadable(tolerations.tolerations, [as_taint(taint)], where, pod=found.key)
 
     def _eviction(self, pod: Pod) -> DeviceEviction | None:
         return pod_eviction(pod, self._claims.find, self._claims.eviction_of)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.match.devices.eviction import PublishedDevices, claim_eviction, evicts
+from moorage.match.devices.eviction import PublishedDevices, claim_eviction, evicts, taints_of_devices
 from moorage.match.devices.taints import NO_EXECUTE, has_evicting_taint
 from moorage.match.evaluation.accounts import Undecided
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from moorage.match.devices.eviction import CompileTolerations, DeviceEviction
+    from moorage.match.devices.tolerations import DeviceTolerations
     from moorage.model.types.devices import DeviceTaintRule, ResourceClaim
-    from moorage.model.types.resource_slice import Device, ResourceSlice
+    from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
 
 Pool = tuple[str, str]  # driver and name
 
@@ -55,6 +56,12 @@ class TaintedClaims:
         if key in self._undecided:
             self._set_eviction(key, self._decide(key))
         return self.evictions.get(key)
+
+    def taints_of(self, claim: ResourceClaim) -> Iterator[tuple[str, DeviceTaint, DeviceTolerations]]:
+        """Yield the NoExecute taints of a claim's devices, with the device's name and the tolerations for it."""
+        for result, _, taint in taints_of_devices(claim, self, self._rules.values()):
+            name = f"{result.driver}/{result.pool}/{result.device}"
+            yield name, taint, self._compile(result.tolerations)
 
     def slice_changed(self, old: ResourceSlice | None, new: ResourceSlice | None) -> list[ResourceClaim]:
         """Record a slice and return the claims whose eviction has changed."""

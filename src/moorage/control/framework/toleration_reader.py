@@ -3,7 +3,7 @@
 Taint values that cannot be compared and expressions that fail are logged once each and counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from moorage.control.framework.controller import ControllerContext
@@ -38,17 +38,19 @@ class TolerationReader:
             lambda: float(self.evaluation_errors),
         )
 
-    def tell_unreadable(self, tolerations: TolerationSet, taints: Iterable[Taint], node: str, **about: str) -> None:
-        """Log which taints of a node cannot be compared; `about` names the affected object."""
+    def tell_unreadable(
+        self, tolerations: TolerationSet, taints: Iterable[Taint], where: Mapping[str, str], **about: str
+    ) -> None:
+        """Log which taints of a node or device (`where`) cannot be compared; `about` names the affected object."""
         for matcher in tolerations.matchers:
             comparison = comparison_of(matcher.toleration.operator, TOLERATION)
             if comparison is None:
                 continue
             for taint in taints:
                 why = matcher.unreadable(taint)
-                if why is None or not self._log.is_new(node, taint.key, taint.value, comparison.kind.noun):
-                    continue
-                self._log.unreadable(comparison.kind.noun, taint, why, {"node": node}, **about)
+                noun = comparison.kind.noun
+                if why is not None and self._log.is_new(*where.values(), taint.key, taint.value, noun):
+                    self._log.unreadable(noun, taint, why, dict(where), **about)
 
     def evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
         """Count and log a failed expression: a callback for `match`."""

@@ -120,7 +120,7 @@ class EvictionDecider:
         tolerations = tuple(pod.view.spec.tolerations)
         eviction = self._decided(taints, tolerations)
         if not eviction.all_tolerated:
-            self._reader.tell_unreadable(self._compiled(tolerations), taints, node, pod=pod.key)
+            self._reader.tell_unreadable(self._compiled(tolerations), taints, {"node": node}, pod=pod.key)
         return eviction
 
 

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from moorage.match.devices.tolerations import DeviceTolerations
-    from moorage.model.types.devices import DeviceTaintRule, DeviceToleration, ResourceClaim
+    from moorage.model.types.devices import (
+        DeviceRequestAllocationResult,
+        DeviceTaintRule,
+        DeviceToleration,
+        ResourceClaim,
+    )
     from moorage.model.types.pod import Pod
     from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
 
@@ -90,26 +95,34 @@ def claim_eviction(
     compile_tolerations: CompileTolerations,
 ) -> DeviceEviction | None:
     """Return when the pods that use an allocated claim have to go; None if they may stay."""
-    if claim.status.allocation is None:
-        return None
-    evicting = [rule for rule in rules if rule.spec.taint.effect == NO_EXECUTE]
     when: float | None = None
     found: set[EvictingTaint] = set()
+    asked, tolerations = None, None
+    for result, where, taint in taints_of_devices(claim, devices, rules):
+        if tolerations is None or result is not asked:
+            asked, tolerations = result, compile_tolerations(result.tolerations)
+        tolerated = tolerated_seconds(taint, tolerations)
+        if tolerated is None:
+            continue
+        found.add(where)
+        added = seconds_of(taint.timeAdded)
+        if added is not None and (when is None or added + tolerated < when):
+            when = added + tolerated
+    return None if when is None else DeviceEviction(when, tuple(sorted(found)))
+
+
+def taints_of_devices(
+    claim: ResourceClaim, devices: DeviceLookup, rules: Iterable[DeviceTaintRule]
+) -> Iterator[tuple[DeviceRequestAllocationResult, EvictingTaint, DeviceTaint]]:
+    """Yield the NoExecute taints of each device that is allocated for a claim."""
+    if claim.status.allocation is None:
+        return
+    evicting = [rule for rule in rules if rule.spec.taint.effect == NO_EXECUTE]
     for result in claim.status.allocation.devices.results:
-        tolerations: DeviceTolerations | None = None
         published = devices.get(result.driver, result.pool, result.device)
         named = (rule for rule in evicting if evicts(rule, result.driver, result.pool, result.device))
         for where, taint in _evicting_taints(published, named):
-            if tolerations is None:
-                tolerations = compile_tolerations(result.tolerations)
-            tolerated = tolerated_seconds(taint, tolerations)
-            if tolerated is None:
-                continue
-            found.add(where)
-            added = seconds_of(taint.timeAdded)
-            if added is not None and (when is None or added + tolerated < when):
-                when = added + tolerated
-    return None if when is None else DeviceEviction(when, tuple(sorted(found)))
+            yield result, where, taint
 
 
 def tolerated_seconds(taint: DeviceTaint, tolerations: DeviceTolerations) -> float | None:

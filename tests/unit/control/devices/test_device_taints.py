@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.log_text import log_text
 from tests.unit.control.devices.claimed import POD, RULE, SLICE, Claims, Raw, claim, context, device_slice, pod, rule
 from tests.virtual_time import time_of_day
 
@@ -187,3 +188,28 @@ async def test_without_their_gate_rules_are_not_watched() -> None:
         await cluster.make(rule("bad", BROKEN, device="a"))
         await cluster.settle(5)
         assert await left(cluster) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "said"),
+    [
+        ("Lt", "many", "failed to parse taint value as integer for numeric comparison"),
+        ("SemverLt", "x.y", "failed to parse taint value as semantic version"),
+    ],
+)
+async def test_a_device_taint_that_cannot_be_compared_is_logged_once(
+    operator: str, value: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    gates = gates_from({"AllAlpha": True})
+    async with Claims.running(lambda: [DeviceTaintEvictionController(context(gates))], gates=gates) as cluster:
+        assert isinstance(cluster, Claims)
+        await cluster.make(device_slice("s", {"a": [], "b": [], "c": []}))
+        below = {"key": "errors", "operator": operator, "value": "10", "effect": "NoExecute"}
+        await running(cluster, "a", tolerations=[below])
+        await taint(cluster, "a", taint={"key": "errors", "value": value, "effect": "NoExecute"})
+        await cluster.settle(5)
+        assert not await left(cluster)
+    (line,) = (line for line in log_text(caplog).splitlines() if said in line)
+    assert 'component="device-taint-eviction-controller"' in line
+    assert '/a" taint="errors=' in line
+    assert 'pod="default/a"' in line
