@@ -106,7 +106,11 @@ def test_those_who_wait_can_be_stopped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("kubelet", "--kubeconfig", "nowhere"), 2, "moorage: nowhere: cannot be read: "),
+        (
+            ("kubelet", "--kubeconfig", "nowhere", "--wait-for-kubeconfig", "0"),
+            2,
+            "moorage: nowhere: cannot be read: ",
+        ),
         (("kubelet", "--cpu", "many"), 2, "Invalid value for '--cpu': 'many'"),
         (("kubelet", "--nodes", "-1"), 2, "Invalid value for '--nodes'"),
         (("kubelet", "--node-prefix", "No Way"), 2, "Invalid value for '--node-prefix'"),

@@ -5,6 +5,8 @@ cluster says that it was written here: entries of that name without it are not r
 existing file are lost, its data never. Kubernetes: clientcmd.ModifyConfig; kind's and minikube's kubeconfig packages.
 """
 
+import errno
+import os
 from base64 import b64encode
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,7 +69,11 @@ class ContextFile:
         self.path, self.name = path, name
 
     def check(self) -> None:
-        """Raise KubeconfigError if the file is not a kubeconfig, or the name belongs to another cluster."""
+        """Raise KubeconfigError if the file cannot be written, is not a kubeconfig, or has entries of another cluster."""
+        above = next(folder for folder in self.path.absolute().parents if folder.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            why = errno.EACCES if above.is_dir() else errno.ENOTDIR
+            raise KubeconfigError(f"cannot write {self.path}: {os.strerror(why)}")
         content = self.content()
         for plural in _LISTS:
             found = _entry(content, plural, self.name)
@@ -141,7 +147,7 @@ class ContextFile:
         path = self.path
         try:
             text = path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except OSError as error:
             raise KubeconfigError(f"{path}: cannot be read: {error.strerror}") from None
