@@ -69,8 +69,8 @@ class ContextFile:
         self.path, self.name = path, name
 
     def check(self) -> None:
-        """Raise KubeconfigError if the file cannot be written, is not a kubeconfig, or has entries of another cluster."""
-        above = next(folder for folder in self.path.absolute().parents if folder.exists())
+        """Raise KubeconfigError for a file that cannot be written, is no kubeconfig, or has another's entries."""
+        above = next(folder for folder in self.path.absolute().parents if os.access(folder, os.F_OK))
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             why = errno.EACCES if above.is_dir() else errno.ENOTDIR
             raise KubeconfigError(f"cannot write {self.path}: {os.strerror(why)}")
