@@ -63,7 +63,9 @@ async def drive(names: list[str], scale: float) -> list[Outcome]:
             assert probe.stdin is not None
             probe.stdin.close()
             probe.wait()
+            started = time.perf_counter()
             server.stop()
+            print(f"ended {time.perf_counter() - started:.1f} s after SIGTERM", file=sys.stderr)
             log = (Path(folder) / "server.log").read_text(encoding="utf-8", errors="replace")
             print("\n".join(line[:400] for line in log.splitlines() if "] " in line), file=sys.stderr)
     return outcomes

@@ -6,6 +6,7 @@ finalizer is removed while it is being deleted is deleted. Kubernetes: the creat
 generic registry's Create and Update.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -75,10 +76,14 @@ _WITH_EXPRESSIONS = {
 }
 _MANY = 1024
 _EXPRESSION = b'"expression":'
+_CEL = "moorage.match.cel.program"
 
 
 def has_much_cel(kind: Kind, document: Any) -> bool:
-    """Return whether compiling the expressions of a document or patch takes too long to let other requests wait."""
+    """Return whether compiling the expressions of a document or patch takes too long to let other requests wait.
+
+    So does the very first one, for which CEL has to be imported.
+    """
     path = _WITH_EXPRESSIONS.get(kind.name)
     if path is None:
         return False
@@ -96,7 +101,7 @@ def has_much_cel(kind: Kind, document: Any) -> bool:
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
-    return total > _MANY
+    return total > (_MANY if _CEL in sys.modules else 0)
 
 
 def _encode(kind: Kind, document: Raw) -> bytes:

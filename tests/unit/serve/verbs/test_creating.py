@@ -1,7 +1,9 @@
 """Create: names and namespaces, what is refused, what a dry run leaves behind."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -129,6 +131,8 @@ def test_other_clients_are_answered_while_many_device_selectors_are_compiled() -
 
 
 def test_pods_and_their_templates_with_much_cel_are_admitted_beside_the_loop_and_others_are_not() -> None:
+    import moorage.match.cel  # noqa: F401 (to import it is much, too)
+
     much = {"tolerations": [{"expression": f"taint.key == '{'k' * 60}{number}'"} for number in range(20)]}
     modest = {"tolerations": [{"expression": "taint.key == 'spot'"}, {"key": "a" * 5000}]}
     places: dict[str, Callable[[Raw], Raw]] = {
@@ -144,6 +148,17 @@ def test_pods_and_their_templates_with_much_cel_are_admitted_beside_the_loop_and
         assert has_much_cel(kind, [{"op": "add", "path": "/spec", "value": much}])
     assert not has_much_cel(KINDS["v1", "ConfigMap"], {"spec": much})
     assert not has_much_cel(KINDS["v1", "Pod"], {"spec": None})
+
+
+def test_the_first_expression_is_compiled_beside_the_loop_because_cel_is_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = {"spec": {"tolerations": [{"expression": "true"}]}}
+    monkeypatch.setitem(sys.modules, "moorage.match.cel.program", ModuleType("cel"))
+    assert not has_much_cel(KINDS["v1", "Pod"], document)
+    monkeypatch.delitem(sys.modules, "moorage.match.cel.program")
+    assert has_much_cel(KINDS["v1", "Pod"], document)
+    assert not has_much_cel(KINDS["v1", "Pod"], {"spec": {"tolerations": [{"operator": "Exists"}]}})
 
 
 @pytest.mark.real_time
