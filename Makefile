@@ -11,7 +11,7 @@ READY  := $(VENV)/.ready
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow check format lock bench bench-e2e bench-controllers clean
+.PHONY: help setup run test test-slow check package docs format lock bench bench-e2e bench-controllers clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ run: $(READY) ## set up and start an example cluster, all gates on: spot, on-dem
 	@sed 's|^moorage|$(BIN)/moorage|' examples/cluster/TRY.txt
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster $(if $(PORT),--port $(PORT))
 
-test: $(READY) $(KUBECTL_READY) check ## set up and run all tests
+test: $(READY) $(KUBECTL_READY) check package ## set up and run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law
@@ -51,9 +51,29 @@ format: $(READY) ## format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lock: ## resolve the dependencies anew into requirements.lock (needs uv)
+lock: ## resolve the dependencies anew into requirements.lock and requirements-docs.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --group dev \
 	  --custom-compile-command "make lock" -o requirements.lock pyproject.toml
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --group docs \
+	  --custom-compile-command "make lock" -o requirements-docs.lock
+
+# The wheel is made from the sdist. The environment it is installed into has nothing else in it.
+package: $(READY) ## build sdist and wheel, install the wheel into an empty environment, play a story there
+	rm -rf build/dist build/package
+	$(BIN)/python -m build --no-isolation --outdir build/dist . >/dev/null
+	$(PYTHON) -m venv --without-pip --clear build/package
+	$(PYTHON) -m pip --python build/package/bin/python install --quiet --disable-pip-version-check build/dist/*.whl
+	cd build/package && bin/moorage version && bin/moorage demo spot-protection >/dev/null && bin/moorage lint --explain rejected >/dev/null
+	@echo "build/dist: $$(cd build/dist && ls | tr '\n' ' ')"
+
+DOCS := build/docs-env/.ready
+$(DOCS): requirements-docs.lock
+	$(PYTHON) -m venv --without-pip --clear build/docs-env
+	$(PYTHON) -m pip --python build/docs-env/bin/python install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@touch $@
+
+docs: $(DOCS) ## build the documentation site into build/site, every link checked
+	NO_MKDOCS_2_WARNING=1 build/docs-env/bin/mkdocs build --strict
 
 # Without anything chosen: what single calls cost, then a short selection of scheduler workloads.
 bench: $(READY) ## measure; WORKLOADS='Case/Name …' SUITE=folder JSON=file, see bench/README.md
