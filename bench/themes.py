@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench import cel, lint, parsing, plan, startup, tolerations, twins, validation
+from bench import cel, cel_loops, lint, parsing, plan, startup, tolerations, twins, validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 THEMES: dict[str, Callable[[], Iterator[Result]]] = {
     "cel": cel.measure,  # compiling and evaluating the expressions of KEP-5500
+    "loops": cel_loops.measure,  # what a million cost units of CEL loops take, against closures
     "tolerations": tolerations.measure,  # matching a taint, with the gates on and off
-    "twins": twins.measure,  # scheduling a pod by its tolerations, against the same with Equal
+    "twins": twins.measure,  # scheduling a pod by what the KEPs add, against the same without
     "parsing": parsing.measure,  # versions and quantities
     "validation": validation.measure,  # what admission adds to a pod
     "startup": startup.measure,  # until the command line answers

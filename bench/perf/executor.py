@@ -164,6 +164,11 @@ class Executor:
             self.driver.lap()
             self._stop()
 
+    def has_equal_pods(self, operation: CreatePods) -> bool:
+        """Whether all pods of an operation are made from the same text."""
+        path = operation.podTemplatePath or self.workload.default_pod_template
+        return not path or self._template(path).is_static
+
     def make_pods(self, operation: CreatePods, namespace: str) -> list[Pod]:
         """The pods of an operation, with volumes if it has any, which nobody has heard of yet."""
         path = operation.podTemplatePath or self.workload.default_pod_template

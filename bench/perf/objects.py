@@ -19,6 +19,8 @@ from moorage.admit.prepare.kind_defaults import (
 )
 from moorage.admit.prepare.pod_defaults import default_pod
 from moorage.admit.raw import copy_document
+from moorage.match.label_keys import merge_label_keys
+from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.older_versions import in_current_version
@@ -110,7 +112,7 @@ class Names:
 
 
 def prepare(raw: Raw) -> Raw:
-    """A copy with defaults, and with fields under the names that Go's decoder would have found them by."""
+    """A copy as the API server stores it: defaults, names of fields as Go's decoder finds them, label keys merged."""
     kind = raw["kind"]
     copy: Raw = in_current_version(copy_document(raw))
     if kind in VIEWS:
@@ -119,6 +121,8 @@ def prepare(raw: Raw) -> Raw:
         copy["metadata"] = {}
     if kind in _DEFAULTS:
         _DEFAULTS[kind](copy)
+    if kind == "Pod":
+        merge_label_keys(copy, default_gates())
     return copy
 
 

@@ -1,4 +1,4 @@
-"""A workload raced with its twin that uses `Equal`: one pod of each in turns, in one process.
+"""A workload raced with its twin that uses `Equal`, `In` or no label keys: one pod of each in turns, in one process.
 
 Two runs, one after the other, cannot be compared to a few per cent on a machine that others use too; turns of a tenth
 of a millisecond can. Both clusters are as the workloads say, up to their measured operation.
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from bench.perf.config import Workload
 
-TWIN_SUFFIX = "EqualTwin"
+#: What a twin's name ends with, and what to call it in tables.
+TWIN_SUFFIXES = {"EqualTwin": "Equal", "InTwin": "In", "PlainTwin": "without it"}
 PODS = 20_000
+UNEQUAL_PODS = 3_000  # where each is made from a text of its own
 RACES = 3
 
 
@@ -32,10 +34,17 @@ def twins(workloads: Iterable[Workload]) -> list[tuple[Workload, Workload]]:
     pairs = []
     for workload in named.values():
         case, _, rest = workload.name.partition("/")
-        twin = named.get(f"{case}{TWIN_SUFFIX}/{rest}")
-        if twin is not None:
-            pairs.append((workload, twin))
+        for suffix in TWIN_SUFFIXES:
+            twin = named.get(f"{case}{suffix}/{rest}")
+            if twin is not None:
+                pairs.append((workload, twin))
     return pairs
+
+
+def twin_kind(twin: Workload) -> str:
+    """What the twin has instead."""
+    case = twin.name.partition("/")[0]
+    return next(shown for suffix, shown in TWIN_SUFFIXES.items() if case.endswith(suffix))
 
 
 def twin_ratio(workload: Workload, twin: Workload) -> float:
@@ -64,7 +73,8 @@ def _placer(workload: Workload) -> Callable[[], None]:
     last = workload.operations[-1]
     if not isinstance(last, CreatePods):
         raise TypeError(f"{workload.name} does not end with createPods")
-    pods = iter(executor.make_pods(msgspec.structs.replace(last, count=PODS), last.namespace or "twins"))
+    count = PODS if executor.has_equal_pods(last) else UNEQUAL_PODS
+    pods = iter(executor.make_pods(msgspec.structs.replace(last, count=count), last.namespace or "twins"))
     objects, now = executor.objects, executor.clock.now
     add, step = objects.add_pod, objects.scheduler.step
 

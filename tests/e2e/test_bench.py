@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bench import __main__ as command
-from bench import lint, measure, startup, twins
+from bench import cel_loops, lint, measure, startup, twins
 from bench.measure import Timing, race
 from bench.perf import twin_race
 from bench.result import Result, shown, table, timed
@@ -29,7 +29,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lint, "FILES", 2)
     monkeypatch.setattr(lint, "GROWTH", (1, 2))
     monkeypatch.setattr(twins, "SIZE", "500Nodes")
-    monkeypatch.setattr(twin_race, "PODS", 1000)
+    monkeypatch.setattr(twins, "SUITES", twins.SUITES[1:])
+    monkeypatch.setattr(twin_race, "PODS", 50)
+    monkeypatch.setattr(twin_race, "UNEQUAL_PODS", 50)
+    monkeypatch.setattr(twin_race, "RACES", 1)
+    monkeypatch.setattr(cel_loops, "COST", 500)
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -19,6 +19,7 @@ from moorage.match.cel.functions import Argument, CallEstimate, Interval, patter
 from moorage.match.cel.values import CelError
 
 _SMALL = 200  # characters of a pattern
+MEMORABLE = 64  # characters of a text
 _MAX_MATCHES = 1_000_000
 # RE2's words → Go's.
 _GO_WORDS = {
@@ -85,6 +86,13 @@ def searcher(pattern: str) -> Callable[[bytes], bool]:
     alone.Compile()
     matching = alone.Match
     return lambda text: bool(matching(text))
+
+
+@lru_cache(maxsize=256)
+def remembering_searcher(pattern: str) -> Callable[[str], bool]:
+    """Answers for texts of up to `MEMORABLE` characters, and remembers a few: loops ask the same again and again."""
+    search_bytes = searcher(pattern)
+    return lru_cache(maxsize=128)(lambda text: search_bytes(text.encode("utf-8", "surrogatepass")))
 
 
 def _is_flags_only(where: str) -> bool:

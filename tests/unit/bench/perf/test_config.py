@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bench.perf.config import read_suite
+from bench.perf.executor import Executor
 from bench.perf.operations import CreatePods, seconds
 from bench.perf.problems import ConfigError
 from bench.perf.selection import select
+from bench.perf.twin_race import twin_kind, twins
 from bench.process import ROOT
 from tests.unit.bench.perf.suites import driver, measured, nodes, pods, read_workload, write_suite
 
@@ -159,10 +161,37 @@ def test_our_own_suite_can_be_read_and_run_as_a_whole() -> None:
     assert [workload.name for workload in slow] == ["ScalingBasic/100000Nodes_500000Pods"]
 
 
+def test_what_the_keps_add_runs_beside_a_twin_without_it() -> None:
+    pairs = twins(read_suite(ROOT / "bench" / "workloads"))
+    found = {workload.case: twin_kind(twin) for workload, twin in pairs if workload.name.endswith("/5000Nodes")}
+    complexities = ("", "Pattern", "Semver", "Loop", "Failing", "Cold")
+    assert {f"Cel{name}Tolerations": "Equal" for name in complexities}.items() <= found.items()
+    assert {
+        "NumericTolerations": "Equal",
+        "SemverTolerations": "Equal",
+        "SemverNodeAffinity": "In",
+    }.items() <= found.items()
+    assert {f"MatchLabelKeys{name}": "without it" for name in ("Affinity", "Spreading")}.items() <= found.items()
+
+
+def test_label_keys_are_merged_into_selectors_as_the_api_server_does() -> None:
+    (workload,) = select(read_suite(ROOT / "bench" / "workloads"), ["MatchLabelKeysAffinity/500Nodes"])
+    operation = workload.operations[-1]
+    assert isinstance(operation, CreatePods)
+    pod = Executor(workload).make_pods(operation, "default")[0]
+    assert pod.spec.affinity is not None
+    assert pod.spec.affinity.podAffinity is not None
+    (term,) = pod.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution
+    assert term.labelSelector is not None
+    assert [(one.key, one.operator, one.values) for one in term.labelSelector.matchExpressions] == [
+        ("pod-template-hash", "In", ("5d4f",))
+    ]
+
+
 def test_selection(tmp_path: Path) -> None:
     workloads = read_suite(ROOT / "bench" / "workloads")
     assert [w.name for w in select(workloads, ["SchedulingBasic/5Nodes"])] == ["SchedulingBasic/5Nodes"]
-    assert {w.case for w in select(workloads, ["TopologySpreading", "Cel*/500Nodes"])} == {
+    assert {w.case for w in select(workloads, ["TopologySpreading", "CelTolerations*/500Nodes"])} == {
         "TopologySpreading",
         "CelTolerations",
         "CelTolerationsEqualTwin",

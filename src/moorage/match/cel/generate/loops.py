@@ -174,16 +174,18 @@ class _Loop:
         def insert(name: str, operands: list[Operand]) -> Operand:
             writer.charge(1)
             writer.flush()
-            last = operands[-1]
             texts = ", ".join(operand.text for operand in operands)
-            call = f"insert({accumulated}, {texts})"
+            tests = [("", f"{name} = insert({accumulated}, {texts})")]
             if len(operands) == 2 and not self.handed_over and operands[0].is_a(TypeKind.INT, TypeKind.STRING):
                 # Keys of one type, so that no key of another type can be equal.
                 key = operands[0].text
-                call = f"{entries}.__setitem__({key}, ({texts})) if {key} not in {entries} else {call}"
-            writer.line(
-                f"{name} = {last.text} if type({last.text}) is E else {call}" if last.fails else f"{name} = {call}"
-            )
+                tests.insert(0, (f"{key} not in {entries}", f"{entries}[{key}] = ({texts})"))
+            if operands[-1].fails:
+                tests.insert(0, (f"type({operands[-1].text}) is E", f"{name} = {operands[-1].text}"))
+            writer.line(f"{name} = None")
+            for index, (test, statement) in enumerate(tests):
+                word = "if" if index == 0 else "elif" if test else "else"
+                writer.line(f"{word} {test}: {statement}" if test else f"else: {statement}" if index else statement)
             return Operand(name)
 
         with self.iteration(), self.only_if(condition):

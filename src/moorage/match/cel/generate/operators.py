@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from moorage.match.cel.functions import REGEX_FACTOR, Overload, ceil_factor, pattern_cost, smaller_size_cost
 from moorage.match.cel.generate.operands import ANY_INT, ANY_SIZE, SCALARS, Bounds, Operand
-from moorage.match.cel.patterns import searcher
+from moorage.match.cel.patterns import MEMORABLE, remembering_searcher, searcher
 from moorage.match.cel.standard.operators import equality_cost
 from moorage.match.cel.types import BOOL, BYTES, DOUBLE, INT, STRING, Type, TypeKind
 from moorage.match.cel.values import INT_MAX, INT_MIN, MAX_RESULT_SIZE, CelError
@@ -197,11 +197,15 @@ def _matches(emitter: Emitter, text: Operand, pattern: Operand) -> Operand | Non
         return None
     emitter.writer.flush()
     emitter.slow_steps += 1
+    text = emitter.simple(text)
     search = emitter.writer.constant(searcher(pattern.literal))
     found = f'{search}({text.text}.encode("utf-8", "surrogatepass"))'
     if text.stable:
         return Operand(emitter.writer.once(found), BOOL, stable=True)
-    return Operand(emitter.writer.assign(found), BOOL)
+    remembering = emitter.writer.constant(remembering_searcher(pattern.literal))
+    return Operand(
+        emitter.writer.assign(f"{remembering}({text.text}) if len({text.text}) <= {MEMORABLE} else {found}"), BOOL
+    )
 
 
 def _text_of_int(emitter: Emitter, a: Operand) -> Operand | None:
