@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.real_time, pytest.mark.skipif(not Path("/proc").exists
 
 Raw = dict[str, Any]
 PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
-PATIENCE = 120.0
+PATIENCE = 60.0
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -46,7 +46,8 @@ class Hostile:
         for number in range(count):
             taints = [{"key": f"k{number}", "value": "v", "effect": "NoSchedule"}]
             status = {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "110"}}
-            await self.create(NODES, {"metadata": {"name": f"t{number}"}, "spec": {"taints": taints}, "status": status})
+            metadata = {"name": f"t{number}", "labels": {"kubernetes.io/hostname": f"t{number}"}}
+            await self.create(NODES, {"metadata": metadata, "spec": {"taints": taints}, "status": status})
 
     async def until(self, name: str, phase: str = "Running") -> Raw:
         until = time.monotonic() + PATIENCE
@@ -96,7 +97,7 @@ async def gone(pid: int) -> None:
 
 
 async def test_other_pods_run_a_killed_worker_is_replaced_and_sigterm_ends_all(tmp_path: Path) -> None:
-    async with hostile(tmp_path, pods=4, taints=4, each=2) as cluster:
+    async with hostile(tmp_path, pods=2, taints=4, each=1) as cluster:
         first = await cluster.worker()
         await cluster.create(PODS, pod("plain"))
         await cluster.until("plain")
