@@ -94,7 +94,8 @@ def test_a_story_that_does_not_come_out_fails_with_the_step(tmp_path: Path) -> N
     shown = played.stdout.rpartition("[3/")[2]
     assert shown.splitlines()[0].endswith("] $ kubectl get pods -o wide")
     assert re.search(r"^model-training .* gpu-node-a100 ", shown, re.MULTILINE)
-    assert "✗ shows `^model-training .* Running .* gpu-node-t4 `, but no lines did" in shown
+    wanted = "model-training runs on gpu-node-t4, but no lines matched `^model-training .* Running .* gpu-node-t4 `"
+    assert f"✗ {wanted}\n" in shown
     assert re.search(r"\nStep 3 \(line \d+ of the story\) did not come out within 1 s\.\n$", shown)
     assert played.stderr == ""
     assert nothing_is_left_in(tmp_path)
@@ -104,7 +105,7 @@ def test_a_command_that_fails_ends_the_story(tmp_path: Path) -> None:
     played = demo(tmp_path, changed(tmp_path, "apply -f models.yaml", "apply -f nowhere.yaml"))
     assert played.returncode == 1
     assert 'the path "nowhere.yaml" does not exist' in played.stdout
-    assert "✗ succeeds, but its exit status is 1\nStep 2 (" in played.stdout
+    assert "✗ the command succeeds, but its exit status is 1\nStep 2 (" in played.stdout
     assert nothing_is_left_in(tmp_path)
 
 
@@ -156,7 +157,7 @@ def test_who_interrupts_leaves_nothing_behind(number: signal.Signals, tmp_path: 
         assert playing.stdout is not None
         assert playing.stderr is not None
         for line in playing.stdout:
-            if "created" in line:
+            if "$ kubectl apply" in line:
                 break
         [directory] = tmp_path.glob("moorage-demo-*")
         server = port_of(directory / "kubeconfig")
@@ -174,7 +175,9 @@ def test_pauses_wait_for_enter(tmp_path: Path) -> None:
     )
     # After two of them the input ends, and the rest is played without.
     assert played.returncode == 0, played.stdout + played.stderr
-    assert played.stdout.count("Enter for the next step … ") == 12
+    assert played.stdout.count("Enter runs it, Ctrl-C ends the story ") == 13
+    assert "Feature gates: TaintTolerationComparisonOperators=true." in played.stdout
+    assert "  expect: dra-workload runs on gpu-node-01\n" in played.stdout
 
 
 def test_a_cluster_that_is_kept(tmp_path: Path) -> None:

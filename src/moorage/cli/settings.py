@@ -17,6 +17,7 @@ import click
 
 PREFIX = "MOORAGE"
 PROJECT_FILE = "moorage.toml"
+_OFF = f"{PREFIX}_NO_SETTINGS"
 _META = "moorage.settings"
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 _GATES = "NAME=BOOL"
@@ -62,7 +63,9 @@ class SettingsContext(click.Context):
         self._found: dict[str, _Setting] | None = None
 
     def lookup_default(self, name: str, call: bool = True) -> Any:
-        if not call or self.resilient_parsing:  # help, or a word to complete: the option's own default
+        if (
+            not call or self.resilient_parsing or os.environ.get(_OFF)
+        ):  # help, or a word to complete: the option's own default
             return None
         if self._found is None:
             self._found = _settings_of(self)

@@ -41,7 +41,12 @@ class StoryCluster:
             with self._log.open("wb") as log:
                 # In a session of its own: Ctrl-C at the terminal must not reach it, and `--keep` leaves it running.
                 self._process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                    env={**os.environ, "MOORAGE_NO_SETTINGS": "true"},  # a story is the same for all users
                 )
         except OSError as error:
             shutil.rmtree(self.directory, ignore_errors=True)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from moorage.demo.expectation import expectations, in_words
 from moorage.demo.story import KubectlResult, Story, StoryStep
 from moorage.lint.report.printable import printable
 
@@ -28,18 +29,24 @@ class Screen:
     def opening(self, story: Story, folder: str, how: str) -> None:
         document = f" ({printable(story.document)})" if story.document else ""
         self._write(self._in(_BOLD, story.title) + document)
+        gates = f"Feature gates: {story.gates.replace(',', ', ')}." if story.gates else "No feature gate is needed."
+        self._write(self._in(_DIM, gates))
         self._write(self._in(_DIM, f"Commands are typed in {folder}; {how}"))
 
     def step(self, number: int, total: int, step: StoryStep) -> None:
         self._paragraphs(step.say)
         self._write(self._in(_DIM, f"[{number}/{total}] ") + self._in(_CYAN, f"$ {step.command}"))
 
+    def expect(self, step: StoryStep) -> None:
+        for outcome in expectations(step):
+            self._write(self._in(_DIM, f"  expect: {outcome}"))
+
     def ran(self, step: StoryStep, ran: KubectlResult) -> None:
         for line in ran.text.splitlines():
             self._write(printable(line))
 
     def held(self, step: StoryStep) -> None:
-        for outcome in (*(["fails"] if step.fails else []), *map(str, step.sights)):
+        for outcome in expectations(step):
             self._write(self._in(_GREEN, f"  ✓ {outcome}"))
 
     def failed(self, number: int, step: StoryStep, missing: list[str]) -> None:
@@ -62,19 +69,24 @@ class Screen:
 
 
 def play(
-    story: Story, kubectl: Runs, screen: Screen, check_alive: Callable[[], None], pause: Callable[[], None]
+    story: Story,
+    kubectl: Runs,
+    screen: Screen,
+    check_alive: Callable[[], None],
+    pause: Callable[[], None] | None = None,
 ) -> bool:
-    """Return whether all outcomes hold; the first that does not ends the story."""
+    """Return whether all outcomes hold; the first that does not ends the story. Pauses before each command."""
     for number, step in enumerate(story.steps, 1):
         screen.step(number, len(story.steps), step)
+        if pause is not None:
+            screen.expect(step)
+            pause()
         ran, missing = _take(step, kubectl, check_alive)
         screen.ran(step, ran)
         if missing:
             screen.failed(number, step, missing)
             return False
         screen.held(step)
-        if number < len(story.steps):
-            pause()
     return True
 
 
@@ -96,12 +108,13 @@ def what_is_missing(step: StoryStep, ran: KubectlResult) -> list[str]:
     """Return the outcomes that do not hold, in the words of the story."""
     missing = []
     if step.fails and ran.status == 0:
-        missing.append("fails, but it succeeded")
+        missing.append("the command fails, but it succeeded")
     if not step.fails and ran.status != 0:
-        missing.append(f"succeeds, but its exit status is {ran.status}")
+        missing.append(f"the command succeeds, but its exit status is {ran.status}")
     lines = ran.text.splitlines()
     for sight in step.sights:
         seen = sum(1 for line in lines if sight.pattern.search(line))
         if seen != sight.times if sight.times is not None else not seen:
-            missing.append(f"{sight}, but {seen or 'no'} line{'' if seen == 1 else 's'} did")
+            lines_seen = f"{seen or 'no'} line{'' if seen == 1 else 's'}"
+            missing.append(f"{in_words(sight)}, but {lines_seen} matched `{sight.pattern.pattern}`")
     return missing

@@ -75,7 +75,7 @@ class Sight(NamedTuple):
             return f"shows `{self.pattern.pattern}`"
         if not self.times:
             return f"does not show `{self.pattern.pattern}`"
-        return f"shows `{self.pattern.pattern}` {_times(self.times)}"
+        return f"shows `{self.pattern.pattern}` {times_text(self.times)}"
 
 
 class StoryStep(NamedTuple):
@@ -201,7 +201,7 @@ class _Reader:
             raise self._error(f"`{pattern}` is not a regular expression: {error}") from None
 
 
-def _times(number: int) -> str:
+def times_text(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 

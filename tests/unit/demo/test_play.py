@@ -68,21 +68,25 @@ def test_a_look_is_repeated_until_it_shows_what_it_should() -> None:
         True,
         [
             "Title\\x1b[2J (KEP-1)",
+            "No feature gate is needed.",
             "Commands are typed in /folder; how.",
             "",
             "Say \\x07 it.",
             "[1/3] $ kubectl apply -f a.yaml",
-            "done",
             "PAUSE",
+            "done",
             "",
             "[2/3] $ kubectl get pods",
-            "\\x1b[31mRunning",
-            "  ✓ shows `Running`",
+            '  expect: it says "Running"',
             "PAUSE",
+            "\\x1b[31mRunning",
+            '  ✓ it says "Running"',
             "",
             "[3/3] $ kubectl delete pod x",
+            "  expect: the command fails",
+            "PAUSE",
             "no",
-            "  ✓ fails",
+            "  ✓ the command fails",
             "",
             "The end.",
             "All 3 steps came out as they should.",
@@ -95,7 +99,11 @@ def test_what_changes_something_is_done_once() -> None:
     kubectl = Scripted(KubectlResult(0, ""), KubectlResult(0, "Running\n"), KubectlResult(0, "gone\n"))
     held, shown = played(kubectl)
     assert not held
-    assert shown[-3:] == ["gone", "  ✗ fails, but it succeeded", "Step 3 (line 19 of the story) did not come out."]
+    assert shown[-3:] == [
+        "gone",
+        "  ✗ the command fails, but it succeeded",
+        "Step 3 (line 19 of the story) did not come out.",
+    ]
     assert len(kubectl.asked) == 3
 
 
@@ -103,11 +111,11 @@ def test_a_look_that_never_shows_it_ends_in_time() -> None:
     held, shown = played(Scripted(KubectlResult(0, "Pending\n")))
     assert not held
     assert shown[-1] == "Step 2 (line 12 of the story) did not come out within 1 s."
-    assert shown[-2] == "  ✗ shows `Running`, but no lines did"
+    assert shown[-2] == '  ✗ it says "Running", but no lines matched `Running`'
 
 
 def test_colours() -> None:
     _, shown = played(Scripted(KubectlResult(0, "Running\n")), coloured=True)
     assert "\x1b[1mTitle\\x1b[2J\x1b[0m (KEP-1)" in shown
-    assert "\x1b[32m  ✓ shows `Running`\x1b[0m" in shown
-    assert "\x1b[31m  ✗ fails, but it succeeded\x1b[0m" in shown
+    assert '\x1b[32m  ✓ it says "Running"\x1b[0m' in shown
+    assert "\x1b[31m  ✗ the command fails, but it succeeded\x1b[0m" in shown

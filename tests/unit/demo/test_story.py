@@ -103,14 +103,17 @@ SHOWN = "web 1/1 Running\ndb 1/1 Running\nlate 0/1 Pending\n"
     ("ran", "missing"),
     [
         (KubectlResult(0, SHOWN), []),
-        (KubectlResult(0, SHOWN.replace("web", "wob")), ["shows `^web .* Running`, but no lines did"]),
+        (KubectlResult(0, SHOWN.replace("web", "wob")), ["web runs, but no lines matched `^web .* Running`"]),
         (
             KubectlResult(0, SHOWN[16:]),
-            ["shows `^web .* Running`, but no lines did", "shows `Running` 2 times, but 1 line did"],
+            [
+                "web runs, but no lines matched `^web .* Running`",
+                'it says "Running" 2 times, but 1 line matched `Running`',
+            ],
         ),
-        (KubectlResult(0, SHOWN + "late 0/1 Pending\n"), ["shows `Pending` once, but 2 lines did"]),
-        (KubectlResult(0, SHOWN, "Failed\n"), ["does not show `Failed`, but 1 line did"]),
-        (KubectlResult(1, SHOWN), ["succeeds, but its exit status is 1"]),
+        (KubectlResult(0, SHOWN + "late 0/1 Pending\n"), ['it says "Pending" once, but 2 lines matched `Pending`']),
+        (KubectlResult(0, SHOWN, "Failed\n"), ['"Failed" is not there, but 1 line matched `Failed`']),
+        (KubectlResult(1, SHOWN), ["the command succeeds, but its exit status is 1"]),
     ],
 )
 def test_outcomes_are_judged_by_lines(ran: KubectlResult, missing: list[str]) -> None:
@@ -121,4 +124,4 @@ def test_outcomes_are_judged_by_lines(ran: KubectlResult, missing: list[str]) ->
 def test_what_should_fail_must() -> None:
     step = story().steps[2]
     assert what_is_missing(step, KubectlResult(1, "", "Error\n")) == []
-    assert what_is_missing(step, KubectlResult(0, "")) == ["fails, but it succeeded"]
+    assert what_is_missing(step, KubectlResult(0, "")) == ["the command fails, but it succeeded"]

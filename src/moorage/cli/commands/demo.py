@@ -6,6 +6,7 @@ Exit code: 0 if every outcome holds, 1 if one does not, 2 if the story cannot be
 from __future__ import annotations
 
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -22,14 +23,19 @@ _DID_NOT_HOLD, _CANNOT_PLAY = 1, 2
 
 @click.command("demo")
 @click.argument("wanted", metavar="[STORY]", default="")
-@click.option("--pause", "pauses", is_flag=True, help="Wait for Enter between steps.")
+@click.option(
+    "--pause/--no-pause",
+    "pauses",
+    default=None,
+    help="Whether to wait for Enter before each command.  [default: on a terminal]",
+)
 @click.option("--keep", "keeps", is_flag=True, help="Leave the cluster running at the end.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="The port; 0 for any that is free."
 )
 @click.option("--no-kubectl", is_flag=True, help="Play without kubectl even if there is one.")
 @click.option("--no-color", "--no-colour", "plain", is_flag=True, help="No colours; also by NO_COLOR.")
-def command(wanted: str, pauses: bool, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
+def command(wanted: str, pauses: bool | None, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
     """Play a user story of a KEP: a cluster, the commands one would type, and what must come of each.
 
     Without a STORY the stories are listed. A STORY is a name, or a folder with a story.md. Commands are run by kubectl;
@@ -39,7 +45,7 @@ def command(wanted: str, pauses: bool, keeps: bool, port: int, no_kubectl: bool,
     Try:
       moorage demo
       moorage demo spot-nodes-by-sla
-      moorage demo inference-eviction-on-sla-drop --pause --keep
+      moorage demo inference-eviction-on-sla-drop --no-pause --keep
     """
     from moorage.cli.shared import say
     from moorage.demo.cluster import NoCluster
@@ -50,6 +56,8 @@ def command(wanted: str, pauses: bool, keeps: bool, port: int, no_kubectl: bool,
         if not wanted:
             _list(shelf)
             return 0
+        if pauses is None:
+            pauses = sys.stdin.isatty() and sys.stdout.isatty()
         return _play(find_story(shelf, wanted), pauses, keeps, port, no_kubectl, plain)
     except (NoSuchStory, StoryError, NoCluster) as error:
         say(str(error))
@@ -77,7 +85,7 @@ def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, no_kubectl: bool
     held = False
     with story_cluster(found.story.gates, port, keeps=lambda: keeps) as cluster:
         kubectl = _runs(program, cluster, found)
-        held = play(found.story, kubectl, screen, cluster.check_alive, _pause if pauses else (lambda: None))
+        held = play(found.story, kubectl, screen, cluster.check_alive, _pause if pauses else None)
         if held:
             screen.ending(found.story)
         if keeps:
@@ -112,7 +120,7 @@ def _runs(program: str, cluster: StoryCluster, found: OnShelf) -> Runs:
 def _pause() -> None:
     """Wait for Enter; at the end of the input go on without pauses."""
     try:
-        input("\nEnter for the next step … ")
+        input("Enter runs it, Ctrl-C ends the story ")
     except EOFError:
         click.echo()
 
