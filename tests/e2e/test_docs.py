@@ -29,6 +29,7 @@ COMMANDS = {
     "plan": "docs/plan.md",
     "explain": "docs/explain.md",
     "gates": "docs/gates.md",
+    "watch": "docs/watch.md",
     "demo": "docs/demo.md",
     "up": "docs/up.md",
     "list": "docs/clusters.md",
@@ -45,7 +46,7 @@ COMMANDS = {
     "version": "docs/command-line.md",
 }
 #: Those that run until they are stopped; `test_docs_live` plays their sessions.
-RUNNING = ("up", "apiserver", "scheduler", "controller-manager", "kubelet")
+RUNNING = ("watch", "up", "apiserver", "scheduler", "controller-manager", "kubelet")
 
 
 def text_of(page: str) -> str:

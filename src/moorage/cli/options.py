@@ -65,7 +65,7 @@ bind_address_option = click.option(
 port_option = click.option(
     "--port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="The port; 0 for any that is free."
 )
-_kubeconfig_option = click.option(
+kubeconfig_option = click.option(
     "--kubeconfig",
     default="",
     metavar="FILE",
@@ -223,7 +223,7 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
         added: list[Callable[[Command], Command]] = [served, bind_address_option]
         for option in (*added, *(_election_options(component) if elects else ())):
             made = option(made)
-        return _kubeconfig_option(_wait_option(context_option(gates_option(made))))
+        return kubeconfig_option(_wait_option(context_option(gates_option(made))))
 
     return decorate
 

@@ -206,12 +206,15 @@ def read_devices(values: tuple[str, ...], texts: Mapping[str, str] = MappingProx
     for value in values:
         try:
             text = value if "=" in value else texts.get(value)
-            found += parse_devices(Path(value).read_text("utf-8") if text is None else text, value)
+            read = parse_devices(Path(value).read_text("utf-8") if text is None else text, value)
         except (OSError, UnicodeDecodeError) as error:
             reason = reason_of(error) if isinstance(error, OSError) else str(error)
             raise click.BadParameter(f"{value}: {reason}", param_hint="'--devices'") from None
         except DeviceSpecError as error:
             raise click.BadParameter(str(error), param_hint="'--devices'") from None
+        if not read:
+            say(f"--devices: {value} names no devices")
+        found += read
     return tuple(found)
 
 

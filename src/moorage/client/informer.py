@@ -86,7 +86,10 @@ class Informer:
         fields: str = "",
         now: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = randomness.random,
+        most_delay: float = MAX_DELAY,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
+        """`most_delay` bounds the seconds between tries; `on_failure` is told why one failed."""
         self.kind = kind
         self.cache: dict[str, Object] = {}
         self.revision = 0
@@ -97,8 +100,9 @@ class Informer:
         self._gone_back = False  # a bookmark was older than the cache: the server started over
         self._synced = asyncio.Event()
         self._now = now
-        self._before_retry = Backoff(FIRST_DELAY, MAX_DELAY, now=now, random=random)
-        self._before_list = Backoff(FIRST_DELAY, MAX_DELAY, now=now, random=random)
+        self._on_failure = on_failure
+        self._before_retry = Backoff(FIRST_DELAY, most_delay, now=now, random=random)
+        self._before_list = Backoff(FIRST_DELAY, most_delay, now=now, random=random)
 
     @property
     def has_synced(self) -> bool:
@@ -135,6 +139,8 @@ class Informer:
     def _failed(self, why: str) -> float:
         """Log a failure; return the seconds to wait."""
         self.problem = why
+        if self._on_failure is not None:
+            self._on_failure(why)
         doing = "watch" if self._listed else "list"
         _LOG.warning(f"Failed to {doing}, will try again", resource=self.kind.plural, err=why)
         return self._before_retry.delay()

@@ -7,6 +7,7 @@ _SCHEDULING = re.compile(
     r"(?: (?P<lead>still not schedulable, )?preemption: (?P<preemption>.*))?",
     re.S,
 )
+_PREEMPTION = re.compile(r" (?:still not schedulable, )?preemption: ")
 _NEXT_COUNT = re.compile(r", (?=\d+ )")
 _COUNTED = re.compile(r"(\d+) (.*)", re.S)
 _TAINT = re.compile(r"\{([^{}]*)\}")
@@ -26,6 +27,11 @@ def shortened(message: str) -> str:
     why = ", ".join(_merged(_NEXT_COUNT.split(found["why"])))
     also = f" {found['lead'] or ''}preemption: {preemption}" if preemption else ""
     return f"{found['head']}: {why}.{also}"
+
+
+def without_preemption(message: str) -> str:
+    """Return a message of the scheduler shortened, and without what preemption would do."""
+    return _PREEMPTION.split(shortened(message))[0]
 
 
 def _merged(reasons: list[str]) -> list[str]:

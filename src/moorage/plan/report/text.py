@@ -136,9 +136,12 @@ class TextReport(TerminalLines):
         shown = self._cut(groups, _MAX_ROWS)
         for group in shown:
             yield from self._waiting(group)
-            message = group.message if self._all else shortened(group.message)
-            yield from self._wrapped("    ", 6, f"{group.reason}: {message}")
+            yield from self._message(group)
         yield from self._left_out(len(groups) - len(shown), "group")
+
+    def _message(self, group: PendingGroup) -> Iterator[str]:
+        message = group.message if self._all else shortened(group.message)
+        return self._wrapped("    ", 6, f"{group.reason}: {message}")
 
     def _waiting(self, group: PendingGroup) -> Iterator[str]:
         """Print a line for each workload whose pods wait for the same reason."""

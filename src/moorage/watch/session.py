@@ -1,0 +1,155 @@
+"""Watch the pods and nodes of an API server, through its restarts, into a `Watched`."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from moorage.client.http.client import HttpClient
+from moorage.client.informer import Delta, Informer
+from moorage.client.kubeconfig.access import Access, KubeconfigError
+from moorage.client.protocol import Unreachable
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.watch.state import Watched
+
+_MOST_DELAY = 2.0
+_PROBE_EVERY = 0.5
+_PROBE_SECONDS = 5.0
+_POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
+
+
+class CannotWatch(Exception):
+    """Why there is nothing to watch: one line for the user."""
+
+
+class Session:
+    """Keeps `watched` up to date; `on_change` is called after every change."""
+
+    def __init__(
+        self,
+        load: Callable[[], Access],
+        watched: Watched,
+        on_change: Callable[[], None],
+        *,
+        namespace: str = "",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`load` reads the kubeconfig, again when the server is gone: a new one may have other certificates."""
+        self._load, self._watched, self._on_change = load, watched, on_change
+        self._namespace, self._clock = namespace, clock
+        self.access = load()
+        self._informers: dict[str, Informer] = {}  # by resource
+        self._failures: dict[str, str] = {}  # by resource, since the last probe
+        self._has_failed = asyncio.Event()
+
+    async def run(self) -> None:
+        """Watch until cancelled. Raises CannotWatch if the server cannot be reached or refuses at the beginning."""
+        while True:
+            client = HttpClient(self.access, "watch", request_seconds=30.0)
+            try:
+                await self._run(client)
+            finally:
+                await client.close()
+
+    async def _run(self, client: HttpClient) -> None:
+        """Watch with one client until the kubeconfig changes."""
+        pods = self._informer(client, _POD.plural)
+        nodes = self._informer(client, _NODE.plural)
+        tasks = [asyncio.create_task(one.run()) for one in (pods, nodes)]
+        tasks.append(asyncio.create_task(self._complete(pods, nodes)))
+        tasks.append(probing := asyncio.create_task(self._probe(client)))
+        try:
+            while not probing.done():
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()  # raises what it raised
+                    tasks.remove(task)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _informer(self, client: HttpClient, resource: str) -> Informer:
+        is_pods = resource == _POD.plural
+
+        def changed(deltas: list[Delta]) -> None:
+            self._watched.refusals.pop(resource, None)
+            (self._watched.pods_changed if is_pods else self._watched.nodes_changed)(deltas, self._clock())
+            self._on_change()
+
+        def failed(why: str) -> None:
+            self._failures[resource] = why
+            self._has_failed.set()
+
+        informer = Informer(
+            client,
+            _POD if is_pods else _NODE,
+            changed,
+            namespace=self._namespace if is_pods else "",
+            most_delay=_MOST_DELAY,
+            on_failure=failed,
+        )
+        if resource in self._informers:  # what a new server has is compared with what the last one had
+            informer.cache = self._informers[resource].cache
+        self._informers[resource] = informer
+        return informer
+
+    async def _complete(self, pods: Informer, nodes: Informer) -> None:
+        await pods.synced()
+        if not self._watched.is_complete:
+            # Nodes may be forbidden: pods are told without them.
+            sync = asyncio.create_task(nodes.synced())
+            failure = asyncio.create_task(self._has_failed.wait())
+            await asyncio.wait([sync, failure], return_when=asyncio.FIRST_COMPLETED)
+            sync.cancel()
+            failure.cancel()
+        self._watched.is_complete = True
+        self._on_change()
+
+    async def _probe(self, client: HttpClient) -> None:
+        """After a failure ask whether the server answers at all; end when the kubeconfig leads elsewhere."""
+        while True:
+            await self._has_failed.wait()
+            self._has_failed.clear()
+            failures, self._failures = self._failures, {}
+            why = await _silence(client)
+            if not self._watched.is_complete:
+                self._give_up(why, failures)
+            self._watched.server_changed(why, self._clock())
+            if not why:
+                unknown = {name for name, informer in self._informers.items() if not informer.has_synced}
+                self._watched.refusals |= {name: text for name, text in failures.items() if name in unknown}
+            self._on_change()
+            if not why:
+                continue
+            self._has_failed.set()
+            try:
+                access = self._load()
+            except KubeconfigError:
+                access = self.access
+            if access != self.access:
+                self.access = access
+                return
+            await asyncio.sleep(_PROBE_EVERY)
+
+    def _give_up(self, why: str, failures: dict[str, str]) -> None:
+        """A server that has never answered, or does not let pods be listed, is a mistake of the caller."""
+        server = self.access.server
+        if why:
+            raise CannotWatch(f"{server}: the API server cannot be reached: {why.removeprefix(f'{server}: ')}")
+        if _POD.plural in failures:
+            raise CannotWatch(f"{server}: pods cannot be watched: {failures[_POD.plural]}")
+
+
+async def _silence(client: HttpClient) -> str:
+    """Return why the server does not answer; empty if it does, be it with a refusal."""
+    try:
+        async with asyncio.timeout(_PROBE_SECONDS):
+            await client.get_path("/version")
+    except ApiError:
+        return ""
+    except Unreachable as error:
+        return str(error)
+    except TimeoutError:
+        return f"no answer within {_PROBE_SECONDS:.0f} s"
+    return ""

@@ -1,0 +1,143 @@
+"""The pods and nodes of a cluster as they are now, and what happened to them lately."""
+
+from collections import deque
+from collections.abc import Iterable
+
+from moorage.client.informer import Delta
+from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, amounts, pod_requests
+from moorage.match.tolerations import describe_taint
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.plan.outcome import NodeLine, PodLine, State, Usage
+from moorage.watch.happenings import (
+    Chronicle,
+    Happening,
+    Verb,
+    is_over,
+    is_ready,
+    key_of,
+    of_node,
+    waiting_condition,
+    workload_of,
+)
+
+MAX_HAPPENINGS = 500
+_NOT_TRIED = "NotTried"
+
+
+class Watched:
+    """What is watched. Until `is_complete` is set, changes are the first list and no news."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.pods: dict[str, Pod] = {}
+        self.happenings: deque[Happening] = deque(maxlen=MAX_HAPPENINGS)
+        self.total = 0  # happenings so far, also those that are forgotten
+        self.is_complete = False
+        self.problem = ""  # why the server cannot be reached; empty if it can
+        self.refusals: dict[str, str] = {}  # by resource: why it cannot be watched although the server answers
+        self._chronicle = Chronicle()
+        self._requests: dict[str, tuple[str, Amounts]] = {}  # by pod: its node, and what it takes there
+        self._used: dict[str, Amounts] = {}
+
+    def pods_changed(self, deltas: Iterable[Delta], now: float) -> None:
+        for old, new in deltas:
+            found: Pod | None = new.view if new is not None else None
+            before: Pod | None = old.view if old is not None else None
+            key = key_of(found) if found is not None else key_of(before) if before is not None else ""
+            if found is None:
+                self.pods.pop(key, None)
+            else:
+                self.pods[key] = found
+            self._count(key, found)
+            if self.is_complete:
+                self._tell(self._chronicle.of_pod(before, found, self.nodes, now))
+
+    def nodes_changed(self, deltas: Iterable[Delta], now: float) -> None:
+        for old, new in deltas:
+            before: Node | None = old.view if old is not None else None
+            found: Node | None = new.view if new is not None else None
+            if found is not None:
+                self.nodes[found.metadata.name] = found
+            elif before is not None:
+                self.nodes.pop(before.metadata.name, None)
+            if self.is_complete:
+                self._tell(of_node(before, found, now))
+
+    def server_changed(self, problem: str, now: float) -> None:
+        """Tell that the API server went away (and why), or came back."""
+        if problem and not self.problem:
+            self._tell([Happening(now, Verb.SERVER, "API server", "", f"cannot be reached: {problem}; trying again")])
+        elif self.problem and not problem:
+            self._tell([Happening(now, Verb.SERVER, "API server", "", "answers again")])
+        self.problem = problem
+
+    def _tell(self, happenings: Iterable[Happening]) -> None:
+        for happening in happenings:
+            self.happenings.append(happening)
+            self.total += 1
+
+    def _count(self, key: str, pod: Pod | None) -> None:
+        """Keep what pods take of their nodes."""
+        before = self._requests.pop(key, None)
+        if before is not None:
+            used = self._used[before[0]]
+            for name, amount in before[1].items():
+                used[name] -= amount
+        if pod is not None and pod.spec.nodeName and not is_over(pod):
+            taken = {**pod_requests(pod.spec), PODS: 1}
+            self._requests[key] = (pod.spec.nodeName, taken)
+            used = self._used.setdefault(pod.spec.nodeName, {})
+            for name, amount in taken.items():
+                used[name] = used.get(name, 0) + amount
+
+    @property
+    def pending(self) -> list[PodLine]:
+        """Pods without a node, in the order of their creation."""
+        waiting = [
+            pod
+            for pod in self.pods.values()
+            if not pod.spec.nodeName and not is_over(pod) and pod.metadata.deletionTimestamp is None
+        ]
+        waiting.sort(key=lambda pod: (pod.metadata.creationTimestamp or "", key_of(pod)))
+        return [_pending_line(pod) for pod in waiting]
+
+    @property
+    def placed(self) -> int:
+        return len(self._requests)
+
+    def node_lines(self) -> list[NodeLine]:
+        """Return the nodes and how full they are, fullest first."""
+        lines = [self._node_line(node) for node in self.nodes.values()]
+        return sorted(lines, key=lambda line: (-line.fullest, line.name))
+
+    def _node_line(self, node: Node) -> NodeLine:
+        name = node.metadata.name
+        used, there = self._used.get(name, {}), amounts(node.status.allocatable)
+        names = dict.fromkeys((CPU, MEMORY, PODS, *there, *(one for one, amount in used.items() if amount)))
+        resources = {one: Usage(used.get(one, 0), there.get(one, 0)) for one in names}
+        taints = tuple(f"{describe_taint(taint)}:{taint.effect}" for taint in node.spec.taints)
+        return NodeLine(name, not node.spec.unschedulable, taints, resources)
+
+    def unready(self) -> list[str]:
+        return [name for name, node in self.nodes.items() if not is_ready(node)]
+
+
+def _pending_line(pod: Pod) -> PodLine:
+    condition = waiting_condition(pod)
+    reason, message = (
+        (condition.reason, condition.message)
+        if condition is not None
+        else (_NOT_TRIED, f"{pod.spec.schedulerName or 'the scheduler'} has not tried yet")
+    )
+    metadata = pod.metadata
+    return PodLine(
+        metadata.namespace,
+        metadata.name,
+        workload_of(pod),
+        State.PENDING,
+        "",
+        pod.spec.priority or 0,
+        reason,
+        message,
+    )
