@@ -60,6 +60,8 @@ class Emitter:
         step = self.steps[node]
         if step.is_constant:
             return self.literal(step.value)
+        if self.writer.is_full:
+            return self.closure(step)
         if isinstance(step, ConditionalStep):
             is_ternary = isinstance(node, syntax.Call) and node.function == "_?_:_"
             return self.conditional(node) if is_ternary else self.closure(step)

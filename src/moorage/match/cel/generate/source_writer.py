@@ -14,6 +14,8 @@ from typing import Any
 # Bounds on what is generated; CPython's parser takes 100 levels of indentation.
 _MAX_LINES = 3000
 _MAX_DEPTH = 60
+_MANY_LINES = 1500
+_GREAT_DEPTH = 36
 
 
 class CannotGenerate(Exception):
@@ -33,6 +35,11 @@ class SourceWriter:
         self._constants: dict[int | str, str] = {}
         self._last_name = 0
         self._last_block = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what follows should rather be left to closures."""
+        return len(self._lines) > _MANY_LINES or len(self.path) > _GREAT_DEPTH
 
     def name(self, prefix: str = "t") -> str:
         self._last_name += 1

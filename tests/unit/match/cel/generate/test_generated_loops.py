@@ -171,6 +171,13 @@ def test_large_bodies_are_no_trouble(body: str, monkeypatch: pytest.MonkeyPatch)
     assert generated == closures
 
 
+def test_what_is_too_large_for_a_function_is_left_to_closures_in_part(sources: list[str]) -> None:
+    body = " && ".join(f"[{n}, x].exists(y, y + {n} == x + {n})" for n in range(150))
+    assert compiled(f"lists.range(200).exists(x, {body})").evaluate_with_cost(TAINT)[0] is True
+    (generated,) = (source for source in sources if "ask(" in source)
+    assert generated.count("\n") < 3000
+
+
 def test_a_loop_over_a_variable_that_is_not_what_it_was_declared_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = Environment(KUBERNETES_FUNCTIONS, variables={"n": INT, "items": list_of(INT)})
     program = compile_expression("items.all(x, x < n)", environment)
