@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 PREFIX = "MOORAGE"
 PROJECT_FILE = "moorage.toml"
@@ -22,6 +23,8 @@ _META = "moorage.settings"
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 _GATES = "NAME=BOOL"
 _MAX_FILE_BYTES = 1024 * 1024
+#: A setting that excludes one of these is left out where they are on the command line, which comes first.
+_RIVALS = {"data_dir": ("ephemeral", "name"), "ephemeral": ("data_dir",), "name": ("data_dir",)}
 
 
 class SettingsError(click.ClickException):
@@ -70,7 +73,7 @@ class SettingsContext(click.Context):
         if self._found is None:
             self._found = _settings_of(self)
         setting = self._found.get(name)
-        if setting is None:
+        if setting is None or any(self._is_on_command_line(rival) for rival in _RIVALS.get(name, ())):
             return None
         option = next(option for option in settable(self.command) if option.name == name)
         try:
@@ -79,6 +82,9 @@ class SettingsContext(click.Context):
             raise SettingsError(f"{setting.origin}: {error}") from None
         self.origins[name] = setting.origin
         return value
+
+    def _is_on_command_line(self, name: str) -> bool:
+        return self.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 class _BadSetting(ValueError):
@@ -273,6 +279,7 @@ def _path(option: click.Option, text: str, folder: Path | None) -> str:
     if not is_path or folder is None or text in ("", "-"):
         return text
     try:
-        return str(folder / Path(text).expanduser())
+        path = folder / Path(text).expanduser()
     except RuntimeError as error:
         raise _BadSetting(f"{text!r}: {error}") from None
+    return text if (option.metavar or "").startswith("CONTEXT") and not path.exists() else str(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -73,6 +74,14 @@ def test_contexts_are_those_of_the_kubeconfig(tmp_path: Path, monkeypatch: pytes
     assert completed(f"plan --kubeconfig {tmp_path}/two --context=") == ["--context=other"]
     assert completed(f"gates --kubeconfig {tmp_path}/two --context ") == ["other"]
     assert completed(f"scheduler --kubeconfig {tmp_path}/absent --context ") == []
+
+
+def test_clusters_are_those_that_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    kept = [SimpleNamespace(name="dev", directory=tmp_path), SimpleNamespace(name="", directory=tmp_path)]
+    monkeypatch.setattr("moorage.cluster.kept.kept_cluster.all_clusters", lambda: kept)
+    for line in ("stop ", "up --name d", "up --name=d"):
+        assert completed(line)[0].removeprefix("--name=") == "dev"
 
 
 def test_every_command_can_be_completed() -> None:

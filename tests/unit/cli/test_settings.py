@@ -116,6 +116,20 @@ def test_every_shape_of_option_in_a_file(place: Path) -> None:
     assert run("up", "--load", "x.yaml")["manifests"] == ("x.yaml",)
 
 
+def test_what_the_command_line_excludes_is_not_set(place: Path) -> None:
+    (place / "moorage.toml").write_text("[up]\ndata-dir = 'kept'\n")
+    assert run("up", "--ephemeral")["data_dir"] is None
+    (place / "moorage.toml").write_text("[up]\nephemeral = true\n")
+    assert run("up", "--data-dir", "kept")["ephemeral"] is False
+
+
+def test_no_settings_at_all(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOORAGE_NO_SETTINGS", "true")
+    monkeypatch.setenv("MOORAGE_UP_NODES", "7")
+    (place / "moorage.toml").write_text("[up")
+    assert run("up")["nodes"] == 3
+
+
 def test_paths_are_relative_to_the_file_that_names_them(place: Path) -> None:
     user = place.parent / "config" / "moorage"
     (user / "config.toml").write_text('[up]\ndata-dir = "kept"\n')

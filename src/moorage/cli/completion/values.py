@@ -25,7 +25,7 @@ def choices_of(param: click.Parameter, context: click.Context, incomplete: str) 
     """Return the values of a parameter that begin with the incomplete word; empty if it takes any text."""
     metavar = (param.metavar or "").strip("[].")
     begun, _, word = incomplete.rpartition(",")  # lists are completed at their last element
-    source = _SOURCES.get(metavar)
+    source = _clusters if param.name == "name" else _SOURCES.get(metavar)
     if source is not None:
         prefix = f"{begun}," if begun and metavar.endswith(",") else ""
         word = word if prefix or not begun else incomplete
@@ -74,6 +74,12 @@ def _contexts(context: click.Context, _word: str) -> Iterable[Choice]:
         return []
 
 
+def _clusters(_context: click.Context, _word: str) -> Iterable[Choice]:
+    from moorage.cluster.kept.kept_cluster import all_clusters
+
+    return [Choice(cluster.name, str(cluster.directory)) for cluster in all_clusters() if cluster.name]
+
+
 def _stories(_context: click.Context, _word: str) -> Iterable[Choice]:
     from moorage.demo.story import NoSuchStory, StoryError, all_stories, default_shelf
 
@@ -111,6 +117,7 @@ _SOURCES: dict[str, Callable[[click.Context, str], Iterable[Choice]]] = {
     "RULE,": _rules,
     "RULE": _rules,
     "CONTEXT": _contexts,
+    "CONTEXT|FILE": _contexts,
     "STORY": _stories,
     "CONTROLLER,": _controllers,
     "COMMAND": _commands,
