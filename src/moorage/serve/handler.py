@@ -18,7 +18,7 @@ from moorage.serve.access.reviews import may_i, what_may_i, who_am_i
 from moorage.serve.api import Api, Raw, WriteResult
 from moorage.serve.decoding import JSON, check_kind, decode_body, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.long_work import is_large, is_large_body
+from moorage.serve.long_work import is_large, is_large_body, next_turn
 from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
 from moorage.serve.page_stream import is_long, stream_page
 from moorage.serve.pki.authentication import MASTERS, User
@@ -132,6 +132,7 @@ Answer = Response | Stream
 
 #: Metrics call other verbs by their names.
 _METRIC_VERBS = {"create": "POST", "update": "PUT"}
+_FEW_EVENTS = 50  # a batch of a watch that is rendered in no time
 _INCLUDE = ("None", "Metadata", "Object")
 _MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
@@ -247,6 +248,8 @@ class Handler:
         running.inc()
         try:
             async for batch in batches:
+                if len(batch) > _FEW_EVENTS:
+                    await next_turn()
                 renderer.now = self._api.clock()
                 told.inc(len(batch))
                 yield b"".join(map(renderer.event, batch))

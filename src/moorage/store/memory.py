@@ -64,13 +64,13 @@ class StateWatch:
             changes = self._take()
             if changes:
                 return changes
-            waiting = (self._part or self._state.everywhere).waiting
+            part = self._part or self._state.everywhere
             waiter = self._waiter = asyncio.get_running_loop().create_future()
-            waiting.add(waiter)
+            part.waiting.add(waiter)
             try:
                 await waiter
             finally:
-                waiting.discard(waiter)
+                part.waiting.discard(waiter)
 
     def close(self) -> None:
         self._why_ended = "the watch is closed"

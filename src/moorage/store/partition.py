@@ -18,6 +18,8 @@ from moorage.store.protocol import Change, Stored
 FEW = 32
 #: The newest changes of a log keep their views; for older ones, readers decode the value again.
 WARM = 4_096
+#: Watches that are told of a change in one turn of the event loop.
+WOKEN_AT_ONCE = 32
 
 #: A Change begins with its revision, a Stored with its key.
 _FIRST = itemgetter(0)
@@ -60,8 +62,12 @@ class Partition:
         self._moved.add(key)
 
     def wake(self) -> None:
-        wake(self.waiting)
-        self.waiting.clear()
+        """Wake all that wait; if they are many, some in each turn of the loop, so that others get theirs."""
+        waiting, self.waiting = self.waiting, set()
+        if len(waiting) <= WOKEN_AT_ONCE:
+            wake(waiting)
+        else:
+            _wake_some(list(waiting))
 
     # What is there.
 
@@ -142,6 +148,13 @@ class Partition:
             change = self.log[place]
             self.log[place] = Change(change.revision, _bare(change.old), _bare(change.new))
         self._cooled = max(self._cooled, end)
+
+
+def _wake_some(waiting: list[asyncio.Future[None]]) -> None:
+    wake(waiting[-WOKEN_AT_ONCE:])
+    del waiting[-WOKEN_AT_ONCE:]
+    if waiting:
+        waiting[-1].get_loop().call_soon(_wake_some, waiting)
 
 
 def wake(waiting: Iterable[asyncio.Future[None]]) -> None:

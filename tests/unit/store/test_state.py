@@ -1,9 +1,11 @@
 """History is bounded by age, number and bytes, part by part; what is let go is said, and what is old is light."""
 
+import asyncio
+
 import pytest
 
 from moorage.store.memory import StateWatch
-from moorage.store.partition import WARM, Forgotten
+from moorage.store.partition import WARM, WOKEN_AT_ONCE, Forgotten, Partition
 from moorage.store.protocol import Change, Compacted, Stored
 from moorage.store.state import EVERY_SECONDS, PIECE, Bounds, State
 
@@ -137,3 +139,17 @@ def test_the_greatest_character_has_keys_after_it_too() -> None:
     assert driver.state.count("/a/\U0010ffff") == 3
     assert driver.state.count("/a/\U0010ffff\U0010ffff") == 1
     assert driver.state.count("\U0010ffff") == 0
+
+
+async def test_many_watches_are_woken_some_at_a_time() -> None:
+    part = Partition("/pods/", {})
+    loop = asyncio.get_running_loop()
+    waiting = [loop.create_future() for _ in range(3 * WOKEN_AT_ONCE)]
+    part.waiting.update(waiting)
+    part.wake()
+    counts = []
+    for _ in range(4):
+        counts.append(sum(future.done() for future in waiting))
+        await asyncio.sleep(0)
+    assert counts[:3] == [WOKEN_AT_ONCE, 2 * WOKEN_AT_ONCE, 3 * WOKEN_AT_ONCE]
+    assert not part.waiting

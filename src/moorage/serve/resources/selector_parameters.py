@@ -5,16 +5,18 @@ Kubernetes: apimachinery's pkg/fields, storage.SelectionPredicate, the field lab
 `ToSelectableFields` of pkg/registry.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from moorage.match.label_selector import Selector, parse_selector
-from moorage.match.requirement import SelectorError
+from moorage.match.requirement import Requirement, SelectorError
 from moorage.model.api_error import Raw, bad_request
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
+from moorage.serve.resources.objects import decode
+from moorage.store.protocol import Stored
 
 Reader = Callable[[Raw], str]
 
@@ -108,6 +110,9 @@ _FIELDS: dict[tuple[str, str], dict[str, Reader]] = {
 }
 
 
+_FEW_REQUIREMENTS = 8
+
+
 class FieldRequirement(NamedTuple):
     """A field is, or is not, this value. A field that is absent has the value ""."""
 
@@ -117,18 +122,50 @@ class FieldRequirement(NamedTuple):
 
 
 class FieldMatcher(NamedTuple):
-    """A conjunction. `name` is the only name that can match, or ""."""
+    """A conjunction. `name` is the only name that can match, or ""; `excluded` has values that fields must not have."""
 
     requirements: tuple[FieldRequirement, ...]
     name: str = ""
+    excluded: tuple[tuple[Reader, frozenset[str]], ...] = ()
+
+    @classmethod
+    def of(cls, requirements: Sequence[FieldRequirement], name: str) -> "FieldMatcher":
+        """Make a matcher; what many requirements exclude of one field is looked up at once."""
+        excluded: dict[Reader, set[str]] = {}
+        kept = []
+        for requirement in dict.fromkeys(requirements):
+            if requirement.equal or len(requirements) <= _FEW_REQUIREMENTS:
+                kept.append(requirement)
+            else:
+                excluded.setdefault(requirement.read, set()).add(requirement.value)
+        return cls(tuple(kept), name, tuple((read, frozenset(values)) for read, values in excluded.items()))
 
     @property
     def is_only_name(self) -> bool:
         """Whether it selects by name only, so that a get can answer it."""
-        return bool(self.name) and len(self.requirements) == 1
+        return bool(self.name) and len(self.requirements) == 1 and not self.excluded
 
     def matches(self, raw: Raw) -> bool:
-        return all((read(raw) == value) is equal for read, value, equal in self.requirements)
+        for read, value, equal in self.requirements:
+            if (read(raw) == value) is not equal:
+                return False
+        return all(read(raw) not in values for read, values in self.excluded)
+
+
+class ManyLabels:
+    """A selector of many requirements, of which only those about the labels that an object has are asked."""
+
+    def __init__(self, selector: Selector) -> None:
+        self._by_key: dict[str, list[Requirement]] = {}
+        for requirement in selector.requirements:
+            self._by_key.setdefault(requirement.key, []).append(requirement)
+        # A requirement that no label at all meets needs its key.
+        self._needed = frozenset(each.key for each in selector.requirements if not each.match({}))
+
+    def match(self, labels: Mapping[str, str]) -> bool:
+        if not self._needed <= labels.keys():
+            return False
+        return all(requirement.match(labels) for key in labels for requirement in self._by_key.get(key, ()))
 
 
 def compile_field_selector(kind: Kind, text: str) -> FieldMatcher | None:
@@ -138,15 +175,17 @@ def compile_field_selector(kind: Kind, text: str) -> FieldMatcher | None:
         requirements.append(FieldRequirement(_reader(kind, field), value, equal))
         if field == _NAME and equal:
             name = name or value
-    return FieldMatcher(tuple(requirements), name) if requirements else None
+    return FieldMatcher.of(requirements, name) if requirements else None
 
 
-def compile_label_selector(text: str) -> Selector | None:
+def compile_label_selector(text: str) -> Selector | ManyLabels | None:
     """Compile a label selector; None if it selects everything. Raises ApiError."""
     try:
         selector = parse_selector(text)
     except SelectorError as error:
         raise bad_request(str(error)) from None
+    if len(selector.requirements) > _FEW_REQUIREMENTS and not selector.nothing:
+        return ManyLabels(selector)
     return None if selector.everything else selector
 
 
@@ -223,7 +262,7 @@ def _unescaped(value: str) -> str:
 class Selection(msgspec.Struct, frozen=True):
     """Label and field selectors of a request. `name` is the only name that can match, or ""."""
 
-    labels: Selector | None = None
+    labels: Selector | ManyLabels | None = None
     fields: FieldMatcher | None = None
 
     @property
@@ -242,6 +281,16 @@ class Selection(msgspec.Struct, frozen=True):
         if self.labels is not None and not self.labels.match(raw["metadata"].get("labels") or {}):
             return False
         return self.fields is None or self.fields.matches(raw)
+
+    def wants_stored(self, kind: Kind, stored: Stored) -> bool:
+        """Return the same of what is stored, which need not be decoded if its view knows."""
+        view = stored.view
+        if self.labels is not None and view is not None:
+            if not self.labels.match(view.metadata.labels):
+                return False
+            if self.fields is None:
+                return True
+        return self.wants(decode(kind, stored))
 
 
 EVERYTHING = Selection()

@@ -14,7 +14,7 @@ from moorage.model.kinds import Kind, Ref
 from moorage.serve.api import Api
 from moorage.serve.long_work import in_slices, next_turn
 from moorage.serve.options import EXACT, ListOptions
-from moorage.serve.resources.objects import decode, key_of, prefix_of
+from moorage.serve.resources.objects import key_of, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
 from moorage.store.protocol import Compacted, FutureRevision, Listing, Stored
 
@@ -89,7 +89,7 @@ async def _search(
         listing = await api.store.list(prefix, revision=revision, limit=step, after=after)
         revision = listing.revision
         async for number, stored in in_slices(listing.items):
-            if selection.wants(decode(kind, stored)):
+            if selection.wants_stored(kind, stored):
                 found.append(stored)
                 if len(found) == options.limit:
                     rest = len(listing.items) - number - 1 + listing.remaining

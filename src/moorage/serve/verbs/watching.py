@@ -15,7 +15,7 @@ from moorage.model.kinds import Kind
 from moorage.serve.api import Api
 from moorage.serve.long_work import in_slices, next_turn
 from moorage.serve.options import ListOptions
-from moorage.serve.resources.objects import StoredObject, decode, prefix_of
+from moorage.serve.resources.objects import StoredObject, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
 from moorage.serve.verbs.reading import check_not_older
 from moorage.store.protocol import Change, Compacted, Stored, StoreError, Watch
@@ -23,7 +23,7 @@ from moorage.store.protocol import Change, Compacted, Stored, StoreError, Watch
 #: The annotation of the bookmark that follows the objects which existed when the watch began.
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _BOOKMARK_EVERY = 60.0
-_MAX_BATCH = 500
+_MAX_BATCH = 250
 _MAX_SECONDS = 3600.0
 
 
@@ -65,6 +65,7 @@ async def _batches(
     loop = asyncio.get_running_loop()
     try:
         for start in range(0, len(initial), _MAX_BATCH):
+            await next_turn()
             yield [_event(kind, EventType.ADDED, item, item.revision) for item in initial[start : start + _MAX_BATCH]]
         if announces_end:
             yield [_bookmark(kind, after, {INITIAL_EVENTS_END: "true"})]
@@ -80,7 +81,7 @@ async def _batches(
                 raise expired(f"too old resource version: {changes.at} ({gone.oldest})") from None
             except StoreError:
                 return  # the store is closed: the client will come back
-            events = _events(kind, batch, selection)
+            events = await _events(kind, batch, selection)
             if events:
                 yield events
         if has_bookmarks:
@@ -89,10 +90,11 @@ async def _batches(
         changes.close()
 
 
-def _events(kind: Kind, batch: list[Change], selection: Selection) -> list[WatchEvent]:
+async def _events(kind: Kind, batch: list[Change], selection: Selection) -> list[WatchEvent]:
     if selection.is_everything:
         return [_plain(kind, change) for change in batch]
-    return [event for change in batch if (event := _selected(kind, change, selection)) is not None]
+    chosen = [_selected(kind, change, selection) async for _, change in in_slices(batch)]
+    return [event for event in chosen if event is not None]
 
 
 def _plain(kind: Kind, change: Change) -> WatchEvent:
@@ -124,8 +126,8 @@ def _bookmark(kind: Kind, revision: int, annotations: dict[str, str] | None = No
 async def _wanted(kind: Kind, selection: Selection, items: list[Stored]) -> list[Stored]:
     if selection.is_everything:
         return items
-    return [item async for _, item in in_slices(items) if selection.wants(decode(kind, item))]
+    return [item async for _, item in in_slices(items) if selection.wants_stored(kind, item)]
 
 
 def _wants(kind: Kind, selection: Selection, stored: Stored) -> bool:
-    return selection.is_everything or selection.wants(decode(kind, stored))
+    return selection.is_everything or selection.wants_stored(kind, stored)

@@ -2,9 +2,10 @@ from typing import Any
 
 import pytest
 
+from moorage.match.label_selector import parse_selector
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.serve.resources.selector_parameters import compile_field_selector, compile_label_selector
+from moorage.serve.resources.selector_parameters import ManyLabels, compile_field_selector, compile_label_selector
 
 Raw = dict[str, Any]
 
@@ -149,3 +150,24 @@ def test_label_selectors() -> None:
         compile_label_selector("a b")
     assert raised.value.code == 400
     assert raised.value.message.startswith("unable to parse requirement: found 'b', expected: ")
+
+
+@pytest.mark.parametrize("text", ["a=1", "a!=1", "a in (1,2)", "a notin (1,2)", "a", "!a", "a>1", "a<5,b", "x!=1,!y"])
+def test_many_requirements_select_what_few_of_them_do(text: str) -> None:
+    many = compile_label_selector(text + "".join(f",!none-{i}" for i in range(20)))
+    few = parse_selector(text)
+    assert isinstance(many, ManyLabels)
+    sets: list[dict[str, str]] = [{}, {"a": "1"}, {"a": "3"}, {"a": "3", "b": ""}, {"b": "1"}, {"a": "x"}, {"y": ""}]
+    for labels in sets:
+        assert many.match(labels) == few.match(labels), labels
+    assert not many.match({"none-3": ""})
+
+
+def test_many_fields_select_what_few_of_them_do() -> None:
+    pod = KINDS["v1", "Pod"]
+    many = compile_field_selector(pod, ",".join(f"metadata.name!=n{i}" for i in range(20)) + ",spec.nodeName=a")
+    assert many is not None
+    assert many.matches({"metadata": {"name": "m"}, "spec": {"nodeName": "a"}})
+    assert not many.matches({"metadata": {"name": "n7"}, "spec": {"nodeName": "a"}})
+    assert not many.matches({"metadata": {"name": "m"}, "spec": {"nodeName": "b"}})
+    assert not many.is_only_name
