@@ -67,7 +67,9 @@ async def drive(names: list[str], scale: float) -> list[Outcome]:
             server.stop()
             print(f"ended {time.perf_counter() - started:.1f} s after SIGTERM", file=sys.stderr)
             log = (Path(folder) / "server.log").read_text(encoding="utf-8", errors="replace")
-            print("\n".join(line[:400] for line in log.splitlines() if line[:1] in "WE" and "] " in line), file=sys.stderr)
+            print(
+                "\n".join(line[:400] for line in log.splitlines() if line[:1] in "WE" and "] " in line), file=sys.stderr
+            )
     return outcomes
 
 
