@@ -10,11 +10,15 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
 from moorage.lint.facts.possible_taints import EFFECTS, possible_taints
 from moorage.lint.rules.tolerations import redundant_tolerations
+from moorage.match.devices.eviction import tolerated_seconds
+from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import gates_from
 from moorage.model.names import label_value_errors
+from moorage.model.types.devices import DeviceToleration
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.model.types.resource_slice import DeviceTaint
 
 GATES = gates_from({"AllAlpha": True})
 NUMBERS = ["0", "1", "5", "6", "7", "8", "9223372036854775806", "9223372036854775807", "9223372036854775808"]
@@ -83,6 +87,42 @@ def removable(find: Callable[[Sequence[Toleration]], list[int]]) -> Callable[[],
                 assert first[1].tolerationSeconds == then[1].tolerationSeconds
 
     return law
+
+
+def removable_from_requests(find: Callable[[Sequence[Toleration]], list[int]]) -> Callable[[], None]:
+    """What is removed changes neither which devices can be allocated nor for how long pods stay on them."""
+
+    @LAW_SETTINGS
+    @given(LISTS, st.lists(TAINTS, min_size=1, max_size=8))
+    def law(wanted: list[Toleration], taints: list[Taint]) -> None:
+        dropped = set(find(wanted))
+        kept = [one for index, one in enumerate(wanted) if index not in dropped]
+        before, after = (compile_device_tolerations(map(_of_device, one), GATES) for one in (wanted, kept))
+        for taint in (DeviceTaint(one.key, one.value, one.effect) for one in taints):
+            assert before.tolerates(taint) == after.tolerates(taint)
+            if taint.effect == "NoExecute":
+                assert tolerated_seconds(taint, before) == tolerated_seconds(taint, after)
+
+    return law
+
+
+def _of_device(toleration: Toleration) -> DeviceToleration:
+    one = toleration
+    return DeviceToleration(
+        key=one.key,
+        operator=one.operator,
+        value=one.value,
+        effect=one.effect,
+        tolerationSeconds=one.tolerationSeconds,
+    )
+
+
+def test_what_is_redundant_in_a_request_for_devices_can_be_removed() -> None:
+    removable_from_requests(lambda wanted: [found.index for found in redundant_tolerations(wanted, of_devices=True)])()
+
+
+def test_the_law_notices_rules_of_pods_applied_to_devices() -> None:
+    assert_notices(removable_from_requests(lambda wanted: [found.index for found in redundant_tolerations(wanted)]))
 
 
 def test_a_few_taints_stand_for_all() -> None:

@@ -46,10 +46,11 @@ def _scheduler(server: ApiServer, directory: Path, **more: Any) -> SchedulerProc
     return SchedulerProcess(process, default_gates(), DEFAULT_CONFIGURATION)
 
 
-async def _get(port: int, path: str) -> str:
+async def _get(port: int, path: str, *headers: str) -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-    answer = (await reader.read()).decode()
+    head = "".join(f"{header}\r\n" for header in ("Host: localhost", "Connection: close", *headers))
+    writer.write(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
+    answer = (await reader.read()).decode("latin-1")
     writer.close()
     return answer
 
@@ -73,6 +74,12 @@ async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
     metrics = await _get(first.metrics_port, "/metrics")
     assert 'leader_election_master_status{name="kube-scheduler"} 1' in metrics
     assert 'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1' in metrics
+    profile = "/debug/pprof/profile?seconds=0.05"
+    assert " 401 " in await _get(first.metrics_port, profile)
+    assert " 401 " in await _get(first.metrics_port, profile, "Authorization: Bearer guessed")
+    taken = await _get(first.metrics_port, profile, f"Authorization: Bearer {first.process.access.token}")
+    assert " 200 " in taken.partition("\r\n")[0]
+    assert "\x1f\x8b" in taken
     assert 'leader_election_master_status{name="kube-scheduler"} 0' in await _get(second.metrics_port, "/metrics")
     for path in ("/healthz", "/livez", "/readyz"):
         assert (await _get(first.metrics_port, path)).endswith("\r\n\r\nok")
