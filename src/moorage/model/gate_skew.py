@@ -192,6 +192,6 @@ def listed(words: Iterable[str]) -> str:
 def skew_lines(found: Iterable[Skew]) -> Iterator[str]:
     """Print warnings: a line for each situation, and an indented one for each consequence."""
     for skew in found:
-        yield from wrap(f"warning: {skew.situation}:", _WIDTH, subsequent_indent="  ")
+        yield from wrap(f"warning: {skew.situation}:", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
         for text in skew.happens:
-            yield from wrap(text, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
+            yield from wrap(text, _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)

@@ -14,6 +14,7 @@ from moorage.columns.cluster import PodRecord
 from moorage.match.daemon_pods import pinned_to
 from moorage.model.types.pod import Pod
 from moorage.plan.devices import DeviceLine, devices_at, devices_of
+from moorage.plan.explain.afterwards import troubles_on
 from moorage.plan.explain.groups import Cell, Refused, column, refused_nodes
 from moorage.plan.explain.remedies.acceptance import Acceptance
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
@@ -98,6 +99,7 @@ class Explanation(msgspec.Struct):
     together: Together | None = None
     notes: tuple[Note, ...] = ()
     devices: tuple[DeviceLine, ...] = ()  # that it has, or would get on the node it goes to
+    troubles: tuple[str, ...] = ()  # why it does not stay there, where other components have other gates
 
     @property
     def is_pending(self) -> bool:
@@ -116,7 +118,7 @@ class _Explaining:
         self.inventory, self.target, self.node = inventory, target, node
         self.world = simulation.world
         self.scheduler, self.cluster, self.gates = simulation.scheduler, simulation.cluster, simulation.gates
-        self.admission_gates = simulation.settings.gates
+        self.settings = simulation.settings
         self.programs = program_cache(simulation.gates, simulation.evaluations)
         name = target.pod.pod.spec.schedulerName
         self.foreign = not self.scheduler.knows(name)
@@ -164,6 +166,8 @@ class _Explaining:
             made.devices = devices_of(pod.pod, self.world)
         else:
             self._decide(made, record, candidates)
+        if made.node in nodes.slot_of:
+            made.troubles = tuple(troubles_on(nodes.node(nodes.slot_of[made.node]), record.pod, self.settings))
         if self.node:
             made.column = self._column(candidates, feasible, rows)
         self._suggest(made, record, feasible)
@@ -246,7 +250,7 @@ class _Explaining:
         made.suggestions = (*found, *self._priority(made, record))
 
     def _acceptance(self, pod: Pod) -> Acceptance:
-        return Acceptance(pod, self.admission_gates, self.world.get)
+        return Acceptance(pod, self.settings.gates, self.world.get)
 
     def _daemons_node(self) -> str:
         """Return the node that a DaemonSet made the pod for; empty for other pods."""
@@ -350,6 +354,7 @@ def plain(told: Explanation) -> dict[str, Any]:
         ],
         "scores": as_data(told.rows),
         "devices": as_data(told.devices),
+        "troubles": list(told.troubles),
         "preemption": as_data(told.preemption),
         "column": as_data(told.column),
         "suggestions": [{**_change(one.change), "nodes": list(one.nodes)} for one in told.suggestions],

@@ -84,5 +84,6 @@ class NodeText(TerminalLines):
         shown = self._cut(notes, _MAX_NOTES)
         for note in shown:
             about = f"{note.subject} " if note.subject else ""
-            yield from self._wrapped(f"  {note.level.value} {printable(note.where)}: ", 4, f"{about}{note.message}")
+            where = f" {printable(note.where)}" if note.where else ""
+            yield from self._wrapped(f"  {note.level.value}{where}: ", 4, f"{about}{note.message}")
         yield from self._left_out(len(notes) - len(shown), "note")

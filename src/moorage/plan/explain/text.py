@@ -58,6 +58,8 @@ class ExplanationText(TerminalLines):
             yield from self._wrapped("  ", 2, f"({told.story})", DIM)
         standing = self._styled(told.standing.value, _COLOUR[told.standing])
         yield from self._wrapped(f"  {standing}: ", 4, _verdict(told))
+        for trouble in told.troubles:
+            yield from self._wrapped("  ", 4, f"But {trouble}", RED)
         if told.message:
             yield from self._wrapped("  ", 4, f"{told.reason}: {event_note(told.message)}")
         yield ""
@@ -216,7 +218,8 @@ class ExplanationText(TerminalLines):
         shown = self._cut(notes, _MAX_NOTES)
         for note in shown:
             about = f"{note.subject} " if note.subject else ""
-            yield from self._wrapped(f"  {note.level.value} {printable(note.where)}: ", 4, f"{about}{note.message}")
+            where = f" {printable(note.where)}" if note.where else ""
+            yield from self._wrapped(f"  {note.level.value}{where}: ", 4, f"{about}{note.message}")
         yield from self._left_out(len(notes) - len(shown), "note")
 
 

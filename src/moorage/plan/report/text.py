@@ -318,7 +318,8 @@ class TextReport(TerminalLines):
             first = notes[0]
             named = f'"{first.subject.rpartition("/")[2]}"' in message
             about = f"{first.subject} " if first.subject and not named else ""
-            head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])} {printable(first.where)}: "
+            where = f" {printable(first.where)}" if first.where else ""
+            head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])}{where}: "
             more = f" (and {len(notes) - 1:,} more like it)" if len(notes) > 1 else ""
             yield from self._wrapped(head, 4, f"{about}{message}{more}")
             if hints[first.hint] == 1:

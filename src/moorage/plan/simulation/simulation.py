@@ -12,6 +12,7 @@ alive before its pulse. Where no kubelet is down, there are no pulses.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random
@@ -225,7 +226,8 @@ class Simulation:
         self.after_round: list[Callable[[], None]] = []
         self.stopped = ""
         self._lives = lives
-        self._deletions_seen = self._evictions = 0
+        self._deletions_seen = 0
+        self._evictions: Counter[str] = Counter()
         self.api.listeners.append(self._count)
 
     def _report(self, report: Report) -> None:
@@ -255,22 +257,32 @@ class Simulation:
                 listener()
             if not worked:
                 return
-            if self._evicts_without_end():
-                self.stopped = (
-                    "pods are evicted again and again from devices that they tolerate: the simulation ends here"
-                )
+            if controller := self._evicts_without_end():
+                where = "devices that they tolerate" if controller == DEVICE_TAINT_EVICTION else "nodes that take them"
+                self.stopped = f"pods are evicted again and again from {where}: the simulation ends here"
                 return
             if self.kubelets.state.refused.total() > MAX_REFUSED:
-                self.stopped = f"more than {MAX_REFUSED} pods were refused by their nodes: the simulation ends here"
+                self.stopped = self._refused_without_end()
                 return
         raise TooManyWrites
 
-    def _evicts_without_end(self) -> bool:
-        """Return whether more pods were evicted from their devices than there can be, but for ever new ones."""
+    def _evicts_without_end(self) -> str:
+        """Return the controller that has evicted more pods than there can be, but for ever new ones; empty if none."""
         deletions = self.api.deletions
-        self._evictions += sum(one.actor == DEVICE_TAINT_EVICTION for one in deletions[self._deletions_seen :])
+        for one in deletions[self._deletions_seen :]:
+            if one.actor in EVICTIONS:
+                self._evictions[one.actor] += 1
         self._deletions_seen = len(deletions)
-        return self._evictions > MAX_EVICTED + 2 * self.world.count(POD)
+        limit = MAX_EVICTED + 2 * self.world.count(POD)
+        return next((actor for actor, number in self._evictions.items() if number > limit), "")
+
+    def _refused_without_end(self) -> str:
+        """Say why nodes refuse pods again and again, and whose the last one was."""
+        ((reason, _),) = self.kubelets.state.refused.most_common(1)
+        owner = self.owner_of(self.api.created_pods[-1][0]) if self.api.created_pods else None
+        whose = f", the last one of {owner[0]} {owner[1]}/{owner[2]}" if owner is not None else ""
+        text = f"more than {MAX_REFUSED} pods were refused by their nodes ({reason}){whose}"
+        return f"{text}: the simulation ends here"
 
     def settle(self, awaits_eviction: Callable[[], bool] = lambda: False) -> None:
         """Go on until nothing more happens; evictions by taints are waited for while `awaits_eviction` says so."""
