@@ -31,7 +31,7 @@ _GO_NAMES = {
 }
 _CLOCK_MASK = 3
 # Elements that a loop has seen, in all evaluations, before generating code pays off.
-LONG = 100
+LONG = 250
 
 #: A generated loop: from the state and the elements to the result.
 GeneratedLoop = Callable[[State, Any], Any]

@@ -147,6 +147,7 @@ class Emitter:
         python_type = PYTHON_TYPES.get(node.type.kind)
         known = certain(node.type)
         if python_type is None or known is None:
+            self.writer.flush()
             return Operand(self.writer.assign(f"{self.writer.constant(step.get)}(s[{step.slot}])"))
         assert isinstance(node, syntax.Select)
         name = self.guarded(f"attribute(s[{step.slot}], {self.writer.constant(node.field)})", python_type)
