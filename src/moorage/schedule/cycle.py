@@ -23,6 +23,7 @@ from moorage.schedule.diagnosis import Diagnoses, event_note, first_refusals
 from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
 from moorage.schedule.framework.plugin import SKIP, PostFilterResult, Profile
+from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
@@ -154,7 +155,7 @@ class Scheduler:
         undecided.when_ready((id(self), pod.key), ready, lambda: self.queue.get(pod.key) is pod)
         if self.queue.hold(pod, now):
             return None
-        rejected_by = frozenset({TaintToleration.name})
+        rejected_by = frozenset({DynamicResources.name if record.shape.devices else TaintToleration.name})
         self.queue.failed(pod, rejected_by, now)
         text = f"0/{len(self.cluster.nodes)} nodes are available: {undecided}."
         node = self.cluster.nodes.node(nominated).metadata.name if nominated is not None else ""

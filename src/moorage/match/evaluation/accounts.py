@@ -29,12 +29,12 @@ _ANSWERS_KEPT = 65_536
 class Undecided(Exception):
     """The answer is being computed. `when_ready` says when to ask again."""
 
-    def __init__(self, accounts: Iterable["Account"]) -> None:
+    def __init__(self, accounts: Iterable["Account"], text: str = "") -> None:
         super().__init__()
-        self.accounts = tuple(accounts)
+        self.accounts, self._text = tuple(accounts), text
 
     def __str__(self) -> str:
-        return f"waiting for {self.waiting} evaluations of expensive expressions"
+        return self._text or f"waiting for {self.waiting} evaluations of expensive expressions"
 
     @property
     def waiting(self) -> int:

@@ -20,6 +20,7 @@ from moorage.schedule.config.default_profile import (
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.plugin import Profile
+from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
 from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.schedule.preemption.preemption import NAME as PREEMPTION
 from moorage.schedule.queue.queue import Backoff
@@ -66,9 +67,13 @@ class Configuration(msgspec.Struct, frozen=True):
     notes: tuple[ConfigurationProblem, ...] = ()
 
     def make_profiles(
-        self, gates: GateSet, selectors: DefaultSelectors | None = None, evaluations: Evaluations | None = None
+        self,
+        gates: GateSet,
+        selectors: DefaultSelectors | None = None,
+        evaluations: Evaluations | None = None,
+        sliced: SlicedSearches | None = None,
     ) -> dict[str, Profile]:
-        shared = Shared(gates, program_cache(gates, evaluations), selectors)
+        shared = Shared(gates, program_cache(gates, evaluations), selectors, sliced)
         return {one.name: make_profile(one.name, shared, one.order, one.args, one.third_party) for one in self.profiles}
 
     def make_scheduler(
@@ -77,10 +82,11 @@ class Configuration(msgspec.Struct, frozen=True):
         gates: GateSet,
         selectors: DefaultSelectors | None = None,
         evaluations: Evaluations | None = None,
+        sliced: SlicedSearches | None = None,
     ) -> Scheduler:
-        """Make the scheduler of all profiles; `evaluations` evaluates expensive expressions."""
+        """Make the scheduler of all profiles; `evaluations` and `sliced` take care of what may take long."""
         preemption = {one.name: one.preemption for one in self.profiles}
-        profiles = self.make_profiles(gates, selectors, evaluations)
+        profiles = self.make_profiles(gates, selectors, evaluations, sliced)
         return Scheduler(profiles, cluster, preemption=preemption, backoff=self.backoff)
 
 

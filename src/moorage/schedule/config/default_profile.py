@@ -17,6 +17,7 @@ from moorage.schedule.config import plugin_args
 from moorage.schedule.config.configuration_views import Point
 from moorage.schedule.framework.plugin import Plugin, PreFilterOnly, Profile
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
+from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
 from moorage.schedule.plugins.image_locality import ImageLocality
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_name import NodeName
@@ -45,12 +46,14 @@ DEFAULT_SCHEDULER = "default-scheduler"
 class Shared(msgspec.Struct, frozen=True):
     """What the plugins of all profiles share.
 
-    `programs` caches compiled expressions; `selectors` are those of Services and controllers, for default spreading.
+    `programs` caches compiled expressions; `selectors` are those of Services and controllers, for default spreading;
+    `sliced` carries out long searches for devices in slices.
     """
 
     gates: GateSet
     programs: ProgramCache | None = None
     selectors: DefaultSelectors | None = None
+    sliced: SlicedSearches | None = None
 
 
 # Makes a plugin of its arguments, which are of the row's type, and of what is shared.
@@ -157,7 +160,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
     Row(
         "DynamicResources",
         _PREPARES_AND_FILTERS | {Point.PRE_ENQUEUE, Point.POST_FILTER, Point.SCORE, Point.RESERVE, Point.PRE_BIND},
-        lambda _, shared: DynamicResources(shared.gates),
+        lambda _, shared: DynamicResources(shared.gates, shared.sliced),
         2,
         plugin_args.DynamicResourcesArgs,
         gate=DYNAMIC_RESOURCE_ALLOCATION,

@@ -25,6 +25,7 @@ from moorage.schedule.live.metrics import SchedulerMetrics, TaintWarnings
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
 from moorage.schedule.live.pod_status import POD
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
+from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
 from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
@@ -60,7 +61,8 @@ class LiveScheduler:
         self._sleep = sleep
         self._wakened = asyncio.Event()
         selectors = DefaultSelectors()
-        self.scheduler = configuration.make_scheduler(Cluster(seed, gates), gates, selectors, evaluations)
+        self._sliced = sliced = SlicedSearches(self._wakened.set)
+        self.scheduler = configuration.make_scheduler(Cluster(seed, gates), gates, selectors, evaluations, sliced)
         self.scheduler.wake = self._wakened.set
         self.assumptions = Assumptions()
         self.pods = PodFeed(self.scheduler, self.assumptions, shapes_to_spare)
@@ -134,7 +136,8 @@ class LiveScheduler:
         """Work through what arrives until cancelled."""
         while True:
             self._wakened.clear()
-            if self.work(self._clock() + SLICE_SECONDS):
+            has_more = self.work(self._clock() + SLICE_SECONDS)
+            if self._sliced.work(SLICE_SECONDS) or has_more:
                 await asyncio.sleep(0)  # there is more to do; the others first
             else:
                 await self._rest()

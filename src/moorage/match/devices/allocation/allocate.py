@@ -79,13 +79,14 @@ def find_devices(
     features: AllocatorFeatures,
     max_steps: int = MAX_STEPS,
     hopeless: Hopeless | None = None,
+    pause: Callable[[], None] | None = None,
 ) -> FoundDevices | None:
-    """Return devices for all claims, or None if they do not fit; raises AllocationError.
+    """Return devices for all claims, or None if they do not fit; raises AllocationError. `pause` as in `Search`.
 
     `pools` are those that the node sees, in order (`gather_pools`). `hopeless` is for the next search among them: where
     nothing was freed meanwhile, it begins after the devices that cannot be picked.
     """
-    search = Search(pools, claims, in_use, node, features, max_steps, hopeless)
+    search = Search(pools, claims, in_use, node, features, max_steps, hopeless, pause)
     if search.run():
         return FoundDevices(search.chosen, search.picked)
     if any(pool.invalid for pool in pools):

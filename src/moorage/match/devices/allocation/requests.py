@@ -68,6 +68,7 @@ class CompiledRequest:
         wanted: ExactDeviceRequest | DeviceSubRequest,
         find_class: FindClass,
         gates: GateSet,
+        pause: Callable[[], None] = lambda: None,
     ) -> None:
         exact = isinstance(wanted, ExactDeviceRequest)
         self.view = wanted
@@ -87,8 +88,8 @@ class CompiledRequest:
         self.asked: WeakSet[DevicePool] = WeakSet()  # pools whose devices its selectors have been asked about
         if not self.problem and self.device_class is not None:
             of_class = f"class {self.device_class.metadata.name}"
-            self._add_selectors(of_class, self.device_class.spec.selectors, gates)
-            self._add_selectors("", wanted.selectors, gates)
+            self._add_selectors(of_class, self.device_class.spec.selectors, gates, pause)
+            self._add_selectors("", wanted.selectors, gates, pause)
 
     def _find_problem(self) -> str:
         where = f"request {self.name}"
@@ -102,8 +103,11 @@ class CompiledRequest:
             return f"{where}: unsupported count mode {self.view.allocationMode}"
         return ""
 
-    def _add_selectors(self, owner: str, selectors: tuple[SelectorView, ...], gates: GateSet) -> None:
+    def _add_selectors(
+        self, owner: str, selectors: tuple[SelectorView, ...], gates: GateSet, pause: Callable[[], None]
+    ) -> None:
         for index, selector in enumerate(selectors):
+            pause()
             expression = selector.cel.expression if selector.cel is not None else ""
             compiled = compile_device_selector(expression, gates, stored=True)
             self._selectors.append((f"{owner}: selector #{index}", compiled))
@@ -191,10 +195,12 @@ class CompiledClaim:
                 raise AllocationError(f"claim {claim}, subrequest {subrequest.name}: {off}")
 
 
-def compile_claim(spec: ResourceClaimSpec, find_class: FindClass, gates: GateSet) -> CompiledClaim:
-    """Compile all requests of a claim; class by class, for they may be missing."""
+def compile_claim(
+    spec: ResourceClaimSpec, find_class: FindClass, gates: GateSet, pause: Callable[[], None] = lambda: None
+) -> CompiledClaim:
+    """Compile all requests of a claim; class by class, for they may be missing. `pause` is called now and then."""
     requests = []
     for request in spec.devices.requests:
         wanted = request.firstAvailable or (request.exactly or ExactDeviceRequest(),)
-        requests.append(tuple(CompiledRequest(request, one, find_class, gates) for one in wanted))
+        requests.append(tuple(CompiledRequest(request, one, find_class, gates, pause) for one in wanted))
     return CompiledClaim(spec, tuple(requests))

@@ -23,7 +23,7 @@ from moorage.match.devices.allocation.problems import AllocationError, SearchLim
 from moorage.match.devices.allocation.result import PickedDevice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from moorage.match.devices.allocation.constraints import Constraint
     from moorage.match.devices.allocation.features import AllocatorFeatures
@@ -76,7 +76,7 @@ class _InVainError(Exception):
 
 
 class Search:
-    """One attempt to allocate claims on one node. Afterwards `picked` has the devices of each claim."""
+    """One attempt to allocate claims on one node; `pause` is called at every step, `picked` has the devices found."""
 
     def __init__(
         self,
@@ -87,7 +87,9 @@ class Search:
         features: AllocatorFeatures,
         max_steps: int = MAX_STEPS,
         hopeless: Hopeless | None = None,
+        pause: Callable[[], None] | None = None,
     ) -> None:
+        self._pause = pause
         self._hopeless = {} if hopeless is None else hopeless
         self._pools = pools
         self._claims = claims
@@ -114,9 +116,8 @@ class Search:
 
     def run(self) -> bool:
         """Search. Returns whether all claims were allocated; raises AllocationError."""
-        levels = self._prepare()
-        if sys.getrecursionlimit() < 1000 + 4 * levels:
-            sys.setrecursionlimit(1000 + 4 * levels)
+        deepest = 1000 + 4 * self._prepare()
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), deepest))
         self._doubt_at = self._steps_left - _DOUBTFUL_STEPS
         try:
             outcome = self._claim(0)
@@ -246,9 +247,8 @@ class Search:
     def _positions(self, claim: int, request: CompiledRequest, start: int) -> Iterable[int]:
         """Return the positions to try; where a constraint asks for a value, those of devices that have it."""
         wanted = next((found for one in self._constraints[claim] if (found := one.wanted(request)) is not None), None)
-        if wanted is None:
-            return range(start, len(self._devices))
-        return self._positions_having(claim, request, *wanted, start)
+        everywhere = range(start, len(self._devices))
+        return everywhere if wanted is None else self._positions_having(claim, request, *wanted, start)
 
     def _positions_having(
         self, claim: int, request: CompiledRequest, attribute: str, value: AttributeValue, start: int
@@ -293,6 +293,8 @@ class Search:
 
     def _step(self, steps: int = 1) -> None:
         self._steps_left -= steps
+        if self._pause is not None:
+            self._pause()
         if self._steps_left <= self._doubt_at:
             self._doubt_at = -inf
             if not could_fit(self._pools, self._claims, self._in_use, self._selects, self._features):

@@ -24,6 +24,7 @@ from moorage.match.devices.extended_resources import RequestsAndMappings
 from moorage.match.node_selector import compile_node_selector
 from moorage.model.gates import GateSet
 from moorage.model.types.node import NodeSelector
+from moorage.schedule.plugins.devices.sliced_searches import Pause, SlicedCall, SlicedSearches, undecided
 
 _MAX_ALTERNATIVES = 8
 _SHARE = "00000000-0000-0000-0000-000000000000"  # of an allocation that is thrown away
@@ -32,6 +33,11 @@ MAX_STEPS = 20_000
 # How many steps a search may take, by how many the searches before it took in vain: other pods wait meanwhile.
 _ALLOWANCES = ((2 * MAX_STEPS, MAX_STEPS), (4 * MAX_STEPS, 1_000))
 _LAST_ALLOWANCE = 100
+_QUICK_STEPS = 500  # some ten milliseconds
+
+
+def _generation(devices: Devices) -> tuple[int, int, int]:
+    return (devices.class_generation, devices.wide_generation, devices.code_generation)
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -96,7 +102,13 @@ class DeviceNeeds:
         allocated: tuple[AllocatedClaim, ...],
         namespace: str,
         features: AllocatorFeatures,
+        sliced: SlicedSearches | None = None,
+        paused: Callable[[], None] = lambda: None,
     ) -> None:
+        """Long searches are `sliced`, if that is not None: then `paused` is called, and Undecided raised."""
+        self.sliced, self.paused = sliced, paused
+        self._running: dict[int, SlicedCall[Any]] = {}  # by code
+        self._goes_on = False  # the attempt before this one was paused
         self.waiting = waiting
         self.allocated = allocated
         self.namespace = namespace
@@ -128,11 +140,11 @@ class DeviceNeeds:
 
     def catch_up(self, cluster: Cluster) -> tuple[int, int, int]:
         """Forget the answers if more than nodes changed; return what they depend on beside the codes."""
-        devices = cluster.devices
-        generation = (devices.class_generation, devices.wide_generation, devices.code_generation)
+        generation = _generation(cluster.devices)
         if generation != self._generation:
             self._generation = generation
             self._answers.clear()
+            self._running.clear()
             self._failed.clear()
             self._table = np.zeros(0, np.int8)
         return generation
@@ -151,7 +163,9 @@ class DeviceNeeds:
     def fits(self, cluster: Cluster) -> NDArray[np.bool_]:
         """Return the answer for every slot, with one search for each code that was not seen before."""
         self.catch_up(cluster)
-        self._in_vain = 0
+        if not self._goes_on:
+            self._in_vain = 0
+        self._goes_on = False
         codes = cluster.devices.codes
         highest = int(codes.max(initial=0)) + 1
         if highest > len(self._table):
@@ -183,21 +197,55 @@ class DeviceNeeds:
         return ""
 
     def _search(self, cluster: Cluster, slot: int) -> Answer:
+        """Search on a node. Raises Undecided while a search that takes long is carried out in slices."""
         allowed = next((steps for spent, steps in _ALLOWANCES if self._in_vain < spent), _LAST_ALLOWANCE)
+        if self.sliced is None or allowed <= _QUICK_STEPS:
+            answer, is_given_up = self._try(cluster, slot, allowed)
+        else:
+            answer, is_given_up = self._search_in_slices(self.sliced, cluster, slot, allowed)
+        if is_given_up:
+            self._in_vain += allowed
+        return answer
+
+    def _search_in_slices(
+        self, sliced: SlicedSearches, cluster: Cluster, slot: int, allowed: int
+    ) -> tuple[Answer, bool]:
+        code = cluster.devices.code(slot)
+        call = self._running.pop(code, None)
+        if call is not None and call.is_done and not call.is_outdated:
+            found: tuple[Answer, bool] = call.result()
+            return found
+        if call is None or call.is_outdated:
+            quick = self._try(cluster, slot, _QUICK_STEPS)
+            if not quick[1]:
+                return quick
+            generation = self._generation
+
+            def is_current() -> bool:
+                return cluster.devices.code(slot) == code and _generation(cluster.devices) == generation
+
+            call = SlicedCall(lambda pause: self._try(cluster, slot, allowed, pause), is_current)
+            sliced.begin(call)
+        self._running[code] = call
+        self._goes_on = True
+        self.paused()
+        raise undecided(call)
+
+    def _try(self, cluster: Cluster, slot: int, allowed: int, pause: Pause | None = None) -> tuple[Answer, bool]:
+        """Search with so many steps; return the answer, and whether the search was given up."""
         devices, claims = cluster.devices, self._claims([facts.name for facts, _ in self.waiting])
         pools, node = devices.pools_at(slot, self.features), devices.node(slot)
         try:
             hopeless = self._hopeless_at(devices, slot)
-            found = find_devices(pools, claims, devices.use, node, self.features, allowed, hopeless)
+            found = find_devices(pools, claims, devices.use, node, self.features, allowed, hopeless, pause)
             if found is None:
-                return Answer(False)
+                return Answer(False), False
             found.results(claims, node.name, self.features, lambda: _SHARE)  # for its errors
         except AllocationError as error:
-            if isinstance(error, SearchLimitError):
-                self._in_vain += allowed
-            return Answer(False, str(error)) if error.node_only else Answer(False, error=str(error))
+            is_given_up = isinstance(error, SearchLimitError)
+            return (Answer(False, str(error)) if error.node_only else Answer(False, error=str(error))), is_given_up
         score = self._score(found) if self.scores else 0
-        return Answer(True, score=score, found=found, places=found.places(pools))
+        return Answer(True, score=score, found=found, places=found.places(pools)), False
 
     def _claims(self, names: list[str]) -> list[ClaimToAllocate]:
         """Return the waiting claims under the names of a pod's own."""

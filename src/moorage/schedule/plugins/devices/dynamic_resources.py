@@ -27,6 +27,7 @@ from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, DeviceNeeds
 from moorage.schedule.plugins.devices.device_reasons import why_not_allocated
 from moorage.schedule.plugins.devices.extended_needs import CANNOT_FIT, STALE, ExtendedNeeds
+from moorage.schedule.plugins.devices.sliced_searches import Pause, SlicedCall, SlicedSearches, undecided
 
 CANNOT_ALLOCATE = "cannot allocate all claims"
 DEALLOCATED = "deallocation of ResourceClaim completed"
@@ -34,6 +35,7 @@ DELETED = "deletion of ResourceClaim completed"
 STILL_NOT_SCHEDULABLE = "still not schedulable"
 NOT_AVAILABLE = "resourceclaim not available on the node"
 _SPECS_KEPT = 4096
+_SHORT_SPEC = 16 * 1024  # bytes, of which the selectors are compiled in a moment
 
 
 class DynamicResources(Plugin[DeviceNeeds]):
@@ -49,15 +51,22 @@ class DynamicResources(Plugin[DeviceNeeds]):
         on(EventKind.RESOURCE_SLICE_ADDED, EventKind.RESOURCE_SLICE_CHANGED),
     )
 
-    def __init__(self, gates: GateSet) -> None:
+    def __init__(self, gates: GateSet, sliced: SlicedSearches | None = None) -> None:
+        """With `sliced`, long searches are carried out in slices, and pods wait for them."""
         super().__init__()
+        self._sliced = sliced
+        self._paused: dict[int, DeviceNeeds] = {}  # of shapes, by their number, with what was found so far
         self._gates = gates
         self._features = allocator_features(gates)
         self._compiled: dict[bytes, CompiledClaim] = {}
+        self._compiling: dict[bytes, SlicedCall[Any]] = {}
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         if not shape.devices:
             return SKIP
+        kept = self._paused.pop(shape.number, None)
+        if kept is not None:
+            return Prepared(kept, scores=kept.searches and kept.scores)
         problem = next((text for facts in shape.devices if (text := self._problem(facts))), "")
         if problem:
             return Prepared(DeviceNeeds((), (), shape.namespace, self._features), rejection=unresolvable(problem))
@@ -80,7 +89,15 @@ class DynamicResources(Plugin[DeviceNeeds]):
             compile_spec = partial(self._compile, classes=classes, cluster=cluster)
             claims = tuple(waiting), tuple(allocated)
             needs = ExtendedNeeds(*claims, shape, self._features, extended, compile_spec)
+        if self._sliced is not None:
+            needs.sliced, needs.paused = self._sliced, partial(self._pause, shape.number, needs)
         return Prepared(needs, scores=needs.searches and needs.scores)
+
+    def _pause(self, number: int, needs: DeviceNeeds) -> None:
+        """Keep what was found for a shape until its pod is tried again."""
+        if len(self._paused) >= _SPECS_KEPT:
+            self._paused.clear()
+        self._paused[number] = needs
 
     def _problem(self, facts: DeviceClaimFacts) -> str:
         """Return what is wrong with a claim before any node is looked at."""
@@ -103,14 +120,33 @@ class DynamicResources(Plugin[DeviceNeeds]):
     def _compile(
         self, spec: ResourceClaimSpec, classes: tuple[DeviceClass | None, ...], cluster: Cluster
     ) -> CompiledClaim:
-        """Compile a claim's spec, once for all claims of a template."""
+        """Compile a claim's spec, once for all claims of a template. Raises Undecided if it takes long."""
         key = msgspec.msgpack.encode((spec, classes), enc_hook=str)
         compiled = self._compiled.get(key)
         if compiled is None:
             if len(self._compiled) >= _SPECS_KEPT:
                 self._compiled.clear()
-            compiled = self._compiled[key] = compile_claim(spec, cluster.devices.classes.get, self._gates)
+            find = cluster.devices.classes.get
+            if self._sliced is None or len(key) <= _SHORT_SPEC:
+                compiled = compile_claim(spec, find, self._gates)
+            else:
+                compiled = self._compile_in_slices(self._sliced, key, partial(compile_claim, spec, find, self._gates))
+            self._compiled[key] = compiled
         return compiled
+
+    def _compile_in_slices(
+        self, sliced: SlicedSearches, key: bytes, compile_spec: Callable[[Pause], CompiledClaim]
+    ) -> CompiledClaim:
+        """Compile a claim that may have many long selectors. Raises Undecided until that is done."""
+        call = self._compiling.pop(key, None)
+        if call is not None and call.is_done and not call.is_outdated:
+            made: CompiledClaim = call.result()
+            return made
+        if call is None or call.is_done:
+            call = SlicedCall(compile_spec, lambda: True)
+            sliced.begin(call)
+        self._compiling[key] = call
+        raise undecided(call)
 
     def epoch(self, want: DeviceNeeds, cluster: Cluster) -> Any:
         return want.catch_up(cluster)

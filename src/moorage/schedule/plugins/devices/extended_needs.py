@@ -96,7 +96,9 @@ class ExtendedNeeds(DeviceNeeds):
             if made.requests:
                 spec = convert_view({"devices": {"requests": list(made.requests)}}, ResourceClaimSpec)
                 waiting = (*waiting, (self._facts, self._compile(spec)))
-            needs = DeviceNeeds(waiting, self.allocated, self.namespace, self.features)
+            needs = DeviceNeeds(
+                waiting, self.allocated, self.namespace, self.features, self.sliced, lambda: self.paused()
+            )
             found = self._variants[number] = _Variant(needs, made)
         return found
 
