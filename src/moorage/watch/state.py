@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from heapq import nsmallest
 
 from moorage.client.informer import Delta
 from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, amounts, pod_requests
@@ -23,6 +24,7 @@ from moorage.watch.happenings import (
 
 MAX_HAPPENINGS = 500
 _NOT_TRIED = "NotTried"
+_MAIN = (CPU, MEMORY, PODS)
 
 
 class Watched:
@@ -30,7 +32,6 @@ class Watched:
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
-        self.pods: dict[str, Pod] = {}
         self.happenings: deque[Happening] = deque(maxlen=MAX_HAPPENINGS)
         self.total = 0  # happenings so far, also those that are forgotten
         self.is_complete = False
@@ -39,17 +40,19 @@ class Watched:
         self._chronicle = Chronicle()
         self._requests: dict[str, tuple[str, Amounts]] = {}  # by pod: its node, and what it takes there
         self._used: dict[str, Amounts] = {}
+        self._there: dict[str, Amounts] = {}
+        self._waiting: dict[str, Pod] = {}
 
     def pods_changed(self, deltas: Iterable[Delta], now: float) -> None:
         for old, new in deltas:
             found: Pod | None = new.view if new is not None else None
             before: Pod | None = old.view if old is not None else None
             key = key_of(found) if found is not None else key_of(before) if before is not None else ""
-            if found is None:
-                self.pods.pop(key, None)
-            else:
-                self.pods[key] = found
             self._count(key, found)
+            if found is not None and _waits(found):
+                self._waiting[key] = found
+            else:
+                self._waiting.pop(key, None)
             if self.is_complete:
                 self._tell(self._chronicle.of_pod(before, found, self.nodes, now))
 
@@ -59,8 +62,10 @@ class Watched:
             found: Node | None = new.view if new is not None else None
             if found is not None:
                 self.nodes[found.metadata.name] = found
+                self._there[found.metadata.name] = amounts(found.status.allocatable)
             elif before is not None:
                 self.nodes.pop(before.metadata.name, None)
+                self._there.pop(before.metadata.name, None)
             if self.is_complete:
                 self._tell(of_node(before, found, now))
 
@@ -94,33 +99,47 @@ class Watched:
     @property
     def pending(self) -> list[PodLine]:
         """Pods without a node, in the order of their creation."""
-        waiting = [
-            pod
-            for pod in self.pods.values()
-            if not pod.spec.nodeName and not is_over(pod) and pod.metadata.deletionTimestamp is None
-        ]
-        waiting.sort(key=lambda pod: (pod.metadata.creationTimestamp or "", key_of(pod)))
-        return [_pending_line(pod) for pod in waiting]
+        waiting = self._waiting.values()
+        by_age = sorted(waiting, key=lambda pod: (pod.metadata.creationTimestamp or "", key_of(pod)))
+        return [_pending_line(pod) for pod in by_age]
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     @property
     def placed(self) -> int:
         return len(self._requests)
 
-    def node_lines(self) -> list[NodeLine]:
-        """Return the nodes and how full they are, fullest first."""
-        lines = [self._node_line(node) for node in self.nodes.values()]
-        return sorted(lines, key=lambda line: (-line.fullest, line.name))
+    def node_lines(self, most: int) -> list[NodeLine]:
+        """Return the fullest nodes and how full they are, so many at most."""
+        fullest = nsmallest(most, self.nodes, key=lambda name: (-self._fullness(name), name))
+        return [self._node_line(self.nodes[name]) for name in fullest]
+
+    def _fullness(self, name: str) -> float:
+        """The share of the scarcest of its main and extended resources."""
+        used, there = self._used.get(name, {}), self._there[name]
+        shares = (
+            amount / there[one] if there.get(one) else float(amount > 0)
+            for one, amount in used.items()
+            if one in _MAIN or "/" in one
+        )
+        return max(shares, default=0.0)
 
     def _node_line(self, node: Node) -> NodeLine:
         name = node.metadata.name
-        used, there = self._used.get(name, {}), amounts(node.status.allocatable)
-        names = dict.fromkeys((CPU, MEMORY, PODS, *there, *(one for one, amount in used.items() if amount)))
+        used, there = self._used.get(name, {}), self._there[name]
+        names = dict.fromkeys((*_MAIN, *there, *(one for one, amount in used.items() if amount)))
         resources = {one: Usage(used.get(one, 0), there.get(one, 0)) for one in names}
         taints = tuple(f"{describe_taint(taint)}:{taint.effect}" for taint in node.spec.taints)
         return NodeLine(name, not node.spec.unschedulable, taints, resources)
 
-    def unready(self) -> list[str]:
-        return [name for name, node in self.nodes.items() if not is_ready(node)]
+    def unready(self) -> set[str]:
+        return {name for name, node in self.nodes.items() if not is_ready(node)}
+
+
+def _waits(pod: Pod) -> bool:
+    return not pod.spec.nodeName and not is_over(pod) and pod.metadata.deletionTimestamp is None
 
 
 def _pending_line(pod: Pod) -> PodLine:

@@ -39,7 +39,7 @@ class View(TextReport):
         self._server = server
 
     def title(self, watched: Watched, now: float) -> str:
-        pending = len(watched.pending)
+        pending = watched.waiting
         waits = self._styled(f"{pending:,} Pending", YELLOW if pending else GREEN)
         nodes = counted(len(watched.nodes), "node")
         name = self._styled("moorage watch", BOLD)
@@ -82,7 +82,7 @@ class View(TextReport):
 
     def _lately(self, watched: Watched, most: int) -> Iterator[str]:
         """Return what happened, the newest first, in so many lines at most."""
-        groups = list(_alike(list(watched.happenings)[-_MAX_LINES * _MAX_ALIKE :]))
+        groups = list(_alike(list(watched.happenings)))
         lines: list[str] = []
         for alike in reversed(groups[-_MAX_LINES:]):
             told = list(self._told(alike, wrap=True))
@@ -107,9 +107,8 @@ class View(TextReport):
             yield f"{head}{printable(text)}"
 
     def _node_lines(self, watched: Watched) -> Iterator[str]:
-        lines = watched.node_lines()
-        shown = lines[:_MAX_SHOWN_NODES]
-        unready = set(watched.unready())
+        shown = watched.node_lines(_MAX_SHOWN_NODES)
+        unready = watched.unready()
         widest = max((len(printable(line.name)) for line in shown), default=0)
         for line in shown:
             *before, last = self._node(line, widest)
@@ -117,7 +116,7 @@ class View(TextReport):
             marks = [self._styled("not ready", RED)] if line.name in unready else []
             marks += [self._styled(printable(taint), DIM) for taint in line.taints]
             yield "  ".join([last, *marks])
-        yield from self._left_out_quietly(len(lines) - len(shown), "node")
+        yield from self._left_out_quietly(len(watched.nodes) - len(shown), "node")
 
     def _left_out_quietly(self, number: int, noun: str) -> Iterator[str]:
         if number > 0:

@@ -169,9 +169,10 @@ def test_the_server_is_gone_once_and_back_once() -> None:
 def test_nodes_fill_and_empty() -> None:
     state = watched(node("n1"), node("n2"))
     state.pods_changed([Delta(None, pod(name, "n2")) for name in "abc"], NOW)
-    assert [(line.name, line.fullest, line.pods) for line in state.node_lines()] == [("n2", 75, 3), ("n1", 0, 0)]
+    assert [(line.name, line.fullest, line.pods) for line in state.node_lines(9)] == [("n2", 75, 3), ("n1", 0, 0)]
+    assert [line.name for line in state.node_lines(1)] == ["n2"]
     state.pods_changed([Delta(pod("a", "n2"), None), Delta(pod("b", "n2"), pod("b", "n2", phase="Succeeded"))], NOW)
-    assert [(line.name, line.fullest, line.pods) for line in state.node_lines()] == [("n2", 25, 1), ("n1", 0, 0)]
+    assert [(line.name, line.fullest, line.pods) for line in state.node_lines(9)] == [("n2", 25, 1), ("n1", 0, 0)]
 
 
 def test_what_is_remembered_is_bounded() -> None:

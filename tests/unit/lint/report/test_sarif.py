@@ -5,13 +5,14 @@ The standard's own schema was run over reports of all examples and of unreadable
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from tests.unit.lint.report.test_forms import report
 
-from moorage.lint.catalogue import RULES
+from moorage.lint.catalogue import RULES, SITE
 from moorage.lint.report.documents import SarifForm
 
 #: For each kind of object in a report: what it must have, what it may have (of what we write), and its parts.
@@ -86,6 +87,11 @@ def test_a_report_has_what_the_standard_requires_and_nothing_it_forbids() -> Non
     assert document["runs"][0]["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
     assert document["runs"][0]["results"]
     assert document["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+
+
+def test_addresses_lead_to_the_documentation_that_is_published() -> None:
+    settings = (Path(__file__).resolve().parents[4] / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f"site_url: {SITE}/\n" in settings
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
