@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from moorage.match.cel.evaluate.calls import CallPlan, CallStep, accepts_type
 from moorage.match.cel.evaluate.logic import MembershipStep
 from moorage.match.cel.evaluate.steps import UNSET, EvaluationStep
-from moorage.match.cel.generate.operands import ANY_INT, Operand, certain, result_bounds
+from moorage.match.cel.generate.operands import ANY_INT, PYTHON_TYPES, SCALARS, Operand, certain, result_bounds
 from moorage.match.cel.generate.operators import cost_of, operation
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.types import BOOL, TypeKind
@@ -30,11 +30,36 @@ def emit_call(emitter: Emitter, node: syntax.Call, step: EvaluationStep) -> Oper
     plan = step.plan
     if not plan.lenient or len(nodes) not in (1, 2):
         return emitter.in_turn(nodes, lambda name, args: _apply(emitter, plan, args, name), plan.weighed)
-    operands = []
-    for arg, weigh in zip(nodes, plan.weighed, strict=True):
-        operand = emitter.emit(arg)
-        operands.append(emitter.weighed(emitter.simple(operand)) if weigh else operand)
-    return _apply(emitter, plan, operands, None)
+    operands = [emitter.emit(arg) for arg in nodes]
+    if plan.overload is not None and plan.overload.id in ("equals", "not_equals"):
+        return _equality(emitter, plan, *operands)
+    return _apply(emitter, plan, _weighed(emitter, plan, operands), None)
+
+
+def _weighed(emitter: Emitter, plan: CallPlan, operands: list[Operand]) -> list[Operand]:
+    return [
+        emitter.weighed(emitter.simple(operand)) if weigh else operand
+        for operand, weigh in zip(operands, plan.weighed, strict=True)
+    ]
+
+
+def _equality(emitter: Emitter, plan: CallPlan, a: Operand, b: Operand) -> Operand:
+    """Write a comparison; of a value of unknown type with a known one, for the case that it is of the same type."""
+    unknown, known = (a, b) if a.known is None else (b, a)
+    if unknown.known is not None or known.known is None or not known.is_a(*SCALARS):
+        return _apply(emitter, plan, _weighed(emitter, plan, [a, b]), None)
+    writer = emitter.writer
+    same_type = known.known
+    a, b = emitter.simple(a), emitter.simple(b)
+    unknown = a if a.known is None else b
+    name, pending = writer.name(), writer.pending
+    python_type = writer.constant(PYTHON_TYPES[same_type.kind])
+    with writer.branch(f"if type({unknown.text}) is {python_type}:", pending):
+        alike = [replace(one, known=same_type, fails=False, hoisted=False) if one is unknown else one for one in (a, b)]
+        writer.line(f"{name} = {_apply(emitter, plan, alike, None).text}")
+    with writer.branch("else:", pending):
+        writer.line(f"{name} = {_apply(emitter, plan, _weighed(emitter, plan, [a, b]), None).text}")
+    return Operand(name, BOOL, fails=True)
 
 
 def _membership(emitter: Emitter, node: syntax.Call, step: MembershipStep) -> Operand:
