@@ -52,6 +52,9 @@ class IsolatedEvaluations(Evaluations):
         self._pump: asyncio.Task[None] | None = None
         self._renewals: dict[Account, asyncio.TimerHandle] = {}
         self._is_closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        with suppress(RuntimeError):
+            self._loop = asyncio.get_running_loop()
         self.results: Counter[str] = Counter()
         self.starts = 0
 
@@ -63,7 +66,7 @@ class IsolatedEvaluations(Evaluations):
         known = account.answers.get(question) or self._recall(account, question)
         if known is not None:
             return known
-        loop = asyncio.get_running_loop()
+        loop = self._running_loop()
         if account.spent >= BUDGET and not self._renew(account, loop.time()):
             if patiently:
                 self._call_at_renewal(account, loop)
@@ -74,6 +77,15 @@ class IsolatedEvaluations(Evaluations):
             account.asked[question] = None
         self._enqueue(account)
         raise Undecided((account,))
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop; in a search for devices, which has a thread, the loop that waits for it."""
+        try:
+            self._loop = asyncio.get_running_loop()
+        except RuntimeError:
+            if self._loop is None:
+                raise
+        return self._loop
 
     def _recall(self, account: Account, question: CelQuestion) -> CelAnswer | None:
         """Return the answer that another account was given."""
@@ -106,7 +118,7 @@ class IsolatedEvaluations(Evaluations):
         heapq.heappush(self._queue, (account.spent, next(self._numbers), account))
         self._wakened.set()
         if self._pump is None or self._pump.done():
-            self._pump = asyncio.get_running_loop().create_task(self._work())
+            self._pump = self._running_loop().create_task(self._work())
 
     @property
     def waiting(self) -> int:

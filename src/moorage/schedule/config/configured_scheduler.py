@@ -73,7 +73,7 @@ class Configuration(msgspec.Struct, frozen=True):
         evaluations: Evaluations | None = None,
         sliced: SlicedSearches | None = None,
     ) -> dict[str, Profile]:
-        shared = Shared(gates, program_cache(gates, evaluations), selectors, sliced)
+        shared = Shared(gates, program_cache(gates, evaluations), selectors, sliced, evaluations)
         return {one.name: make_profile(one.name, shared, one.order, one.args, one.third_party) for one in self.profiles}
 
     def make_scheduler(

@@ -47,13 +47,14 @@ class Shared(msgspec.Struct, frozen=True):
     """What the plugins of all profiles share.
 
     `programs` caches compiled expressions; `selectors` are those of Services and controllers, for default spreading;
-    `sliced` carries out long searches for devices in slices.
+    `sliced` carries out long searches for devices in slices, and `evaluations` evaluates expensive expressions.
     """
 
     gates: GateSet
     programs: ProgramCache | None = None
     selectors: DefaultSelectors | None = None
     sliced: SlicedSearches | None = None
+    evaluations: Evaluations | None = None
 
 
 # Makes a plugin of its arguments, which are of the row's type, and of what is shared.
@@ -160,7 +161,7 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
     Row(
         "DynamicResources",
         _PREPARES_AND_FILTERS | {Point.PRE_ENQUEUE, Point.POST_FILTER, Point.SCORE, Point.RESERVE, Point.PRE_BIND},
-        lambda _, shared: DynamicResources(shared.gates, shared.sliced),
+        lambda _, shared: DynamicResources(shared.gates, shared.sliced, shared.evaluations),
         2,
         plugin_args.DynamicResourcesArgs,
         gate=DYNAMIC_RESOURCE_ALLOCATION,

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from tests.fake_worker import SLOW, FakeWorker, evaluations
 from tests.unit.schedule.live.fake_api import POD, FakeApi
 from tests.unit.schedule.live.running import running, settle
+from tests.unit.schedule.live.test_claims import CLAIM, CLASS, DRIVER, SLICE, add_pod
 
 from moorage.match.evaluation.accounts import BUDGET
 from moorage.match.evaluation.questions import CelAnswer
@@ -130,3 +131,28 @@ async def test_cordoned_nodes_and_long_expressions_are_left_to_the_worker() -> N
         await settle(2)
         assert api.nodes_of_pods()["long"] == "cordoned"
         assert [asked.subject for asked in worker.asked] == [("node.kubernetes.io/unschedulable", "", "NoSchedule")]
+
+
+async def test_tolerations_of_claims_are_evaluated_by_the_worker_too() -> None:
+    api, worker = FakeApi(), FakeWorker()
+    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
+    for number, key in enumerate(("a", "zz")):
+        name = f"n{number}"
+        api.node(name, cpu="64")
+        device = {"name": "d", "taints": [{"key": key, "value": "v", "effect": "NoSchedule"}]}
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": [device]}
+        api.put(SLICE, {"metadata": {"name": name}, "spec": spec})
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+    requests = [{"name": "r", "exactly": {**exactly, "tolerations": [{"expression": SLOW}]}}]
+    metadata = {"name": "c", "namespace": "default"}
+    async with scheduling(api, worker):
+        api.put(CLAIM, {"metadata": metadata, "spec": {"devices": {"requests": requests}}})
+        add_pod(api, "slow", "c")
+        api.pod("plain")
+        await settle(0.1)
+        assert api.nodes_of_pods()["plain"]
+        assert not api.nodes_of_pods()["slow"]
+        await settle(5)
+        assert api.nodes_of_pods()["slow"] == "n1"
+        assert len(worker.asked) == 2

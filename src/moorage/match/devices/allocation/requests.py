@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from moorage.match.devices.allocation.pools import DevicePool
     from moorage.match.devices.description import DeviceDescription
     from moorage.match.devices.tolerations import DeviceTolerations
+    from moorage.match.tolerations import ProgramCache
     from moorage.model.gates import GateSet
     from moorage.model.types.devices import (
         DeviceClass,
@@ -69,6 +70,7 @@ class CompiledRequest:
         find_class: FindClass,
         gates: GateSet,
         pause: Callable[[], None] = lambda: None,
+        programs: ProgramCache | None = None,
     ) -> None:
         exact = isinstance(wanted, ExactDeviceRequest)
         self.view = wanted
@@ -79,7 +81,7 @@ class CompiledRequest:
         self.all_devices = wanted.allocationMode == ALL
         self.count = wanted.count
         self.capacity = dict(wanted.capacity.requests) if wanted.capacity is not None else {}
-        self.tolerations: DeviceTolerations = compile_device_tolerations(wanted.tolerations, gates)
+        self.tolerations: DeviceTolerations = compile_device_tolerations(wanted.tolerations, gates, programs)
         self.device_class = find_class(wanted.deviceClassName) if wanted.deviceClassName else None
         self.problem = self._find_problem()
         self.unknown_selector = next((i for i, one in enumerate(wanted.selectors) if one.cel is None), None)
@@ -196,11 +198,19 @@ class CompiledClaim:
 
 
 def compile_claim(
-    spec: ResourceClaimSpec, find_class: FindClass, gates: GateSet, pause: Callable[[], None] = lambda: None
+    spec: ResourceClaimSpec,
+    find_class: FindClass,
+    gates: GateSet,
+    pause: Callable[[], None] = lambda: None,
+    *,
+    programs: ProgramCache | None = None,
 ) -> CompiledClaim:
-    """Compile all requests of a claim; class by class, for they may be missing. `pause` is called now and then."""
+    """Compile all requests of a claim; class by class, for they may be missing. `pause` is called now and then.
+
+    `programs` keeps the expressions of tolerations, and says how expensive ones are evaluated.
+    """
     requests = []
     for request in spec.devices.requests:
         wanted = request.firstAvailable or (request.exactly or ExactDeviceRequest(),)
-        requests.append(tuple(CompiledRequest(request, one, find_class, gates, pause) for one in wanted))
+        requests.append(tuple(CompiledRequest(request, one, find_class, gates, pause, programs) for one in wanted))
     return CompiledClaim(spec, tuple(requests))

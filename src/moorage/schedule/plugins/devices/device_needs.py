@@ -21,6 +21,7 @@ from moorage.match.devices.allocation.requests import CompiledClaim
 from moorage.match.devices.allocation.search import ClaimToAllocate, Hopeless
 from moorage.match.devices.claims import DeviceClaimFacts
 from moorage.match.devices.extended_resources import RequestsAndMappings
+from moorage.match.evaluation.accounts import Undecided
 from moorage.match.node_selector import compile_node_selector
 from moorage.model.gates import GateSet
 from moorage.model.types.node import NodeSelector
@@ -197,12 +198,17 @@ class DeviceNeeds:
         return ""
 
     def _search(self, cluster: Cluster, slot: int) -> Answer:
-        """Search on a node. Raises Undecided while a search that takes long is carried out in slices."""
+        """Search on a node. Raises Undecided while that is carried out in slices, or expressions are evaluated."""
         allowed = next((steps for spent, steps in _ALLOWANCES if self._in_vain < spent), _LAST_ALLOWANCE)
-        if self.sliced is None or allowed <= _QUICK_STEPS:
-            answer, is_given_up = self._try(cluster, slot, allowed)
-        else:
-            answer, is_given_up = self._search_in_slices(self.sliced, cluster, slot, allowed)
+        try:
+            if self.sliced is None or allowed <= _QUICK_STEPS:
+                answer, is_given_up = self._try(cluster, slot, allowed)
+            else:
+                answer, is_given_up = self._search_in_slices(self.sliced, cluster, slot, allowed)
+        except Undecided:
+            self._goes_on = True
+            self.paused()
+            raise
         if is_given_up:
             self._in_vain += allowed
         return answer
@@ -227,8 +233,6 @@ class DeviceNeeds:
             call = SlicedCall(lambda pause: self._try(cluster, slot, allowed, pause), is_current)
             sliced.begin(call)
         self._running[code] = call
-        self._goes_on = True
-        self.paused()
         raise undecided(call)
 
     def _try(self, cluster: Cluster, slot: int, allowed: int, pause: Pause | None = None) -> tuple[Answer, bool]:

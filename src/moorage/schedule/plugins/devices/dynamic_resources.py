@@ -19,6 +19,8 @@ from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.requests import CompiledClaim, compile_claim
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState
 from moorage.match.devices.extended_resources import SPECIAL_NAME
+from moorage.match.evaluation.accounts import Evaluations
+from moorage.match.tolerations import ProgramCache
 from moorage.model.gates import DRA_PRIORITIZED_LIST, GateSet
 from moorage.model.types.devices import DeviceClass, ResourceClaimSpec
 from moorage.schedule.framework.events import EventKind, on
@@ -51,9 +53,12 @@ class DynamicResources(Plugin[DeviceNeeds]):
         on(EventKind.RESOURCE_SLICE_ADDED, EventKind.RESOURCE_SLICE_CHANGED),
     )
 
-    def __init__(self, gates: GateSet, sliced: SlicedSearches | None = None) -> None:
-        """With `sliced`, long searches are carried out in slices, and pods wait for them."""
+    def __init__(
+        self, gates: GateSet, sliced: SlicedSearches | None = None, evaluations: Evaluations | None = None
+    ) -> None:
+        """With `sliced`, long searches are carried out in slices; pods wait for them and for `evaluations`."""
         super().__init__()
+        self._programs = ProgramCache(evaluations=evaluations, patiently=True)
         self._sliced = sliced
         self._paused: dict[int, DeviceNeeds] = {}  # of shapes, by their number, with what was found so far
         self._gates = gates
@@ -128,9 +133,10 @@ class DynamicResources(Plugin[DeviceNeeds]):
                 self._compiled.clear()
             find = cluster.devices.classes.get
             if self._sliced is None or len(key) <= _SHORT_SPEC:
-                compiled = compile_claim(spec, find, self._gates)
+                compiled = compile_claim(spec, find, self._gates, programs=self._programs)
             else:
-                compiled = self._compile_in_slices(self._sliced, key, partial(compile_claim, spec, find, self._gates))
+                compile_spec = partial(compile_claim, spec, find, self._gates, programs=self._programs)
+                compiled = self._compile_in_slices(self._sliced, key, compile_spec)
             self._compiled[key] = compiled
         return compiled
 
