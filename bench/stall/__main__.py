@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 async def drive(names: list[str], scale: float) -> list[Outcome]:
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--simulate", "--nodes", "20", "--controllers", "*", "--feature-gates", GATES]
+        options = ["--simulate", "--nodes", "20", "--controllers", "*", "--feature-gates", GATES, "-v", "0"]
         server = Server(Path(folder), options)
         access = await server.start()
         command = [sys.executable, "-m", "bench.stall.probe", str(Path(folder) / "kubeconfig")]

@@ -137,6 +137,7 @@ async def regular_expressions(context: Context) -> Answers:
         "(x{1000}){1000}",
         "((a{30}){30}){30}",
     ]
+    patterns.append("(" + "(a|b|c|d)?" * 60 + "){1000}z")
     requests = []
     for i, pattern in enumerate(patterns):
         text = f"'{'a' * 1000}'.matches('{pattern}') && taint.key == 'zz'"

@@ -19,6 +19,7 @@ from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 
 STALL_SECONDS = 0.05
+_LONG_SECONDS = 1.0
 _ASK_EVERY = 0.02
 _SAME_LINE_AFTER = 10.0
 _MAX_TEXT = 200
@@ -196,7 +197,9 @@ class Watchdog:
         if unsaid:
             fields["more"] = unsaid
         # Less of its own work than that: the machine had other things to do.
-        if cpu >= STALL_SECONDS and most.label != NO_CPU:
+        if cpu >= _LONG_SECONDS and most.label != NO_CPU:
+            _LOG.error("The event loop was blocked", **fields)
+        elif cpu >= STALL_SECONDS and most.label != NO_CPU:
             _LOG.warning("The event loop was blocked", **fields)
         else:
             _LOG.debug(2, "The event loop was blocked", **fields)

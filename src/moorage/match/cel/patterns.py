@@ -3,7 +3,8 @@ r"""Regular expressions as Go understands them, by way of RE2; and the functions
 Compiled patterns search UTF-8 bytes in linear time, and are kept, so an expression that is evaluated often compiles its
 pattern once. A pattern written as a literal is compiled with the expression, and fails there; in find() and findAll()
 any other fails as "Illegal regex". Kubernetes: Go's package regexp; apiserver/pkg/cel/library/regex.go.
-Differs: RE2 also knows `\C`, which is refused here as Go refuses it; findAll stops with an error at a million matches.
+Differs: RE2 also knows `\C`, which is refused here as Go refuses it; findAll stops with an error at a million matches;
+patterns of more than some 170,000 instructions are refused, and so are texts that a large pattern would take long for.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from moorage.match.cel.values import CelError
 _SMALL = 200  # characters of a pattern
 MEMORABLE = 64  # characters of a text
 _MAX_MATCHES = 1_000_000
+_MAX_MEMORY = 4 * 1024 * 1024  # bytes for the automata of a pattern, which is refused if it needs more
+#: Instructions of a pattern times bytes of a text: about a quarter of a second, if the engine has to try all of them.
+_MAX_STEPS = 20_000_000
 # RE2's words → Go's.
 _GO_WORDS = {
     "missing ]": "missing closing ]",
@@ -37,6 +41,8 @@ _GO_WORDS = {
 def _options() -> Any:
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True  # nothing asks for groups, and keeping track of them is most of the work
+    options.max_mem = _MAX_MEMORY
     return options
 
 
@@ -80,7 +86,8 @@ def searcher(pattern: str) -> Callable[[bytes], bool]:
     """
     compiled = compile_pattern(pattern)
     if len(pattern) > _SMALL or "{" in pattern:
-        return lambda text: compiled.search(text) is not None
+        longest = _longest_text(compiled)
+        return lambda text: compiled.search(_checked(text, longest)) is not None
     alone = re2.Set.SearchSet(_OPTIONS)
     alone.Add(pattern)
     alone.Compile()
@@ -93,6 +100,17 @@ def remembering_searcher(pattern: str) -> Callable[[str], bool]:
     """Answers for texts of up to `MEMORABLE` characters, and remembers a few: loops ask the same again and again."""
     search_bytes = searcher(pattern)
     return lru_cache(maxsize=128)(lambda text: search_bytes(text.encode("utf-8", "surrogatepass")))
+
+
+def _longest_text(compiled: Any) -> int:
+    """Return how many bytes a pattern may be tried on."""
+    return int(_MAX_STEPS // (max(1, compiled._regexp.ProgramSize()) * (1 + compiled.groups)))
+
+
+def _checked(text: bytes, longest: int) -> bytes:
+    if len(text) > longest:
+        raise CelError(f"regular expression too large for a text of {len(text)} bytes: the longest has {longest}")
+    return text
 
 
 def _is_flags_only(where: str) -> bool:
@@ -127,14 +145,16 @@ def _legal(pattern: str) -> Any:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _legal(pattern).search(text.encode("utf-8", "surrogatepass"))
+    compiled = _legal(pattern)
+    found = compiled.search(_checked(text.encode("utf-8", "surrogatepass"), _longest_text(compiled)))
     return "" if found is None else _decoded(found.group(0))
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     """Successive matches; an empty one right after another match does not count."""
-    search = _legal(pattern).search
-    raw = text.encode("utf-8", "surrogatepass")
+    compiled = _legal(pattern)
+    search = compiled.search
+    raw = _checked(text.encode("utf-8", "surrogatepass"), _longest_text(compiled))
     matches: list[str] = []
     position, previous_end = 0, -1
     while position <= len(raw) and (limit < 0 or len(matches) < limit):

@@ -50,3 +50,23 @@ def test_complaints(pattern: str, complaint: str) -> None:
     with pytest.raises(CelError) as raised:
         compile_pattern(pattern)
     assert str(raised.value) == f"error parsing regexp: {complaint}"
+
+
+HOSTILE = ["((a|b|c|d|e|f|g)?" * 60 + ")" * 60, "(" + "(a|b|c|d|e|f|g)?" * 60 + "){1000}z", "(.?){1000}b"]
+
+
+@pytest.mark.parametrize("pattern", HOSTILE[1:])
+def test_a_pattern_is_not_tried_on_a_text_that_it_would_take_long_for(pattern: str) -> None:
+    with pytest.raises(CelError, match="regular expression too large for a text of 9000 bytes"):
+        search(pattern, "a" * 9_000)
+    assert search(pattern, "a" * 20) is False
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "((a*)*)*c", HOSTILE[0], "(?P<x>a|aa)+$"])
+def test_nested_quantifiers_take_linear_time(pattern: str) -> None:
+    search(pattern, "a" * 2_000 + "!")
+
+
+def test_a_pattern_with_too_many_instructions_is_refused() -> None:
+    with pytest.raises(CelError, match="pattern too large"):
+        search("(" + "[a-z]?" * 300 + "){1000}z", "a")
