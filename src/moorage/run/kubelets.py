@@ -78,7 +78,7 @@ _RESOURCE_CLAIM, _RESOURCE_SLICE = (
 class Recorder(Protocol):
     """Where events go."""
 
-    def report(self, involved: Raw, kind: str, reason: str, message: str) -> None: ...
+    def report(self, involved: Raw, kind: str, reason: str, message: str, *, host: str = "") -> None: ...
 
 
 class Kubelets:
@@ -259,4 +259,4 @@ class Kubelets:
         }
         if action.container:
             involved["fieldPath"] = f"spec.containers{{{action.container}}}"
-        self._recorder.report(involved, action.kind, action.reason, action.message)
+        self._recorder.report(involved, action.kind, action.reason, action.message, host=action.pod.spec.nodeName)

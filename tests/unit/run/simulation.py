@@ -36,7 +36,7 @@ class Simulation:
     def now(self) -> float:
         return MIDNIGHT + asyncio.get_running_loop().time()
 
-    def report(self, involved: Raw, kind: str, reason: str, message: str) -> None:
+    def report(self, involved: Raw, kind: str, reason: str, message: str, *, host: str = "") -> None:
         self.reports.append((involved["name"], kind, reason, message))
 
     async def start(self, client: Client | None = None) -> None:

@@ -102,8 +102,10 @@ class EventCorrelator:
         reason: str,
         message: str,
         annotations: dict[str, str] | None = None,
+        host: str = "",
     ) -> list[EventAction]:
-        """Return what to send for one more event, if anything."""
+        """Return what to send for one more event, if anything; `host` is where it was seen, if not the source's own."""
+        host = host or self._host
         get = involved.get
         subject = (get("kind"), get("namespace"), get("name"), get("uid"), get("apiVersion"))
         text = time_text(now // NANOSECONDS)
@@ -122,13 +124,13 @@ class EventCorrelator:
             "involvedObject": involved,
             "reason": reason,
             "message": message,
-            "source": {"component": self._component, **({"host": self._host} if self._host else {})},
+            "source": {"component": self._component, **({"host": host} if host else {})},
             "firstTimestamp": text,
             "lastTimestamp": text,
             "count": 1,
             "type": kind,
             "reportingComponent": "" if is_combined else self._component,
-            "reportingInstance": "" if is_combined else self._host,
+            "reportingInstance": "" if is_combined else host,
         }
         patch = self._observe(document, key)
         if not self._may_send(now, (*subject, kind)):
@@ -329,8 +331,15 @@ class CountingRecorder:
         return CountingRecorder(self._sender, component, self._host, now=self._now)
 
     def report(
-        self, involved: Raw, kind: str, reason: str, message: str, annotations: dict[str, str] | None = None
+        self,
+        involved: Raw,
+        kind: str,
+        reason: str,
+        message: str,
+        annotations: dict[str, str] | None = None,
+        *,
+        host: str = "",
     ) -> None:
-        """`involved` is an ObjectReference, `kind` is NORMAL or WARNING."""
-        for wanted in self._state.report(self._now(), involved, kind, reason, message, annotations):
+        """`involved` is an ObjectReference, `kind` is NORMAL or WARNING, `host` the node of a kubelet."""
+        for wanted in self._state.report(self._now(), involved, kind, reason, message, annotations, host):
             self._sender.put(wanted)

@@ -105,3 +105,10 @@ def test_the_memory_is_bounded() -> None:
         correlator.report(START, {**POD, "name": f"p{index}"}, NORMAL, "R", "m")
     for remembered in (correlator._similar, correlator._observed, correlator._buckets):
         assert len(remembered) == MAX_REMEMBERED
+
+
+def test_one_source_can_speak_for_many_nodes() -> None:
+    involved = {"kind": "Pod", "namespace": "default", "name": "web", "uid": "u"}
+    (action,) = EventCorrelator("kubelet").report(10**18, involved, NORMAL, "Started", "Container started", host="n7")
+    assert action.document["source"] == {"component": "kubelet", "host": "n7"}
+    assert action.document["reportingInstance"] == "n7"
