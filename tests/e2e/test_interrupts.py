@@ -30,13 +30,18 @@ runpy.run_module("moorage", run_name="__main__", alter_sys=True)
 #: `up` goes on until it is signalled, and `demo` prints; by then they have imported more than this.
 IMPORTS = {"up": 250, "demo": 120}
 
+#: They import what the others import.
+LATER = ("gates", "demo")
+
 
 def interrupted(arguments: list[str], at: int, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", INTERRUPTED, str(at), *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LATER else []) for name in COMMANDS]
+)
 def test_an_interrupt_during_imports_is_quiet(name: str, tmp_path: Path) -> None:
     write_manifest(tmp_path)
     arguments = COMMANDS[name]

@@ -14,6 +14,7 @@ from moorage.watch.terminal import Terminal
 from moorage.watch.view import View
 
 _TICK = 1.0  # the clock in the title
+_REST = 3.0  # times as long as a frame takes: large clusters must not keep a core busy
 _FIRST_SECONDS = 30.0
 _LOG_WIDTH = 100_000
 _BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
@@ -118,8 +119,9 @@ class Watching:
         async def draw() -> None:
             while True:
                 self._changed.clear()
+                began = time.monotonic()
                 self._draw(terminal)
-                await asyncio.sleep(self._every)
+                await asyncio.sleep(max(self._every, _REST * (time.monotonic() - began)))
                 await self._change_or_tick()
 
         return asyncio.create_task(draw())
