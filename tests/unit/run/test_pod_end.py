@@ -129,10 +129,10 @@ async def test_who_is_in_a_hurry_shortens_the_grace_period(simulation: Simulatio
     await simulation.pod(terminationGracePeriodSeconds=100, simulate={"stop-delay": "80s"})
     await simulation.client.delete(POD, "p", "default")
     await simulation.settle(10)
-    await simulation.client.delete(POD, "p", "default", grace_seconds=2)
-    await simulation.settle(1)
+    await simulation.client.delete(POD, "p", "default", grace_seconds=2)  # which is over already: a second is left
+    await simulation.settle(0.5)
     assert await simulation.exists()
-    await simulation.settle(2)
+    await simulation.settle(1)
     assert not await simulation.exists()
     assert len(simulation.said("Killing")) == 1
 

@@ -1,4 +1,4 @@
-"""CelAnswer questions by evaluating them, in whichever process asks for that.
+"""Answer questions by evaluating them, in whichever process asks for that.
 
 CEL is imported by the first question.
 """
