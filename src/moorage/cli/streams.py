@@ -108,7 +108,9 @@ def _writer(number: int, before: TextIO | None) -> io.TextIOWrapper:
         io.BufferedWriter(raw),
         encoding=encoding,
         errors=_ERRORS,
-        line_buffering=getattr(before, "line_buffering", number == 2 or raw.isatty()),
+        # With PYTHONUNBUFFERED the one before writes through, which from here on ends at the buffer.
+        line_buffering=getattr(before, "line_buffering", number == 2 or raw.isatty())
+        or getattr(before, "write_through", False),
         write_through=getattr(before, "write_through", False),
     )
 

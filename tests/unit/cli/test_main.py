@@ -115,3 +115,14 @@ program.main()
 """
     process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (process.returncode, process.stdout, process.stderr) == (3, printed, "")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_unbuffered_streams_write_each_line(stream: str) -> None:
+    script = (
+        "import os, sys\nfrom moorage.cli.streams import open_standard_streams\nopen_standard_streams()\n"
+        f"print('said', file=sys.{stream})\nos._exit(0)"
+    )
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert process.stdout + process.stderr == "said\n"
