@@ -184,3 +184,12 @@ def test_a_taint_that_is_tolerated_for_a_while_evicts_later() -> None:
     assert "again and again" in plan.notes[-1]
     assert gone.cause is Cause.DEVICE_TAINT
     assert 3500 < gone.seconds <= 3600
+
+
+def test_totals_and_the_markdown_table_have_devices() -> None:
+    plan = Plan(*with_gpus("n1", gpu("a"), gpu("b")), node("n2"), device_class(), claim("one", request()))
+    page = "\n".join(MarkdownReport().lines(plan.outcome))
+    assert "| node | CPU | memory | pods | devices |" in page
+    assert f"| {DRIVER} 0/2 |" in page
+    assert f"% requested; {DRIVER} 0/2 devices." in page
+    assert f"% requested; {DRIVER} 0/2 devices\n" in "\n".join(TextReport().lines(plan.outcome))
