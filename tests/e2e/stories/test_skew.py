@@ -87,6 +87,8 @@ def test_answers_about_a_cluster_have_its_gates(skewed: Stage) -> None:
     printed = moorage(skewed, "gates", "-o", "json")
     assert json.loads(printed.stdout)[GATES["number"]]["kube-scheduler"] is False
     assert "warning: " in printed.stderr
+    audited = moorage(skewed, "gates", "audit", "--gate", GATES["expression"])
+    assert f"half enabled: {GATES['number']}" in audited.stderr
     # What the command line says wins, and the difference is told.
     told = json.loads(moorage(skewed, "explain", "pod/number", "-o", "json", "--feature-gates=AllAlpha=true").stdout)
     assert (told["standing"], told["node"]) == ("Fits", "five")
