@@ -104,7 +104,7 @@ async def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--kubeconfig", "nowhere"], "nowhere: cannot be read"),
+        (["--kubeconfig", "nowhere", "--wait-for-kubeconfig", "0"], "nowhere: cannot be read"),
         (["--leader-elect-lease-duration", "soon"], "'--leader-elect-lease-duration': time: invalid duration"),
         (["--leader-elect-lease-duration", "5s"], "leaseDuration must be greater than renewDeadline"),
         (["--feature-gates", "Nonsense=true"], "unrecognized feature gate: Nonsense"),
