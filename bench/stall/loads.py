@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from bench.stall import hostile
+from bench.stall.claims import hostile_claims
 from bench.stall.expressions import expensive_pods
 from bench.stall.hostile import config_map, encoded, pod
 from bench.stall.wire import Wire, gone
@@ -292,6 +293,7 @@ LOADS: dict[str, Callable[[Context], Awaitable[Answers]]] = {
     "patches and apply": patches,
     "regular expressions": regular_expressions,
     "1,000 pods with an expensive expression": expensive_pods(1000, 1),
+    "claims among many combinations": hostile_claims,
     "100 pods with ten expensive expressions": expensive_pods(100, 10),
     "OpenAPI, discovery, metrics": documents,
     "50,000 creates": fill,

@@ -5,6 +5,7 @@ same use, and kept in a table by code.
 """
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -34,7 +35,8 @@ MAX_STEPS = 20_000
 # How many steps a search may take, by how many the searches before it took in vain: other pods wait meanwhile.
 _ALLOWANCES = ((2 * MAX_STEPS, MAX_STEPS), (4 * MAX_STEPS, 1_000))
 _LAST_ALLOWANCE = 100
-_QUICK_STEPS = 500  # some ten milliseconds
+# What a search, and all slow ones of an attempt, may take before they are carried out in slices.
+_QUICK_STEPS, _QUICK_SECONDS = 500, 0.02
 
 
 def _generation(devices: Devices) -> tuple[int, int, int]:
@@ -50,6 +52,16 @@ class Answer(msgspec.Struct, frozen=True):
     score: int = 0
     found: FoundDevices | None = None  # on the node that was asked first
     places: Sequence[Sequence[tuple[int, int]]] = ()  # of the devices, for the other nodes of the code
+
+
+class _Batch:
+    """A search on several nodes in slices: what it depends on, where it is, and what it has found, by code."""
+
+    def __init__(self, generation: tuple[int, int, int]) -> None:
+        self.generation = generation
+        self.slot = self.code = 0
+        self.found: dict[int, Answer] = {}
+        self.call: SlicedCall[None] | None = None
 
 
 class AllocatedClaim:
@@ -108,7 +120,8 @@ class DeviceNeeds:
     ) -> None:
         """Long searches are `sliced`, if that is not None: then `paused` is called, and Undecided raised."""
         self.sliced, self.paused = sliced, paused
-        self._running: dict[int, SlicedCall[Any]] = {}  # by code
+        self._batch: _Batch | None = None
+        self._slow_seconds = 0.0  # that searches of this attempt took which were not quick
         self._goes_on = False  # the attempt before this one was paused
         self.waiting = waiting
         self.allocated = allocated
@@ -145,39 +158,52 @@ class DeviceNeeds:
         if generation != self._generation:
             self._generation = generation
             self._answers.clear()
-            self._running.clear()
+            self._batch = None
             self._failed.clear()
             self._table = np.zeros(0, np.int8)
         return generation
 
     def answer(self, cluster: Cluster, slot: int) -> Answer:
-        """Return whether the claims can be allocated on a node."""
+        """Return whether the claims can be allocated on a node. Raises Undecided."""
         self.catch_up(cluster)
+        self._collect()
+        return self._answer(cluster, slot, (slot,))
+
+    def _answer(self, cluster: Cluster, slot: int, slots: Sequence[int]) -> Answer:
+        """Return the answer for a slot; if it takes long, have all of these slots searched, and raise Undecided."""
         code = cluster.devices.code(slot)
         answer = self._answers.get(code)
         if answer is None:
-            answer = self._answers[code] = self._search(cluster, slot)
-            if answer.error:
-                self._failed.append(code)
+            answer = self._search(cluster, slot) if self.sliced is None else self._search_quickly(cluster, slot)
+            if answer is None:
+                assert self.sliced is not None
+                raise self._begin(self.sliced, cluster, slots)
+            self._note(code, answer)
         return answer
+
+    def _note(self, code: int, answer: Answer) -> None:
+        self._answers[code] = answer
+        if answer.error:
+            self._failed.append(code)
 
     def fits(self, cluster: Cluster) -> NDArray[np.bool_]:
         """Return the answer for every slot, with one search for each code that was not seen before."""
         self.catch_up(cluster)
+        self._collect()
         if not self._goes_on:
             self._in_vain = 0
-        self._goes_on = False
+        self._goes_on, self._slow_seconds = False, 0.0
         codes = cluster.devices.codes
         highest = int(codes.max(initial=0)) + 1
         if highest > len(self._table):
             table = np.full(max(highest, 2 * len(self._table)), _UNKNOWN, np.int8)
             table[: len(self._table)] = self._table
             self._table = table
-        unknown = np.flatnonzero((self._table[codes] == _UNKNOWN) & cluster.nodes.alive)
-        for slot in unknown.tolist():
+        unknown = np.flatnonzero((self._table[codes] == _UNKNOWN) & cluster.nodes.alive).tolist()
+        for slot in unknown:
             code = codes.item(slot)
             if self._table[code] == _UNKNOWN:
-                self._table[code] = _YES if self.answer(cluster, slot).fits else _NO
+                self._table[code] = _YES if self._answer(cluster, slot, unknown).fits else _NO
         mask: NDArray[np.bool_] = self._table[codes] == _YES
         return mask
 
@@ -197,43 +223,82 @@ class DeviceNeeds:
             return str(error)
         return ""
 
-    def _search(self, cluster: Cluster, slot: int) -> Answer:
-        """Search on a node. Raises Undecided while that is carried out in slices, or expressions are evaluated."""
-        allowed = next((steps for spent, steps in _ALLOWANCES if self._in_vain < spent), _LAST_ALLOWANCE)
-        try:
-            if self.sliced is None or allowed <= _QUICK_STEPS:
-                answer, is_given_up = self._try(cluster, slot, allowed)
-            else:
-                answer, is_given_up = self._search_in_slices(self.sliced, cluster, slot, allowed)
-        except Undecided:
-            self._goes_on = True
-            self.paused()
-            raise
+    def _search(self, cluster: Cluster, slot: int, pause: Pause | None = None) -> Answer:
+        """Search on a node, with fewer steps if others were in vain."""
+        allowed = self._allowed
+        answer, is_given_up = self._try(cluster, slot, allowed, pause)
         if is_given_up:
             self._in_vain += allowed
         return answer
 
-    def _search_in_slices(
-        self, sliced: SlicedSearches, cluster: Cluster, slot: int, allowed: int
-    ) -> tuple[Answer, bool]:
-        code = cluster.devices.code(slot)
-        call = self._running.pop(code, None)
-        if call is not None and call.is_done and not call.is_outdated:
-            found: tuple[Answer, bool] = call.result()
-            return found
-        if call is None or call.is_outdated:
-            quick = self._try(cluster, slot, _QUICK_STEPS)
-            if not quick[1]:
-                return quick
-            generation = self._generation
+    @property
+    def _allowed(self) -> int:
+        return next((steps for spent, steps in _ALLOWANCES if self._in_vain < spent), _LAST_ALLOWANCE)
+
+    # -- searches that take long ------------------------------------------------------------------------------------
+
+    def _search_quickly(self, cluster: Cluster, slot: int) -> Answer | None:
+        """Search on a node; return None if that takes long, or if searches before it did. Raises Undecided."""
+        if self._batch is not None or self._slow_seconds > _QUICK_SECONDS:
+            return None
+        allowed, began = self._allowed, perf_counter()
+        try:
+            answer, is_given_up = self._try(cluster, slot, min(allowed, _QUICK_STEPS))
+        except Undecided:
+            self._pause()
+            raise
+        seconds = perf_counter() - began
+        if seconds > _QUICK_SECONDS / 10:
+            self._slow_seconds += seconds
+        if not is_given_up:
+            return answer
+        if allowed > _QUICK_STEPS:
+            return None
+        self._in_vain += allowed
+        return answer
+
+    def _begin(self, sliced: SlicedSearches, cluster: Cluster, slots: Sequence[int]) -> Undecided:
+        """Have slots searched in slices, unless that is being done; return what to raise meanwhile."""
+        if self._batch is None:
+            batch = _Batch(self._generation)
+            devices = cluster.devices
+
+            def search(pause: Pause) -> None:
+                for slot in slots:
+                    batch.slot, batch.code = slot, devices.code(slot)
+                    if batch.code not in batch.found and batch.code not in self._answers:
+                        answer = self._search(cluster, slot, pause)
+                        batch.found[batch.code] = answer
+                        pause()
 
             def is_current() -> bool:
-                return cluster.devices.code(slot) == code and _generation(cluster.devices) == generation
+                return _generation(devices) == batch.generation and devices.code(batch.slot) == batch.code
 
-            call = SlicedCall(lambda pause: self._try(cluster, slot, allowed, pause), is_current)
-            sliced.begin(call)
-        self._running[code] = call
-        raise undecided(call)
+            batch.call = SlicedCall(search, is_current)
+            sliced.begin(batch.call)
+            self._batch = batch
+        self._pause()
+        assert self._batch.call is not None
+        return undecided(self._batch.call)
+
+    def _pause(self) -> None:
+        self._goes_on = True
+        self.paused()
+
+    def _collect(self) -> None:
+        """Take the answers that were found in slices. Raises Undecided if they need an expression's evaluation."""
+        batch = self._batch
+        if batch is None or batch.call is None or not batch.call.is_done:
+            return
+        self._batch = None
+        for code, answer in batch.found.items():
+            self._note(code, answer)
+        if not batch.call.is_outdated:
+            try:
+                batch.call.result()
+            except Undecided:
+                self._pause()
+                raise
 
     def _try(self, cluster: Cluster, slot: int, allowed: int, pause: Pause | None = None) -> tuple[Answer, bool]:
         """Search with so many steps; return the answer, and whether the search was given up."""

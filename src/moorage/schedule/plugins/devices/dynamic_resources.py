@@ -6,6 +6,7 @@ devices in the same use; thresholds, versions and expressions in device tolerati
 time-out.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,7 +25,16 @@ from moorage.match.tolerations import ProgramCache
 from moorage.model.gates import DRA_PRIORITIZED_LIST, GateSet
 from moorage.model.types.devices import DeviceClass, ResourceClaimSpec
 from moorage.schedule.framework.events import EventKind, on
-from moorage.schedule.framework.plugin import SKIP, Mask, Normalization, Plugin, PostFilterResult, Prepared, Scores
+from moorage.schedule.framework.plugin import (
+    SKIP,
+    ChosenSlots,
+    Mask,
+    Normalization,
+    Plugin,
+    PostFilterResult,
+    Prepared,
+    Scores,
+)
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, DeviceNeeds
 from moorage.schedule.plugins.devices.device_reasons import why_not_allocated
@@ -45,6 +55,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
 
     name = "DynamicResources"
     normalization = Normalization.UP
+    refuses_with = Code.UNRESOLVABLE
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_LABELS, EventKind.NODE_ALLOCATABLE),
         on(EventKind.RESOURCE_CLAIM_ADDED, EventKind.RESOURCE_CLAIM_CHANGED, EventKind.DEVICES_FREED),
@@ -188,6 +199,16 @@ class DynamicResources(Plugin[DeviceNeeds]):
             where = "is allocated, and its devices cannot be used on this node"
             return unresolvable(NOT_AVAILABLE, *(f'claim "{one.name}" {one.broken or where}' for one in unusable))
         return None
+
+    def reasons(self, want: DeviceNeeds, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+        counted: Counter[str] = Counter()
+        for slot in slots.tolist():
+            answer = want.answer(cluster, slot) if want.searches else None
+            if answer is not None and not answer.fits:
+                counted[answer.error or answer.problem or CANNOT_ALLOCATE] += 1
+            elif not all(claim.is_usable(slot) for claim in want.allocated):
+                counted[NOT_AVAILABLE] += 1
+        return counted
 
     def failure(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]) -> str:
         if not want.searches:

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from moorage.match.evaluation.accounts import Account, Undecided
 
@@ -90,13 +90,13 @@ class SlicedSearches:
 
     def __init__(self, wake: Callable[[], None] = lambda: None) -> None:
         self._wake = wake
-        self._active: deque[SlicedCall[object]] = deque()
-        self._waiting: deque[SlicedCall[object]] = deque()
+        self._active: deque[SlicedCall[Any]] = deque()
+        self._waiting: deque[SlicedCall[Any]] = deque()
 
     def __len__(self) -> int:
         return len(self._active) + len(self._waiting)
 
-    def begin(self, call: SlicedCall[object]) -> None:
+    def begin(self, call: SlicedCall[Any]) -> None:
         self._waiting.append(call)
         self._wake()
 
@@ -117,5 +117,5 @@ class SlicedSearches:
         return bool(self)
 
 
-def undecided(call: SlicedCall[object]) -> Undecided:
+def undecided(call: SlicedCall[Any]) -> Undecided:
     return Undecided((call.account,), WAITING)
