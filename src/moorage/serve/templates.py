@@ -170,9 +170,7 @@ class PodTemplates:
         self, raw: Raw, request: Request, manager: str, like: Likeness | None = None
     ) -> tuple[Admitted, PodTemplate | None]:
         """Admit a new pod; return its template from the second pod on, so that pods without a twin do not carry one."""
-        if self._generation() != self._made_at:
-            self._made_at = self._generation()
-            self._known.clear()
+        self._forget_outdated()
         if like is None:
             like = self.likeness(raw, request.namespace, manager)
         template = self._known.pop(like.fingerprint, None)
@@ -184,11 +182,25 @@ class PodTemplates:
             if name and not dns1123_subdomain_errors(name) and self._is_still_admitted(template):
                 return template.named(name, request), template
         admitted = self._admit(raw, request, manager)
-        if template is None and like.fingerprint and isinstance(admitted.view, Pod):
+        if template is None:
+            self.learn(like, admitted)
+        return admitted, None
+
+    def knows(self, like: Likeness) -> bool:
+        self._forget_outdated()
+        return like.fingerprint in self._known
+
+    def _forget_outdated(self) -> None:
+        if self._generation() != self._made_at:
+            self._made_at = self._generation()
+            self._known.clear()
+
+    def learn(self, like: Likeness, admitted: Admitted) -> None:
+        """Keep the template of a pod that was admitted, for the next one."""
+        if like.fingerprint and isinstance(admitted.view, Pod):
             if len(self._known) >= self._limit:
                 del self._known[next(iter(self._known))]
             self._known[like.fingerprint] = PodTemplate(admitted, admitted.view, like.keys)
-        return admitted, None
 
     def _is_still_admitted(self, template: PodTemplate) -> bool:
         try:

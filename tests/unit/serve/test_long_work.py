@@ -176,3 +176,44 @@ def test_very_many_owners_are_compared_in_no_time() -> None:
     warnings = name_owners_once(metadata)
     assert len(metadata["ownerReferences"]) == 20_000
     assert warnings[0].endswith("observed: 0")
+
+
+async def test_the_second_pod_of_a_large_template_costs_nothing(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    plain = LongWork.run
+
+    async def run(self: LongWork, function: Any, *arguments: Any) -> Any:
+        seen.append(function.__name__)
+        return await plain(self, function, *arguments)
+
+    monkeypatch.setattr(LongWork, "run", run)
+    env = [{"name": f"V{i}", "value": "v"} for i in range(3_000)]
+    spec = {"containers": [{"name": "a", "image": "b", "env": env}]}
+    for name in ("a", "b", "c"):
+        pod: dict[str, Any] = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": spec}
+        done = await create(api, POD, "default", msgspec.json.decode(msgspec.json.encode(pod)), OPTIONS)
+    assert seen.count("admit_alone") == 1
+    assert done.stored.template is not None
+
+
+async def test_a_controllers_large_template_is_admitted_in_the_thread(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    plain = LongWork.run
+
+    async def run(self: LongWork, function: Any, *arguments: Any) -> Any:
+        seen.append(function.__name__)
+        return await plain(self, function, *arguments)
+
+    monkeypatch.setattr(LongWork, "run", run)
+    env = [{"name": f"V{i}", "value": "v"} for i in range(3_000)]
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "a", "image": "b", "env": env}]},
+    }
+    kind = KINDS["apps/v1", "ReplicaSet"]
+    raw = {"kind": kind.name, "apiVersion": kind.api_version, "metadata": {"name": "a"}}
+    raw |= {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
+    await create(api, kind, "default", raw, OPTIONS)
+    assert "admit_alone" in seen

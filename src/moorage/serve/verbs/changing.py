@@ -115,6 +115,13 @@ def _encode(kind: Kind, document: Raw) -> bytes:
     return value
 
 
+def _takes_long(kind: Kind, raw: Raw, like: Likeness | None) -> bool:
+    """Return whether a document that came without its text, such as a controller's, is large."""
+    if like is not None:
+        return len(like.fingerprint) > _LARGE_POD
+    return (kind.template is not None or kind.name == "ControllerRevision") and is_large(_encode_sorted(raw))
+
+
 async def create(
     api: Api,
     kind: Kind,
@@ -137,14 +144,19 @@ async def create(
         raise bad_request("resourceVersion should not be set on objects to be created")
     if kind is POD and like is None and not is_owned:
         like = api.templates.likeness(raw, namespace or "default", options.manager)
-    takes_long = takes_long or (like is not None and len(like.fingerprint) > _LARGE_POD) or has_much_cel(kind, raw)
+    takes_long = takes_long or _takes_long(kind, raw, like) or has_much_cel(kind, raw)
+    if like is not None and api.templates.knows(like):
+        takes_long = False
     owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
     warnings = (*warnings, *owners)
     is_generated = not metadata.get("name") and metadata.get("generateName")
     for _ in range(_NAMES_TRIED if is_generated else 1):
         manager = None if is_owned else options.manager
         if takes_long:
+            generation = api.directory.generation
             admitted, template = await api.long_work.run(api.admit_alone, kind, raw, namespace, manager), None
+            if like is not None and generation == api.directory.generation:
+                api.templates.learn(like, admitted)
         else:
             admitted, template = api.admit_new(kind, raw, namespace, manager, like)
         name = admitted.object["metadata"]["name"]
