@@ -16,6 +16,9 @@ import uvloop
 from hypothesis import HealthCheck, settings
 from tests.virtual_time import VirtualTimeLoop
 
+# The API server would import it in a thread, for which virtual time does not wait.
+import moorage.match.cel.program  # noqa: F401
+
 # How long an example takes says something about the machine, not about the law.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")

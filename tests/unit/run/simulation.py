@@ -26,6 +26,7 @@ class Simulation:
 
     def __init__(self, gates: GateSet, options: Raw) -> None:
         self.gates, self._options = gates, options
+        self._loop = asyncio.get_running_loop()  # threads ask for the time, too
         self.api = Api(MemoryStore(), gates, clock=self.now)
         self.client = LoopbackClient(self.api, "test")
         self.reports: list[tuple[str, str, str, str]] = []
@@ -34,7 +35,7 @@ class Simulation:
         self._task: asyncio.Task[None] | None = None
 
     def now(self) -> float:
-        return MIDNIGHT + asyncio.get_running_loop().time()
+        return MIDNIGHT + self._loop.time()
 
     def report(self, involved: Raw, kind: str, reason: str, message: str, *, host: str = "") -> None:
         self.reports.append((involved["name"], kind, reason, message))
