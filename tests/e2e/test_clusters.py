@@ -64,7 +64,8 @@ def test_a_cluster_is_started_stopped_started_as_it_was_and_deleted(user: User) 
     )
 
     told = ["--nodes", "2", f"--feature-gates={GATE}=true", "--config", "scheduler.yaml"]
-    out, _ = user.moorage("up", "--name", "dev", "--detach", *told)
+    out, err = user.moorage("up", "--name", "dev", "--detach", *told)
+    assert f"the current context of {user.kubeconfig} is now moorage-dev; it was prod" in err
     assert "Cluster dev is ready at https://127.0.0.1:" in out
     assert "kubectl --context moorage-dev get nodes" in out
     assert user.contexts() == ["prod", "moorage-dev"]
@@ -105,6 +106,9 @@ def test_a_cluster_that_is_not_kept_goes_with_its_process_and_a_failed_start_say
     _, err = user.moorage("up", "--name", "two", "--detach", "--load", "bad.yaml", status=1)
     assert "--load: bad.yaml:1: Pod" in err
     assert user.contexts() == ["moorage-one"]
+    _, err = user.moorage("up", "--name", "three", "--ephemeral", "--detach", "--load", "bad.yaml", status=1)
+    assert "--load: bad.yaml:1: Pod" in err
+    assert set(user.clusters()) == {"one", "two"}
     user.moorage("stop", "one")
     assert not user.kubeconfig.exists()
     assert "one" not in user.clusters()

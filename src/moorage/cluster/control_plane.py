@@ -153,6 +153,10 @@ class ControlPlane:
         if settings.wait_seconds and (note := await settled(LoopbackClient(server.api), settings.wait_seconds)):
             self.notes.append(note)
         await self._kubeconfig.write(server.login())
+        if before := self._kubeconfig.replaced_context:
+            self.notes.append(
+                f"the current context of {self.kubeconfig_path} is now {settings.context}; it was {before}"
+            )
         self._is_ready = True
         _LOG.debug(1, "Ready", url=server.url, kubeconfig=str(self.kubeconfig_path))
 

@@ -10,6 +10,7 @@ transaction, and an empty file is version 0. Kubernetes: etcd's bbolt file and i
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import cache
@@ -21,6 +22,7 @@ from moorage.store.protocol import StoreError
 
 LOCK_FILE = "lock"
 _MAX_PID_LENGTH = 20
+_LOOK_SECONDS = 0.05
 
 
 class StoreUnusable(StoreError):
@@ -38,7 +40,7 @@ class DataDirectory:
         except OSError as error:
             raise StoreUnusable(f"data directory {path} cannot be used: {error.strerror}") from error
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self._lock)
         except BlockingIOError as error:
             holder = os.read(self._lock, _MAX_PID_LENGTH).decode("ascii", "replace").strip() or "unknown"
             os.close(self._lock)
@@ -62,6 +64,15 @@ class DataDirectory:
 
     def close(self) -> None:
         os.close(self._lock)
+
+
+def _lock(descriptor: int) -> None:
+    """Lock a file, at the second try if another process has only looked whether it is locked. Raises OSError."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(_LOOK_SECONDS)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _sync(folder: Path) -> None:

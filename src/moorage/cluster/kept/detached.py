@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 #: Tells the child the number of its end of the pipe.
 READY_VARIABLE = "MOORAGE_READY_FD"
@@ -50,14 +50,16 @@ def start_detached(arguments: Sequence[str], log: Path, *, keeps_input: bool, se
             )
         os.close(writing)
         writing = -1
-        return _outcome(child, reading, log, begin, seconds)
+        with log.open("rb") as said:  # opened now: the log of a cluster that is not kept goes with it
+            said.seek(begin)
+            return _outcome(child, reading, said, seconds)
     finally:
         os.close(reading)
         if writing >= 0:
             os.close(writing)
 
 
-def _outcome(child: "subprocess.Popen[bytes]", reading: int, log: Path, begin: int, seconds: float) -> Detached:
+def _outcome(child: "subprocess.Popen[bytes]", reading: int, said: BinaryIO, seconds: float) -> Detached:
     try:
         until = time.monotonic() + seconds
         while not select.select([reading], [], [], max(0.0, until - time.monotonic()))[0]:
@@ -66,10 +68,10 @@ def _outcome(child: "subprocess.Popen[bytes]", reading: int, log: Path, begin: i
                 return Detached(child.pid, False, 1, f"moorage: it was not ready after {seconds:g} seconds")
         if os.read(reading, 1):
             child.returncode = 0  # it goes on: nothing is to be said of it at the end of this process
-            notes = [line for line in _last_words(log, begin).splitlines() if line.startswith("moorage: ")]
+            notes = [line for line in _last_words(said).splitlines() if line.startswith("moorage: ")]
             return Detached(child.pid, True, said="\n".join(notes))
         code = child.wait()
-        return Detached(child.pid, False, code if code > 0 else 1, _last_words(log, begin))
+        return Detached(child.pid, False, code if code > 0 else 1, _last_words(said))
     except KeyboardInterrupt:
         _end(child)
         raise
@@ -84,12 +86,9 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
         child.wait()
 
 
-def _last_words(log: Path, begin: int) -> str:
-    with suppress(OSError), log.open("rb") as file:
-        file.seek(begin)
-        lines = file.read(_LARGE_LOG).decode("utf-8", "replace").splitlines()
-        return "\n".join(lines[-_LAST_LINES:])
-    return ""
+def _last_words(said: BinaryIO) -> str:
+    lines = said.read(_LARGE_LOG).decode("utf-8", "replace").splitlines()
+    return "\n".join(lines[-_LAST_LINES:])
 
 
 def say_ready() -> None:

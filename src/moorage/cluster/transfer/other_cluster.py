@@ -56,7 +56,7 @@ async def read_other_cluster(source: str) -> OtherCluster:
     except KubeconfigError as error:
         raise CannotStart(f"{_OPTION}: {source} is neither a file nor a context: {error}") from None
     try:
-        return await _read_live(client, access.server)
+        return await read_live(client, access.server)
     except Unreachable as error:
         raise CannotStart(f"{_OPTION}: the API server cannot be reached: {error}") from None
     except KubeconfigError as error:
@@ -80,7 +80,7 @@ def _read_files(source: str) -> OtherCluster:
     return found
 
 
-async def _read_live(client: HttpClient, server: str) -> OtherCluster:
+async def read_live(client: HttpClient, server: str) -> OtherCluster:
     """Raises CannotStart, Unreachable."""
     found = OtherCluster([], Counter(), [])
     for (version, name), kind in KINDS.items():
