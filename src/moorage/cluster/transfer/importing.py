@@ -73,10 +73,13 @@ async def import_objects(api: Api, other: OtherCluster) -> list[str]:
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
     try:
-        await _add_namespaces(api, items.values())
         for begin in range(0, len(admitted), _AT_ONCE):
             await asyncio.gather(*(store_as_is(api, *made) for made in admitted[begin : begin + _AT_ONCE]))
-        refusals += await _create(api, [item for item in items.values() if not _uid(item.raw)])
+        by_hand = [item for item in items.values() if not _uid(item.raw)]
+        metadata = [made.object["metadata"] for _, made in admitted] + [item.raw["metadata"] for item in by_hand]
+        named = {about["namespace"] for about in metadata if about.get("namespace")}
+        refusals += await _add_namespaces(api, sorted(named))
+        refusals += await _create(api, by_hand)
     except StoreError as error:
         raise CannotStart(f"--from: the objects cannot be stored: {error}") from None
     if unserved:
@@ -163,17 +166,17 @@ def _as_simulated(kind: Kind, raw: Raw) -> Raw:
     return {**raw, "metadata": metadata}
 
 
-async def _add_namespaces(api: Api, items: Iterable[_Item]) -> None:
-    """Create the namespaces that objects are in and that neither the input nor the cluster has."""
-    items = list(items)
-    there = {item.raw["metadata"].get("name") for item in items if item.kind is _NAMESPACE and _uid(item.raw)}
-    for namespace in {item.raw["metadata"]["namespace"] for item in items if item.kind.namespaced} - there:
+async def _add_namespaces(api: Api, namespaces: Iterable[str]) -> list[str]:
+    """Create those of these namespaces that the cluster does not have; return the refusals."""
+    refusals = []
+    for namespace in namespaces:
         if await api.store.get(key_of(_NAMESPACE, "", namespace)) is None:
             raw = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
             try:
                 await create(api, _NAMESPACE, "", raw, _OPTIONS)
             except ApiError as error:
-                raise CannotStart(f"--from: namespace {namespace}: {error.message}") from None
+                refusals.append(f"--from: namespace {namespace}: {error.message}")
+    return refusals
 
 
 async def _create(api: Api, items: Iterable[_Item]) -> list[str]:

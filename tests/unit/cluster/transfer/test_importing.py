@@ -100,6 +100,50 @@ async def test_a_real_cluster_stays_as_it_is(tmp_path: Path) -> None:
     assert 'Pod "broken" is invalid' in said
 
 
+ODD = """
+apiVersion: v1
+kind: Pod
+metadata: [1]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n, uid: u, labels: {a: 1}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: fine, uid: x}
+status: {conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: "", uid: z}
+spec: {containers: [{name: c, image: i}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: q, uid: zz, namespace: "Bad Name"}
+spec: {containers: [{name: c, image: i}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: q, namespace: "Another Bad Name"}
+"""
+
+
+async def test_objects_that_are_wrong_in_any_way_are_left_out_and_the_rest_comes(tmp_path: Path) -> None:
+    (tmp_path / "odd.yaml").write_text(ODD)
+    plane = _plane(tmp_path / "kubeconfig", source=str(tmp_path / "odd.yaml"), wait_seconds=0.0)
+    await plane.start()
+    try:
+        found = await _objects(tmp_path / "kubeconfig")
+        assert [key for kind, key in found if kind == "Node"] == ["fine"]
+        assert not [key for kind, key in found if kind in ("Pod", "ConfigMap")]
+    finally:
+        await plane.stop()
+    places = [note.partition("odd.yaml:")[2].partition(":")[0] for note in plane.notes if "left out" in note]
+    assert sorted(places, key=int) == ["2", "6", "15", "20", "25"]
+
+
 async def test_a_cluster_that_has_objects_takes_no_other(tmp_path: Path) -> None:
     data = tmp_path / "data"
     plane = _plane(tmp_path / "kubeconfig", data_dir=data, nodes=1)
