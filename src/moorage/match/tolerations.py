@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from moorage.match.comparison import false_inequality, shown
-from moorage.match.evaluation.accounts import CHEAP, SHORT, Account, Evaluations
+from moorage.match.evaluation.accounts import CHEAP, SHORT, Account, Evaluations, Undecided
 from moorage.match.evaluation.compute import evaluate_taint
 from moorage.match.evaluation.questions import CelAnswer, taint_question
 from moorage.match.operators import TOLERATION, comparison_of, use_of
@@ -33,6 +33,7 @@ EvaluationFailed: TypeAlias = Callable[[str, Taint, str], None]
 EQUAL, EXISTS = "Equal", "Exists"
 NOT_TRUE = "the expression is not true"
 DEFAULT_CAPACITY = 1024
+_ASKED_AT_A_TIME = 16
 
 
 class ProgramCache:
@@ -166,9 +167,26 @@ class TolerationSet:
         self.is_expensive = account is not None and any(matcher.is_expensive for matcher in self.matchers)
 
     def tolerates(self, taint: Taint) -> bool:
+        if self.is_expensive:
+            return self._tolerates_at_last(taint)
         for match in self._matches:  # noqa: SIM110 (a generator inside any() costs more than the comparison itself)
             if match(taint):
                 return True
+        return False
+
+    def _tolerates_at_last(self, taint: Taint) -> bool:
+        """Return whether one matches. Of those that are undecided, ask about some at a time, then raise Undecided."""
+        undecided: list[Undecided] = []
+        for match in self._matches:
+            try:
+                if match(taint):
+                    return True
+            except Undecided as waiting:
+                undecided.append(waiting)
+                if len(undecided) == _ASKED_AT_A_TIME:
+                    break
+        if undecided:
+            raise undecided[0]
         return False
 
     def first_matching(self, taint: Taint) -> tuple[int, Toleration] | None:

@@ -30,6 +30,7 @@ from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _SOFT = "PreferNoSchedule"
+_WANTS_KEPT = 4096
 _COMPONENT = "the scheduler"
 #: The operators of KEP-5471, whose evaluations are counted.
 NUMERIC_OPERATORS = frozenset(comparisons_in(TOLERATION, CANONICAL_INTEGER))
@@ -162,6 +163,8 @@ class TaintToleration(Plugin[_Want]):
         wants = self._wants.setdefault(cluster, {})
         want = wants.get(tolerations)
         if want is None or want.gave_up:
+            if len(wants) >= _WANTS_KEPT:
+                wants.clear()
             soft = [t for t in tolerations if t.expression or not t.effect or t.effect == _SOFT]
             want = wants[tolerations] = _Want(
                 compile_tolerations(tolerations, self._gates, self.programs, self._failed, _COMPONENT),

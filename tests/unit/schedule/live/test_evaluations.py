@@ -64,6 +64,17 @@ async def test_a_pod_that_waits_for_long_is_told_so_and_goes_when_the_answers_ar
         assert api.nodes_of_pods()["slow"] == "yes"
 
 
+async def test_many_expressions_of_a_pod_are_asked_about_together() -> None:
+    api, worker = FakeApi(), FakeWorker(lambda asked: CelAnswer("10 > 9" in asked.expression, 100), seconds=0.001)
+    tainted(api, "n", "a")
+    async with scheduling(api, worker):
+        api.pod("slow", tolerations=[{"expression": f"{SLOW} || {number} > 9"} for number in range(40)])
+        await settle(5)
+        assert api.nodes_of_pods()["slow"] == "n"
+        assert len(worker.asked) == 16
+        assert len({one.expression for one in worker.asked}) == 16
+
+
 async def test_many_pods_that_wait_do_not_disturb_the_scheduler() -> None:
     api, worker = FakeApi(), FakeWorker()
     for number in range(150):
