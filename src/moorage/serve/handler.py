@@ -132,7 +132,7 @@ Answer = Response | Stream
 
 #: Metrics call other verbs by their names.
 _METRIC_VERBS = {"create": "POST", "update": "PUT"}
-_FEW_EVENTS = 50  # a batch of a watch that is rendered in no time
+_FEW_EVENTS = 500  # a batch of a watch that is rendered in about a millisecond
 _INCLUDE = ("None", "Metadata", "Object")
 _MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
