@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from moorage.match.comparison import false_inequality, shown
-from moorage.match.evaluation.accounts import CHEAP, SHORT, Account, Evaluations, Undecided
+from moorage.match.evaluation.accounts import BUDGET, CHEAP, SHORT, Account, Evaluations, Undecided
 from moorage.match.evaluation.compute import evaluate_taint
 from moorage.match.evaluation.questions import CelAnswer, taint_question
 from moorage.match.operators import TOLERATION, comparison_of, use_of
@@ -50,6 +50,7 @@ class ProgramCache:
         self.capacity = capacity
         self.evaluations = evaluations or Evaluations()
         self.patiently = patiently
+        self.expensive: dict[tuple[tuple[Toleration, ...], GateSet, str], TolerationSet] = {}
         self.hits = 0
         self.misses = 0
         self.evictions = 0
@@ -86,7 +87,7 @@ class TolerationMatcher:
     expression that cannot be compiled, an unknown operator. `is_expensive`: to match may take long, or raise Undecided.
     """
 
-    __slots__ = ("_answer", "_why_false", "is_expensive", "match", "never", "toleration")
+    __slots__ = ("_why_false", "gave_up", "is_expensive", "match", "never", "toleration")
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class TolerationMatcher:
         match: Callable[[Taint], bool],
         why_false: Callable[[Taint], str | None],
         never: str | None = None,
-        answer: Callable[[Taint], CelAnswer] | None = None,
+        gave_up: Callable[[Taint], str | None] = lambda taint: None,
         *,
         is_expensive: bool = False,
     ) -> None:
@@ -103,12 +104,8 @@ class TolerationMatcher:
         self.match = match
         self.never = never
         self._why_false = why_false
-        self._answer = answer
-
-    def gave_up(self, taint: Taint) -> str | None:
-        """Return why the expression was not evaluated for this taint; None if it was."""
-        answer = self._answer(taint) if self._answer is not None else None
-        return str(answer.value) if answer is not None and answer.gave_up else None
+        #: Return why the expression was not evaluated for a taint; None if it was.
+        self.gave_up = gave_up
 
     def concerns(self, taint: Taint) -> bool:
         """Whether key and effect are the taint's, so that only the value decides; expressions concern every taint."""
@@ -157,13 +154,15 @@ class TolerationMatcher:
 class TolerationSet:
     """All tolerations of a pod, in the pod's order."""
 
-    __slots__ = ("_matches", "account", "is_expensive", "matchers")
+    __slots__ = ("_known_false", "_matches", "account", "is_expensive", "matchers")
 
     def __init__(self, matchers: Iterable[TolerationMatcher], account: Account | None = None) -> None:
         """`account` is that of the expressions, if there are any."""
         self.account = account
         self.matchers = tuple(matchers)
         self._matches = tuple(matcher.match for matcher in self.matchers)
+        #: Of expensive ones, how many of the first do not match a taint.
+        self._known_false: dict[tuple[str, str, str], int] = {}
         self.is_expensive = account is not None and any(matcher.is_expensive for matcher in self.matchers)
 
     def tolerates(self, taint: Taint) -> bool:
@@ -175,22 +174,40 @@ class TolerationSet:
         return False
 
     def _tolerates_at_last(self, taint: Taint) -> bool:
-        """Return whether one matches. Of those that are undecided, ask about some at a time, then raise Undecided."""
+        """Return whether one matches; those without an expression are asked first, and any may match first."""
+        if any(matcher.match(taint) for matcher in self.matchers if not matcher.toleration.expression):
+            return True
+        return self._first_at_last(taint, in_order=False) is not None
+
+    def _first_at_last(self, taint: Taint, *, in_order: bool) -> int | None:
+        """Return the first that matches. Ask about some that are undecided at a time, then raise Undecided.
+
+        Those that are known not to match are not asked again; when the budget is used up, no more are asked.
+        """
+        place = (taint.key, taint.value, taint.effect)
         undecided: list[Undecided] = []
-        for match in self._matches:
+        for index in range(self._known_false.get(place, 0), len(self._matches)):
             try:
-                if match(taint):
-                    return True
+                if self._matches[index](taint) and not (in_order and undecided):
+                    return index
             except Undecided as waiting:
                 undecided.append(waiting)
                 if len(undecided) == _ASKED_AT_A_TIME:
                     break
+                continue
+            if self.account is not None and self.account.spent >= BUDGET and self.matchers[index].gave_up(taint):
+                break
+            if not undecided:
+                self._known_false[place] = index + 1
         if undecided:
             raise undecided[0]
-        return False
+        return None
 
     def first_matching(self, taint: Taint) -> tuple[int, Toleration] | None:
         """Return the first toleration in the pod's order that matches, with its index: the one whose seconds count."""
+        if self.is_expensive:
+            first = self._first_at_last(taint, in_order=True)
+            return None if first is None else (first, self.matchers[first].toleration)
         for index, match in enumerate(self._matches):
             if match(taint):
                 return index, self.matchers[index].toleration
@@ -288,6 +305,11 @@ def compile_tolerations(
             compile_toleration(one, gates, programs, on_evaluation_failed, component) for one in tolerations
         )
     programs = ProgramCache(len(expressions)) if programs is None else programs
+    # Expensive ones are kept: pods that wait for their answers are compiled again and again.
+    key = (tuple(tolerations), gates, component) if on_evaluation_failed is None else None
+    kept = programs.expensive.get(key) if key is not None else None
+    if kept is not None:
+        return kept
     account = programs.evaluations.account(expressions)
     matchers = (
         _compile_expression(one, gates, programs, account, on_evaluation_failed, component)
@@ -295,7 +317,12 @@ def compile_tolerations(
         else _compile_comparison(one, gates, component)
         for one in tolerations
     )
-    return TolerationSet(matchers, account)
+    made = TolerationSet(matchers, account)
+    if made.is_expensive and key is not None:
+        if len(programs.expensive) >= programs.capacity:
+            programs.expensive.clear()
+        programs.expensive[key] = made
+    return made
 
 
 def needed_gate(gate: Gate, component: str = "") -> str:
@@ -392,7 +419,13 @@ def _compile_expression(
             return None if found.value else NOT_TRUE
         return f"the expression was {found.value}" if found.gave_up else f"the expression failed: {found.value}"
 
-    return TolerationMatcher(toleration, match, why_false, answer=answer, is_expensive=not is_cheap)
+    def gave_up(taint: Taint) -> str | None:
+        if account.spent < BUDGET and evaluations.total is None:
+            return None
+        found = answer(taint)
+        return str(found.value) if found.gave_up else None
+
+    return TolerationMatcher(toleration, match, why_false, gave_up=gave_up, is_expensive=not is_cheap)
 
 
 def not_compiled(issues: "list[Issue]") -> str:

@@ -111,3 +111,16 @@ def test_real_expressions_that_fail_or_do_not_compile() -> None:
     )
     assert "bool" in (compile_toleration(Toleration(expression="taint.key"), ON).never or "")
     assert compile_toleration(Toleration(expression="true || " * 5_000 + "true"), ON).never
+
+
+def test_expensive_tolerations_are_compiled_once_for_pods_that_wait() -> None:
+    programs = ProgramCache()
+    expensive = (Toleration(expression="lists.range(9000).all(x, x >= 0) && taint.key == 'spot'"),)
+    first = compile_tolerations(expensive, ON, programs)
+    assert first.is_expensive
+    assert compile_tolerations(expensive, ON, programs) is first
+    assert first.tolerates(SPOT)
+    assert first.first_matching(SPOT) == (0, expensive[0])
+    assert first.first_matching(Taint("other", "", "NoSchedule")) is None
+    cheap = (Toleration(expression="taint.key == 'spot'"),)
+    assert compile_tolerations(cheap, ON, programs) is not compile_tolerations(cheap, ON, programs)
