@@ -230,7 +230,7 @@ class Handler:
         options = list_options(query_of(request))
         if options.watch:
             return await self._watch(target, request, renderer)
-        return _page(target, renderer, await list_page(self._api, target.kind, target.namespace, options))
+        return self._page(target, renderer, await list_page(self._api, target.kind, target.namespace, options))
 
     async def _watch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request) | {"watch": "true"}
@@ -307,7 +307,13 @@ class Handler:
         query = query_of(request)
         options = delete_options(query, await _delete_body(self._api, request))
         page = await delete_collection(self._api, target.kind, target.namespace, list_options(query), options)
-        return _page(target, renderer, page)
+        return self._page(target, renderer, page)
+
+    def _page(self, target: Target, renderer: Renderer, page: Page) -> Answer:
+        """Answer with a page: at once, or in chunks if it is long."""
+        if not is_long(page, renderer.form):
+            return Response(200, renderer.page(page))
+        return stream_page(page, renderer, target.older_version, self._api.long_work)
 
     def _renderer(self, kind: Kind, request: Request) -> Renderer:
         form: Form = negotiate(request.headers.get("accept", ""))
@@ -327,13 +333,6 @@ def _asked(target: Target, request: Request) -> Asked:
         verb = "APPLY"
     dry_run = "All" if "dryRun" in request.query_text else ""
     return asked_of(verb, kind, target.namespace, target.name, target.subresource, dry_run)
-
-
-def _page(target: Target, renderer: Renderer, page: Page) -> Answer:
-    """Answer with a page: at once, or in chunks if it is long."""
-    if not is_long(page, renderer.form):
-        return Response(200, renderer.page(page))
-    return stream_page(page, renderer, target.older_version)
 
 
 def _operation(asked: Asked) -> Operation:

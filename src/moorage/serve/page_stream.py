@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from moorage.serve.http.messages import Stream
-from moorage.serve.long_work import SLICE_SECONDS, next_turn
+from moorage.serve.long_work import SLICE_SECONDS, LongWork, next_turn
 from moorage.serve.rendering import As, Form, Renderer
 from moorage.serve.resources.older_versions import converted_entry, converted_frame
 from moorage.serve.verbs.reading import Page
@@ -22,6 +22,7 @@ _CHUNK_BYTES = 128 * 1024
 _FEW_ITEMS, _FEW_ITEMS_AS_YAML, _FEW_BYTES = 200, 5, 512 * 1024
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
+_LARGE_ENTRY = 32 * 1024
 _MARK = "the entries"
 
 
@@ -32,7 +33,8 @@ def is_long(page: Page, form: Form) -> bool:
     return len(items) > 1 and sum(len(item.value) for item in items) > _FEW_BYTES
 
 
-def stream_page(page: Page, renderer: Renderer, older_version: str) -> Stream:
+def stream_page(page: Page, renderer: Renderer, older_version: str, long_work: LongWork) -> Stream:
+    """Return the answer. Entries that are not sent as they are stored are made by `long_work` if they are large."""
     kind, form = renderer.kind, renderer.form
     frame, field = renderer.frame(page)
     entry = renderer.entries()
@@ -43,21 +45,32 @@ def stream_page(page: Page, renderer: Renderer, older_version: str) -> Stream:
     name = f"LIST {kind.plural}"
     if not form.is_yaml:
         head, tail = _encode(frame)[:-1] + b',"%b":[' % field.encode(), b"]}"
-        return Stream(_chunks(name, page.items, entry, head, b",", tail), is_whole=True)
+        aside = None if form.shows is As.OBJECT and not older_version else long_work
+        return Stream(_chunks(name, page.items, entry, head, b",", tail, aside), is_whole=True)
     before, _, after = _yaml({**frame, field: [_MARK]}).partition(_yaml([_MARK]))
-    chunks = _chunks(name, page.items, lambda stored: _yaml([_decode(entry(stored))]), before, b"", after)
+    in_yaml: Callable[[Stored], bytes] = lambda stored: _yaml([_decode(entry(stored))])  # noqa: E731
+    chunks = _chunks(name, page.items, in_yaml, before, b"", after, long_work)
     return Stream(chunks, "application/yaml", is_whole=True)
 
 
 @operation(lambda local: Operation(local["name"]))
 async def _chunks(
-    name: str, items: list[Stored], entry: Callable[[Stored], bytes], head: bytes, between: bytes, tail: bytes
+    name: str,
+    items: list[Stored],
+    entry: Callable[[Stored], bytes],
+    head: bytes,
+    between: bytes,
+    tail: bytes,
+    long_work: LongWork | None,
 ) -> AsyncIterator[bytes]:
     """Yield chunks of bounded size and time. `name` is for the watchdog."""
     parts, size, separator = [head], 0, b""
     until = perf_counter() + SLICE_SECONDS
     for place, item in enumerate(items):
-        rendered = entry(item)
+        if long_work is not None and len(item.value) > _LARGE_ENTRY:
+            rendered = await long_work.run(entry, item)
+        else:
+            rendered = entry(item)
         parts.append(separator)
         parts.append(rendered)
         separator = between

@@ -55,7 +55,7 @@ async def test_chunks_are_the_page(api: Api, accept: str) -> None:
     form = negotiate(accept)
     page = await list_page(api, CONFIG_MAP, "default", ListOptions())
     renderer = Renderer(CONFIG_MAP, form, "Metadata", api.clock())
-    stream = stream_page(page, renderer, "")
+    stream = stream_page(page, renderer, "", api.long_work)
     chunks = [chunk async for chunk in stream.chunks]
     whole = b"".join(chunks)
     expected = msgspec.json.decode(renderer.page(page))
@@ -89,7 +89,7 @@ async def test_a_page_of_an_older_version_is_converted_entry_by_entry(api: Api) 
     await create(api, kind, "", raw, WriteOptions("me"))
     page = await list_page(api, kind, "", ListOptions())
     for form in (Form(), negotiate(FORMS[1])):
-        stream = stream_page(page, Renderer(kind, form, "Object", api.clock()), "v1beta1")
+        stream = stream_page(page, Renderer(kind, form, "Object", api.clock()), "v1beta1", api.long_work)
         document = msgspec.json.decode(b"".join([chunk async for chunk in stream.chunks]))
         shown = document["items"][0] if "items" in document else document["rows"][0]["object"]
         assert shown["apiVersion"] == "resource.k8s.io/v1beta1"
