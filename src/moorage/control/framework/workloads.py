@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Create, Delete, Patch, Raw, Report, Update, note, patch_metadata, warn
 from moorage.control.framework.world import World, controller_of
-from moorage.match.label_selector import compile_label_selector
+from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
@@ -104,10 +104,28 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
             return False
     if not selector.matchExpressions:
         return True
+    compiled = _compiled(selector)
+    return compiled is not None and compiled.match(labels)
+
+
+#: Selectors by their identity, with the view they belong to, so that it is not used for another one.
+_KNOWN: dict[int, tuple[LabelSelector, Selector | None]] = {}
+_MAX_KNOWN = 1_024
+
+
+def _compiled(selector: LabelSelector) -> Selector | None:
+    """Compile a selector once, for all the objects that it is asked about; None if it is not valid."""
+    known = _KNOWN.get(id(selector))
+    if known is not None and known[0] is selector:
+        return known[1]
     try:
-        return compile_label_selector(selector).match(labels)
+        compiled = compile_label_selector(selector)
     except SelectorError:
-        return False
+        compiled = None
+    if len(_KNOWN) >= _MAX_KNOWN:
+        _KNOWN.clear()
+    _KNOWN[id(selector)] = selector, compiled
+    return compiled
 
 
 def concerned_owners(kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:

@@ -7,9 +7,11 @@ from tests.virtual_time import BASE
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
+from moorage.control.framework import workloads
 from moorage.control.framework.workloads import available_in, claim, concerned_owners, selects
 from moorage.control.framework.world import World
 from moorage.control.replica_set import ReplicaSetController
+from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import Kind
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
@@ -134,3 +136,17 @@ def test_times() -> None:
     assert seconds_of(time_text(BASE)) == BASE
     assert seconds_of(None) is None
     assert seconds_of("yesterday") is None
+
+
+def test_a_selector_is_compiled_once_for_all_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[LabelSelector | None] = []
+
+    def count(selector: LabelSelector | None) -> Selector:
+        compiled.append(selector)
+        return compile_label_selector(selector)
+
+    monkeypatch.setattr(workloads, "compile_label_selector", count)
+    values = tuple(f"v{i}" for i in range(100))
+    selector = LabelSelector(matchExpressions=(LabelSelectorRequirement(key="a", operator="In", values=values),))
+    assert [workloads.selects(selector, {"a": f"v{i}"}) for i in (0, 99, 100)] == [True, True, False]
+    assert compiled == [selector]
