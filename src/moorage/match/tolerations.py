@@ -306,10 +306,10 @@ def compile_tolerations(
         )
     programs = ProgramCache(len(expressions)) if programs is None else programs
     # Expensive ones are kept: pods that wait for their answers are compiled again and again.
-    key = (tuple(tolerations), gates, component) if on_evaluation_failed is None else None
-    kept = programs.expensive.get(key) if key is not None else None
-    if kept is not None:
-        return kept
+    if programs.expensive and on_evaluation_failed is None:
+        kept = programs.expensive.get((tuple(tolerations), gates, component))
+        if kept is not None:
+            return kept
     account = programs.evaluations.account(expressions)
     matchers = (
         _compile_expression(one, gates, programs, account, on_evaluation_failed, component)
@@ -318,10 +318,10 @@ def compile_tolerations(
         for one in tolerations
     )
     made = TolerationSet(matchers, account)
-    if made.is_expensive and key is not None:
+    if made.is_expensive and on_evaluation_failed is None:
         if len(programs.expensive) >= programs.capacity:
             programs.expensive.clear()
-        programs.expensive[key] = made
+        programs.expensive[tuple(tolerations), gates, component] = made
     return made
 
 
@@ -383,6 +383,9 @@ def _compile_expression(
 ) -> TolerationMatcher:
     if not gates.enabled(TAINT_TOLERATION_CEL):
         return _never(toleration, f"an expression needs {needed_gate(TAINT_TOLERATION_CEL, component)}")
+    # Few pods have expressions: CEL is imported when the first one occurs.
+    from moorage.match.cel.values import CelError
+
     source, evaluations = toleration.expression, programs.evaluations
     program: Program | None = None
     if account.size <= SHORT or evaluations.compiles_long:
@@ -404,7 +407,16 @@ def _compile_expression(
         question = taint_question(source, taint)
         return evaluations.decide(account, question, lambda: compute(taint), patiently=programs.patiently)
 
+    evaluate = program.evaluate_with_cost if program is not None and is_cheap else None
+
     def match(taint: Taint) -> bool:
+        if evaluate is not None and account.cheap_left > 0:
+            try:
+                value, cost = evaluate(taint)
+                account.cheap_left -= cost
+                return value is True
+            except CelError:
+                pass  # it is told below
         found = answer(taint)
         if isinstance(found.value, bool):
             return found.value
