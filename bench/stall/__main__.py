@@ -63,6 +63,8 @@ async def drive(names: list[str], scale: float) -> list[Outcome]:
             assert probe.stdin is not None
             probe.stdin.close()
             probe.wait()
+            if probe.stdout is not None:
+                probe.stdout.close()
             started = time.perf_counter()
             server.stop()
             print(f"ended {time.perf_counter() - started:.1f} s after SIGTERM", file=sys.stderr)
