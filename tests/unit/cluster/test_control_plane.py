@@ -1,7 +1,6 @@
 """`moorage up` from inside: what is there when it is ready, and when it is started again on the same data."""
 
 import asyncio
-import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from click.testing import CliRunner
 from moorage.cli.commands.up import command, stored_in
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
-from moorage.client.protocol import PatchType
 from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
 from moorage.cluster.kept.places import default_data_dir
 from moorage.model.gates import Component, gates_from
@@ -24,7 +22,6 @@ pytestmark = pytest.mark.real_time
 NODE, POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 ROOT = Path(__file__).parents[3]
-MAKEFILE = ROOT / "Makefile"
 STORIES = tuple(str(story.parent) for story in sorted((ROOT / "examples").glob("*/story.md")))
 
 
@@ -100,38 +97,6 @@ async def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
         async with asyncio.timeout(60):
             while (await client.get(POD, "dra-workload", "default")).raw["status"]["phase"] != "Running":
                 await asyncio.sleep(0.05)
-        await client.close()
-    finally:
-        await plane.stop()
-
-
-async def test_what_make_run_suggests_evicts_exactly_one_pod(tmp_path: Path) -> None:
-    """The examples all at once, and the taint that the Makefile says to try."""
-    gates = dict.fromkeys(Component, gates_from({"AllAlpha": True, "AllBeta": True}))
-    suggestion = re.search(r"kubectl taint nodes (\S+) (\S+)=(\S+):(\S+) --overwrite", MAKEFILE.read_text())
-    assert suggestion is not None
-    node, key, value, effect = suggestion.groups()
-    patch = {"spec": {"taints": [{"key": key, "value": value, "effect": effect}]}}
-
-    async def waiting(client: HttpClient) -> set[str]:
-        """Those of the three that are on the node and stay there."""
-        pods = [pod.raw for pod in (await client.list_all(POD)).items if "needs-more-than-" in pod.key]
-        return {
-            pod["metadata"]["name"].removeprefix("needs-more-than-")
-            for pod in pods
-            if pod["spec"].get("nodeName") == node and "deletionTimestamp" not in pod["metadata"]
-        }
-
-    settings = _settings(None, tmp_path / "kubeconfig", gates=gates, manifests=STORIES)
-    plane = ControlPlane(settings)
-    await plane.start()
-    try:
-        client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
-        for expected in ({"900", "950", "970"}, {"900", "950"}):
-            async with asyncio.timeout(120):
-                while await waiting(client) != expected:
-                    await asyncio.sleep(0.05)
-            await client.patch(NODE, node, "", patch, patch_type=PatchType.MERGE)
         await client.close()
     finally:
         await plane.stop()
