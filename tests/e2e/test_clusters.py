@@ -81,7 +81,11 @@ def test_a_cluster_is_started_stopped_started_as_it_was_and_deleted(user: User) 
     assert user.clusters()["dev"]["status"] == "stopped"
     (user.home / "scheduler.yaml").unlink()  # its text is remembered
 
-    _, err = user.moorage("up", "--name", "dev", "--detach", f"--feature-gates={GATE}=false", "--wait")
+    told = [f"--feature-gates={GATE}=false", f"--apiserver-feature-gates={GATE}=true", "--write-kubeconfig", "new.yaml"]
+    out, err = user.moorage("up", "--name", "dev", "--detach", "--wait", *told)
+    assert f"warning: {GATE} is on in kube-apiserver" in out
+    assert f"As at the last start: --nodes=2 --config={user.home}/scheduler.yaml\n" in out
+    assert f"kubectl --kubeconfig {user.home}/new.yaml --context moorage-dev get nodes" in out
     assert f"--feature-gates={GATE}=false: at the last start it was --feature-gates={GATE}=true" in err
     again = user.clusters()["dev"]
     assert again["server"] == first["server"]

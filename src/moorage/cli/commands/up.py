@@ -206,13 +206,13 @@ def _run(told: RecalledOptions, cluster: KeptCluster | None, **fixed: Any) -> No
     def started(kept: KeptPlane) -> None:
         from moorage.cli.shared import say
 
-        _warn_of_half_enabled_gates(kept.plane)
+        warning = _half_enabled_gates(kept.plane)
         for note in kept.plane.notes:
             say(note)
         if is_detached_child():
-            say_ready()
+            say_ready(f"{warning}{_as_before(told.again)}")
         else:
-            _announce(kept.plane, told.again)
+            _announce(kept.plane, warning, _as_before(told.again))
             fall_silent()
 
     _say_how_it_ended(run_until_signal(lambda: KeptPlane(settings, cluster, told.description), started), settings)
@@ -230,7 +230,7 @@ def _say_how_it_ended(ending: Ending, settings: Settings) -> None:
 def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> None:
     """Start the same command as a process of its own; exit if it does not become ready."""
     from moorage.cluster.kept.detached import start_detached
-    from moorage.cluster.kept.places import LOG_FILE
+    from moorage.cluster.kept.places import LOG_FILE, default_kubeconfig
     from moorage.cluster.kubeconfig_place import CannotStart
 
     log = cluster.directory / LOG_FILE
@@ -246,25 +246,27 @@ def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> 
     process = cluster.process
     if process is None:
         raise CannotStart(f"{cluster.title} has ended already; its last words are in {log}")
-    context = f" --context {cluster.context}" if cluster.name and process.kubeconfig != str(cluster.kubeconfig) else ""
-    place = "" if context else f" --kubeconfig {shlex.quote(process.kubeconfig)}"
+    shares = process.kubeconfig != str(cluster.kubeconfig)
+    context = f" --context {cluster.context}" if cluster.name and shares else ""
+    is_found = shares and process.kubeconfig == str(default_kubeconfig().absolute())
+    place = "" if is_found else f" --kubeconfig {shlex.quote(process.kubeconfig)}"
     again = f" {cluster.name}" if cluster.name else f" --data-dir {shlex.quote(str(cluster.directory))}"
     click.echo(
-        f"{cluster.title[0].upper()}{cluster.title[1:]} is ready at {process.url} (pid {process.pid}).\n\n"
-        f"  kubectl{context}{place} get nodes\n"
+        f"{made.banner}{cluster.title[0].upper()}{cluster.title[1:]} is ready at {process.url} (pid {process.pid}).\n\n"
+        f"  kubectl{place}{context} get nodes\n"
         f"  moorage stop{again}\n\n"
         f"Its log is {log}."
     )
 
 
-def _announce(plane: ControlPlane, again: str = "") -> None:
+def _announce(plane: ControlPlane, warning: str, as_before: str) -> None:
     kept, count = plane.settings.data_dir, plane.node_count
     path = shlex.quote(str(plane.kubeconfig_path.absolute()))  # for a shell that may be anywhere
     nodes = f"{count} simulated node{'' if count == 1 else 's'}"
     click.echo(
-        f"\nThe cluster is ready at {plane.url}, with {nodes if count else 'no nodes yet'}"
+        f"{warning}\nThe cluster is ready at {plane.url}, with {nodes if count else 'no nodes yet'}"
         f"{f'; it is kept in {kept.absolute()}' if kept else '; nothing is kept'}.\n"
-        f"{f'As at the last start: {again}' if again else ''}\n"
+        f"{as_before}\n"
         f"  export KUBECONFIG={path}\n"
         "  kubectl get nodes\n"
         f"{_something_to_see(plane)}"
@@ -274,12 +276,15 @@ def _announce(plane: ControlPlane, again: str = "") -> None:
     )
 
 
-def _warn_of_half_enabled_gates(plane: ControlPlane) -> None:
+def _as_before(again: str) -> str:
+    return f"As at the last start: {again}\n" if again else ""
+
+
+def _half_enabled_gates(plane: ControlPlane) -> str:
     from moorage.model.gate_skew import skew_lines
 
     lines = list(skew_lines(plane.skews))
-    if lines:
-        click.echo("\n".join(["", *lines]))
+    return "\n".join(["", *lines, ""]) if lines else ""
 
 
 def _something_to_see(plane: ControlPlane) -> str:

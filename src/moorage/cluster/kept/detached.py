@@ -19,15 +19,17 @@ READY_VARIABLE = "MOORAGE_READY_FD"
 _LARGE_LOG = 8 * 1024 * 1024
 _LAST_LINES = 30
 _STOP_SECONDS = 10.0
+_END = b"\0"
 
 
 class Detached(NamedTuple):
-    """A child that is ready, or has ended with `code`, and what it said to the user so far."""
+    """A child that is ready, or has ended with `code`; its notes or last words, and its part of the banner."""
 
     pid: int
     is_ready: bool
     code: int = 0
     said: str = ""
+    banner: str = ""
 
 
 def start_detached(arguments: Sequence[str], log: Path, *, keeps_input: bool, seconds: float) -> Detached:
@@ -66,15 +68,24 @@ def _outcome(child: "subprocess.Popen[bytes]", reading: int, said: BinaryIO, sec
             if time.monotonic() >= until:
                 _end(child)
                 return Detached(child.pid, False, 1, f"moorage: it was not ready after {seconds:g} seconds")
-        if os.read(reading, 1):
+        banner = _read_all(reading)
+        if banner.endswith(_END):
             child.returncode = 0  # it goes on: nothing is to be said of it at the end of this process
             notes = [line for line in _last_words(said).splitlines() if line.startswith("moorage: ")]
-            return Detached(child.pid, True, said="\n".join(notes))
+            return Detached(child.pid, True, 0, "\n".join(notes), banner.removesuffix(_END).decode())
         code = child.wait()
         return Detached(child.pid, False, code if code > 0 else 1, _last_words(said))
     except KeyboardInterrupt:
         _end(child)
         raise
+
+
+def _read_all(reading: int) -> bytes:
+    """Return what the child says up to its end mark; without one it has ended."""
+    content = b""
+    while not content.endswith(_END) and (piece := os.read(reading, 65536)):
+        content += piece
+    return content
 
 
 def _end(child: "subprocess.Popen[bytes]") -> None:
@@ -91,13 +102,12 @@ def _last_words(said: BinaryIO) -> str:
     return "\n".join(lines[-_LAST_LINES:])
 
 
-def say_ready() -> None:
-    """Tell the parent, if this is a detached child, that the cluster is ready."""
+def say_ready(banner: str = "") -> None:
+    """Tell the parent, if this is a detached child, that the cluster is ready, and what to print besides."""
     number = os.environ.pop(READY_VARIABLE, "")
     if number.isdigit():
-        with suppress(OSError):  # the parent has gone
-            os.write(int(number), b".")
-            os.close(int(number))
+        with suppress(OSError), os.fdopen(int(number), "wb") as pipe:  # the parent may have gone
+            pipe.write(banner.encode() + _END)
 
 
 def is_detached_child() -> bool:
