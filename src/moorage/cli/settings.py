@@ -66,9 +66,8 @@ class SettingsContext(click.Context):
         self._found: dict[str, _Setting] | None = None
 
     def lookup_default(self, name: str, call: bool = True) -> Any:
-        if (
-            not call or self.resilient_parsing or os.environ.get(_OFF)
-        ):  # help, or a word to complete: the option's own default
+        is_for_help = not call or self.resilient_parsing  # or for a word to complete
+        if is_for_help or os.environ.get(_OFF):
             return None
         if self._found is None:
             self._found = _settings_of(self)

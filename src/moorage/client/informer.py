@@ -86,10 +86,10 @@ class Informer:
         fields: str = "",
         now: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = randomness.random,
-        most_delay: float = MAX_DELAY,
+        max_delay: float = MAX_DELAY,
         on_failure: Callable[[str], None] | None = None,
     ) -> None:
-        """`most_delay` bounds the seconds between tries; `on_failure` is told why one failed."""
+        """`max_delay` bounds the seconds between tries; `on_failure` is told why one failed."""
         self.kind = kind
         self.cache: dict[str, Object] = {}
         self.revision = 0
@@ -101,8 +101,8 @@ class Informer:
         self._synced = asyncio.Event()
         self._now = now
         self._on_failure = on_failure
-        self._before_retry = Backoff(FIRST_DELAY, most_delay, now=now, random=random)
-        self._before_list = Backoff(FIRST_DELAY, most_delay, now=now, random=random)
+        self._before_retry = Backoff(FIRST_DELAY, max_delay, now=now, random=random)
+        self._before_list = Backoff(FIRST_DELAY, max_delay, now=now, random=random)
 
     @property
     def has_synced(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from moorage.client.kubeconfig.loading import listed_files
 from moorage.cluster.event_loop import Stoppable
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.watchdog import Watchdog
@@ -60,6 +61,4 @@ class AwaitedKubeconfig(Generic[C]):
 
 def awaited_files(kubeconfig: str, environment: Mapping[str, str] = os.environ) -> list[Path]:
     """Return the files that a component was told to read: --kubeconfig, or $KUBECONFIG; no others are waited for."""
-    if kubeconfig:
-        return [Path(kubeconfig)]
-    return [Path(name) for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
+    return [Path(kubeconfig)] if kubeconfig else listed_files(environment)

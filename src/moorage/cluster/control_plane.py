@@ -211,10 +211,8 @@ class ControlPlane:
             return
         client = LoopbackClient(server.api, "controller-manager")
         sender = EventSender(client)
-        surroundings = ControllerContext(
-            gates, server.metrics, random, self.settings.simulates_storage, self._evaluations
-        )
-        controllers = [row.make(surroundings) for row in rows]
+        context = ControllerContext(gates, server.metrics, random, self.settings.simulates_storage, self._evaluations)
+        controllers = [row.make(context) for row in rows]
         recorder = CountingRecorder(sender, "controller-manager")
         self._run(sender.run())
         self._run(ControllerManager(client, recorder, controllers, server.metrics).run())

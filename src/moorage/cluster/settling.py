@@ -4,7 +4,7 @@ Kubernetes: kind's --wait, kubectl wait.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from moorage.client.protocol import Client
@@ -13,7 +13,7 @@ from moorage.model.kinds import KINDS
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 _WORKLOADS = tuple(KINDS["apps/v1", name] for name in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"))
 _LOOK_EVERY = 0.1
-_NAMED = 3
+_MAX_NAMED = 3
 
 
 async def settled(client: Client, seconds: float) -> str:
@@ -24,13 +24,13 @@ async def settled(client: Client, seconds: float) -> str:
             while unsettled := [name async for name in _unsettled(client)]:
                 await asyncio.sleep(_LOOK_EVERY)
     except TimeoutError:
-        named = ", ".join(unsettled[:_NAMED])
-        more = f" and {len(unsettled) - _NAMED} more" if len(unsettled) > _NAMED else ""
+        named = ", ".join(unsettled[:_MAX_NAMED])
+        more = f" and {len(unsettled) - _MAX_NAMED} more" if len(unsettled) > _MAX_NAMED else ""
         return f"not everything is ready after {seconds:g} seconds: {named}{more}"
     return ""
 
 
-async def _unsettled(client: Client) -> Any:
+async def _unsettled(client: Client) -> AsyncIterator[str]:
     for kind, is_settled in ((_NODE, _node), *((kind, _workload) for kind in _WORKLOADS), (_POD, _pod)):
         for found in (await client.list_all(kind)).items:
             if not is_settled(found.view):

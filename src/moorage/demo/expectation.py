@@ -6,7 +6,7 @@
 import re
 from itertools import product
 
-from moorage.demo.story import Sight, StoryStep, times_text
+from moorage.demo.story import Sight, StoryStep
 
 #: A row of `kubectl get pods -o wide`: a pod, or with `-.*` one of a workload; its phase, and perhaps its node.
 _POD = re.compile(
@@ -29,7 +29,9 @@ def in_words(sight: Sight) -> str:
     said = f'"{_text(pattern)}"'
     if times == 0:
         return f"{said} is not there"
-    return f"it says {said}" if times is None else f"it says {said} {times_text(times)}"
+    if times is None:
+        return f"it says {said}"
+    return f"it says {said} once" if times == 1 else f"it says {said} {times} times"
 
 
 def expectations(step: StoryStep) -> list[str]:

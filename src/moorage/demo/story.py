@@ -70,13 +70,6 @@ class Sight(NamedTuple):
     pattern: re.Pattern[str]
     times: int | None
 
-    def __str__(self) -> str:
-        if self.times is None:
-            return f"shows `{self.pattern.pattern}`"
-        if not self.times:
-            return f"does not show `{self.pattern.pattern}`"
-        return f"shows `{self.pattern.pattern}` {times_text(self.times)}"
-
 
 class StoryStep(NamedTuple):
     """One command, and what must come of it."""
@@ -199,10 +192,6 @@ class _Reader:
             return re.compile(pattern)
         except re.error as error:
             raise self._error(f"`{pattern}` is not a regular expression: {error}") from None
-
-
-def times_text(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
 
 
 def _paragraphs(lines: list[str]) -> str:

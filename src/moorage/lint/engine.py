@@ -43,7 +43,7 @@ from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of, toleration_lists
-from moorage.model.gates import GateSet, gates_from
+from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
 from moorage.model.text.decode_error import DecodeError
@@ -53,7 +53,7 @@ _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MAX_KINDS = _MAX_HELD_BACK = 1_000
 #: Admission plugins need a cluster's PriorityClasses and defaults, which are not known here.
 _PLUGINS = ()
-_ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
+_ALL_GATES = all_gates()
 
 
 class Linter:

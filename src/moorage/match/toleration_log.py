@@ -5,7 +5,7 @@ A value that is not an integer is a warning, one that is not a version an error.
 
 from typing import Any
 
-from moorage.match.tolerations import describe_taint
+from moorage.match.tolerations import describe_taint_with_effect
 from moorage.model.types.node import Taint
 from moorage.telemetry.logs import get_logger
 
@@ -28,7 +28,7 @@ class TolerationLog:
 
     def unreadable(self, noun: str, taint: Taint, err: str, where: dict[str, Any], **about: str) -> None:
         """Log a taint's value that is no number or version, as the noun says."""
-        told = {**where, "taint": _shown(taint), **about, "err": err}
+        told = {**where, "taint": describe_taint_with_effect(taint), **about, "err": err}
         if noun == "number":
             self._log.warning("failed to parse taint value as integer for numeric comparison", **told)
         else:
@@ -38,8 +38,4 @@ class TolerationLog:
         """Log an expression that failed for a taint: a callback for `match`."""
         if self.is_new("expression", expression, taint.key, taint.value, taint.effect):
             message = "A toleration's expression failed: the taint is not tolerated"
-            self._log.error(message, expression=expression, taint=_shown(taint), err=error)
-
-
-def _shown(taint: Taint) -> str:
-    return f"{describe_taint(taint)}:{taint.effect}"
+            self._log.error(message, expression=expression, taint=describe_taint_with_effect(taint), err=error)

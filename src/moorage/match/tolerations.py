@@ -335,6 +335,10 @@ def describe_taint(taint: Taint) -> str:
     return f"{shown(taint.key)}={shown(taint.value)}" if taint.value else shown(taint.key)
 
 
+def describe_taint_with_effect(taint: Taint) -> str:
+    return f"{describe_taint(taint)}:{taint.effect}"
+
+
 def describe_toleration(toleration: Toleration) -> str:
     """`toleration Lt 5`: what decides, in few words."""
     if toleration.expression:

@@ -306,6 +306,11 @@ def default_gates() -> GateSet:
     return gates_from({})
 
 
+def all_gates() -> GateSet:
+    """Return the gates with every alpha and beta gate on."""
+    return gates_from({"AllAlpha": True, "AllBeta": True})
+
+
 def gates_from(settings: Mapping[str, bool]) -> GateSet:
     """Defaults, overridden by `AllAlpha`/`AllBeta`, overridden by the gates set by name."""
     unknown = sorted(name for name in settings if name not in _BY_NAME and name not in _ALL_OF_STAGE)

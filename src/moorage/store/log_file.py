@@ -21,6 +21,8 @@ from moorage.store.partition import Forgotten
 from moorage.store.protocol import StoreError
 
 LOCK_FILE = "lock"
+#: What SQLite keeps beside a file, by the ends of their names.
+SIDE_FILES = ("-wal", "-shm", "-journal")
 _MAX_PID_LENGTH = 20
 _LOOK_SECONDS = 0.05
 
@@ -56,8 +58,8 @@ class DataDirectory:
         path = self.path / name
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            _sync(self.path)
-            _sync(self.path.parent)
+            sync(self.path)
+            sync(self.path.parent)
         except OSError as error:
             raise StoreUnusable(f"{path} cannot be used: {error.strerror}") from error
         return path
@@ -75,9 +77,9 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _sync(folder: Path) -> None:
-    """Make the existence of a folder's files durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+def sync(path: Path) -> None:
+    """Make the content of a file, or the existence of a folder's files, durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

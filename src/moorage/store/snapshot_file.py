@@ -14,7 +14,16 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from moorage.store.log_file import ALL_PARTS, APPLICATION_ID, MIGRATIONS, REACHED, LogFile, StoreUnusable
+from moorage.store.log_file import (
+    ALL_PARTS,
+    APPLICATION_ID,
+    MIGRATIONS,
+    REACHED,
+    SIDE_FILES,
+    LogFile,
+    StoreUnusable,
+    sync,
+)
 from moorage.store.state import FIRST_REVISION
 
 _TABLE = "CREATE TABLE snapshot (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
@@ -35,7 +44,7 @@ def write_snapshot(path: Path, fill: Callable[[Path], None], *, release: str, ta
     """Make a snapshot of the file that `fill` writes at the path it is given. Raises StoreUnusable, OSError."""
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(_new_file(unfinished))
         fill(unfinished)
         with closing(_opened(unfinished, "rw")) as connection:
             connection.execute("DROP TABLE IF EXISTS snapshot")
@@ -43,9 +52,9 @@ def write_snapshot(path: Path, fill: Callable[[Path], None], *, release: str, ta
             said = {"description": description, "release": release, "taken": taken, "digest": _digest(connection)}
             connection.executemany("INSERT INTO snapshot VALUES (?, ?)", said.items())
             connection.commit()
-        _sync(unfinished)
+        sync(unfinished)
         unfinished.replace(path)
-        _sync(path.parent)
+        sync(path.parent)
     except sqlite3.Error as error:
         raise StoreUnusable(f"{path} cannot be written: {error}") from None
     finally:
@@ -107,11 +116,11 @@ def restore_snapshot(snapshot: Path, database: Path, after: int) -> None:
                 connection.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?)", marks)
             connection.execute("DROP TABLE snapshot")
             connection.commit()
-        _sync(unfinished)
-        for suffix in ("-wal", "-shm", "-journal"):
+        sync(unfinished)
+        for suffix in SIDE_FILES:
             database.with_name(f"{database.name}{suffix}").unlink(missing_ok=True)
         unfinished.replace(database)
-        _sync(database.parent)
+        sync(database.parent)
     except sqlite3.Error as error:
         raise StoreUnusable(f"{database} cannot be written: {error}") from None
     finally:
@@ -147,11 +156,3 @@ def _digest(connection: sqlite3.Connection) -> str:
 
 def _new_file(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from moorage.control.framework.world import controller_of
-from moorage.match.tolerations import compile_tolerations, describe_taint
-from moorage.model.gates import gates_from
+from moorage.match.tolerations import compile_tolerations, describe_taint_with_effect
+from moorage.model.gates import all_gates
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
@@ -19,7 +19,7 @@ from moorage.plan.report.reasons import without_preemption
 #: Departures of a workload for which no replacement was seen yet.
 _MAX_DEPARTURES = 100
 _MAX_WORKLOADS = 10_000
-_EVERY_GATE = gates_from({"AllAlpha": True, "AllBeta": True})
+_ALL_GATES = all_gates()
 _HASH = "pod-template-hash"
 _OVER = ("Succeeded", "Failed")
 _ALL = frozenset({"NoExecute"})
@@ -157,9 +157,9 @@ def _taints(pod: Pod, node: Node | None) -> str:
     if node is None:
         return ""
     evicting = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
-    tolerations = compile_tolerations(pod.spec.tolerations, _EVERY_GATE)
+    tolerations = compile_tolerations(pod.spec.tolerations, _ALL_GATES)
     blamed = tolerations.untolerated(evicting, _ALL) or evicting
-    return "taint " + ", ".join(f"{describe_taint(taint)}:{taint.effect}" for taint in blamed) if blamed else ""
+    return "taint " + ", ".join(describe_taint_with_effect(taint) for taint in blamed) if blamed else ""
 
 
 def _ended(pod: Pod, now: float) -> Happening:
@@ -194,4 +194,4 @@ def is_ready(node: Node) -> bool:
 
 
 def _shown_taints(node: Node) -> list[str]:
-    return [f"{describe_taint(taint)}:{taint.effect}" for taint in node.spec.taints]
+    return [describe_taint_with_effect(taint) for taint in node.spec.taints]

@@ -12,7 +12,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.watch.state import Watched
 
-_MOST_DELAY = 2.0
+_MAX_DELAY = 2.0
 _PROBE_EVERY = 0.5
 _PROBE_SECONDS = 5.0
 _POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
@@ -86,7 +86,7 @@ class Session:
             _POD if is_pods else _NODE,
             changed,
             namespace=self._namespace if is_pods else "",
-            most_delay=_MOST_DELAY,
+            max_delay=_MAX_DELAY,
             on_failure=failed,
         )
         if resource in self._informers:  # what a new server has is compared with what the last one had

@@ -6,7 +6,7 @@ from heapq import nsmallest
 
 from moorage.client.informer import Delta
 from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, amounts, pod_requests
-from moorage.match.tolerations import describe_taint
+from moorage.match.tolerations import describe_taint_with_effect
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.outcome import NodeLine, PodLine, State, Usage
@@ -131,7 +131,7 @@ class Watched:
         used, there = self._used.get(name, {}), self._there[name]
         names = dict.fromkeys((*_MAIN, *there, *(one for one, amount in used.items() if amount)))
         resources = {one: Usage(used.get(one, 0), there.get(one, 0)) for one in names}
-        taints = tuple(f"{describe_taint(taint)}:{taint.effect}" for taint in node.spec.taints)
+        taints = tuple(describe_taint_with_effect(taint) for taint in node.spec.taints)
         return NodeLine(name, not node.spec.unschedulable, taints, resources)
 
     def unready(self) -> set[str]:

@@ -54,11 +54,11 @@ def test_a_story_is_read() -> None:
     assert (first.say, first.words) == ("What happens first.\n\nAnd why.", ["apply", "-f", "a file.yaml"])
     assert (first.only_looks, first.sights, first.line) == (False, (), 12)
     assert (second.say, second.seconds, second.only_looks, second.fails) == ("Then one looks.", 3, True, False)
-    assert [str(sight) for sight in second.sights] == [
-        "shows `^web .* Running`",
-        "shows `Running` 2 times",
-        "shows `Pending` once",
-        "does not show `Failed`",
+    assert [(sight.pattern.pattern, sight.times) for sight in second.sights] == [
+        ("^web .* Running", None),
+        ("Running", 2),
+        ("Pending", 1),
+        ("Failed", 0),
     ]
     assert (third.say, third.fails) == ("", True)
 

@@ -23,8 +23,8 @@ OVER_100_PERCENT = "must not be greater than 100%"
 
 def repeated_places(values: Sequence[str]) -> list[int]:
     """Return where a value stands that stood before."""
-    seen: set[str] = set()
-    return [place for place, value in enumerate(values) if value in seen or seen.add(value)]  # type: ignore[func-returns-value]
+    first = {value: place for place, value in reversed(list(enumerate(values)))}
+    return [place for place, value in enumerate(values) if first[value] != place]
 
 
 def validate_not_negative(value: int | None, path: str) -> list[FieldError]:

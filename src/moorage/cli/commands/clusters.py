@@ -136,7 +136,7 @@ def stop(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
         was_running = cluster.stop(seconds, kills=force)
     except NoSuchCluster as error:
         raise refusal(error) from None
-    click.echo(f"Stopped {cluster.title}." if was_running else f"{_capital(cluster.title)} is not running.")
+    click.echo(f"Stopped {cluster.title}." if was_running else f"{cluster.capital_title} is not running.")
 
 
 @click.command("delete")
@@ -189,8 +189,7 @@ def kubeconfig(name: str, data_dir: Path | None, file: Path | None, force: bool)
     try:
         text = cluster.kubeconfig.read_text("utf-8")
     except FileNotFoundError:
-        again = f"moorage up --name {cluster.name}" if cluster.name else "moorage up"
-        raise refusal(Exception(f"{cluster.title} was not ready yet: {again} starts it")) from None
+        raise refusal(Exception(f"{cluster.title} was not ready yet: `{cluster.up_command}` starts it")) from None
     except OSError as error:
         raise refusal(Exception(f"{cluster.kubeconfig} cannot be read: {error.strerror}")) from None
     if cluster.process is None:
@@ -203,7 +202,3 @@ def kubeconfig(name: str, data_dir: Path | None, file: Path | None, force: bool)
     except KubeconfigError as error:
         raise refusal(error) from None
     click.echo(f"Context {cluster.context} is in {file}, and is the current one.")
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -11,7 +11,7 @@ import msgspec
 from moorage.cli.options import all_option, colour_option, context_option, live_kubeconfig_option, scrape_option
 from moorage.cli.shared import coloured, live_input, piped_input, prepare_output, say, terminal_width, write_lines
 from moorage.model.gate_skew import skew_lines, skews
-from moorage.model.gates import GATES, Gate, gates_from
+from moorage.model.gates import GATES, Gate, all_gates
 
 if TYPE_CHECKING:
     from moorage.cli.gate_table import Values
@@ -113,7 +113,7 @@ def audit(
 
     prepare_output(is_text=form == "text")
     gates = _gates(names)
-    planner = Planner(Settings(gates_from({"AllAlpha": True, "AllBeta": True})))
+    planner = Planner(Settings(all_gates()))
     if kubeconfig is not None:
         load_live(planner, live_input(kubeconfig, context))
     planner.load(

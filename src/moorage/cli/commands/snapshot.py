@@ -73,8 +73,7 @@ def restore(file: Path, name: str, data_dir: Path | None, force: bool) -> None:
         info = restore_cluster(file, cluster, force=force)
     except (SnapshotError, NoSuchCluster) as error:
         raise refusal(error) from None
-    start = f"moorage up --name {cluster.name}" if cluster.name else f"moorage up --data-dir {cluster.directory}"
     click.echo(
         f"Restored {info.objects} objects as of revision {info.revision}, saved at {info.taken} by release "
-        f"{info.release}, as {cluster.title}.\n\n  {start}"
+        f"{info.release}, as {cluster.title}.\n\n  {cluster.up_command}"
     )

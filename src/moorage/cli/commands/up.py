@@ -250,11 +250,10 @@ def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> 
     context = f" --context {cluster.context}" if cluster.name and shares else ""
     is_found = shares and process.kubeconfig == str(default_kubeconfig().absolute())
     place = "" if is_found else f" --kubeconfig {shlex.quote(process.kubeconfig)}"
-    again = f" {cluster.name}" if cluster.name else f" --data-dir {shlex.quote(str(cluster.directory))}"
     click.echo(
-        f"{made.banner}{cluster.title[0].upper()}{cluster.title[1:]} is ready at {process.url} (pid {process.pid}).\n\n"
+        f"{made.banner}{cluster.capital_title} is ready at {process.url} (pid {process.pid}).\n\n"
         f"  kubectl{place}{context} get nodes\n"
-        f"  moorage stop{again}\n\n"
+        f"  {cluster.stop_command}\n\n"
         f"Its log is {log}."
     )
 

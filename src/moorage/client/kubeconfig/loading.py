@@ -147,12 +147,16 @@ def context_names(
     return sorted(name for plural, name in config.entries if plural == "contexts")
 
 
+def listed_files(environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the files of $KUBECONFIG, whether they exist or not."""
+    return [Path(name) for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
+
+
 def _candidates(path: str, environment: Mapping[str, str], home: Path | None) -> list[Path]:
-    listed = environment.get("KUBECONFIG", "")
     if path:
         return [Path(path)]
-    if listed:
-        return [Path(name) for name in listed.split(os.pathsep) if name]
+    if environment.get("KUBECONFIG"):
+        return listed_files(environment)
     return [(home or Path.home()) / ".kube" / "config"]
 
 

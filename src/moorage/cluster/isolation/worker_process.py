@@ -14,10 +14,9 @@ from typing import Protocol
 import msgspec
 
 from moorage.match.evaluation.questions import CelAnswer, CelQuestion
-from moorage.match.evaluation.worker import encode_message
+from moorage.match.evaluation.worker import LENGTH_BYTES, encode_message
 
 _MODULE = "moorage.match.evaluation.worker"
-_LENGTH_BYTES = 4
 _ANSWER = msgspec.json.Decoder(list[bool | str | int])
 
 
@@ -62,7 +61,7 @@ class WorkerProcess:
             stdin.write(encode_message(questions))
             await stdin.drain()
             while True:
-                size = int.from_bytes(await stdout.readexactly(_LENGTH_BYTES), "big")
+                size = int.from_bytes(await stdout.readexactly(LENGTH_BYTES), "big")
                 message = _ANSWER.decode(await stdout.readexactly(size))
                 if not message:
                     return

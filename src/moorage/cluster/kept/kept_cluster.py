@@ -1,5 +1,6 @@
 """List, stop and delete clusters. A cluster is the directory that it is kept in."""
 
+import shlex
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -23,11 +24,11 @@ from moorage.cluster.kept.places import (
 )
 from moorage.cluster.kept.processes import ProcessRecord, end_process, running_process
 from moorage.cluster.kubeconfig_place import FILE_NAME as KUBECONFIG
-from moorage.store.log_file import LOCK_FILE, DataDirectory, StoreUnusable
+from moorage.store.log_file import LOCK_FILE, SIDE_FILES, DataDirectory, StoreUnusable
 from moorage.store.sqlite import FILE_NAME as DATABASE
 
 _FILES = (
-    *(f"{DATABASE}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")),
+    *(f"{DATABASE}{suffix}" for suffix in ("", *SIDE_FILES)),
     *(KUBECONFIG, DESCRIPTION_FILE, PROCESS_FILE, LOG_FILE, f"{LOG_FILE}.old", LOCK_FILE),
 )
 
@@ -45,6 +46,24 @@ class KeptCluster(NamedTuple):
     @property
     def title(self) -> str:
         return f"cluster {self.name}" if self.name else f"the cluster in {self.directory}"
+
+    @property
+    def capital_title(self) -> str:
+        """The title at the beginning of a sentence."""
+        return f"{self.title[0].upper()}{self.title[1:]}"
+
+    @property
+    def up_command(self) -> str:
+        """The command that starts it."""
+        return f"moorage up --name {self.name}" if self.name else f"moorage up {self._data_dir_option}"
+
+    @property
+    def stop_command(self) -> str:
+        return f"moorage stop {self.name}" if self.name else f"moorage stop {self._data_dir_option}"
+
+    @property
+    def _data_dir_option(self) -> str:
+        return f"--data-dir {shlex.quote(str(self.directory))}"
 
     @property
     def context(self) -> str:

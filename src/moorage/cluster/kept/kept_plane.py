@@ -88,11 +88,11 @@ def refuse_to_start(cluster: KeptCluster, *, ephemeral: bool) -> None:
     if running is not None and cluster.name:
         where = f", at {running.url}" if running.url else ""
         raise CannotStart(
-            f"{cluster.title} is running already (pid {running.pid}{where}); `moorage stop {cluster.name}` stops it"
+            f"{cluster.title} is running already (pid {running.pid}{where}); `{cluster.stop_command}` stops it"
         )
     if running is not None:
         in_use = f"data directory {cluster.directory} is in use by another process (pid {running.pid})"
-        raise CannotStart(f"{in_use}; `moorage stop --data-dir {cluster.directory}` stops it")
+        raise CannotStart(f"{in_use}; `{cluster.stop_command}` stops it")
     described = cluster.described
     if ephemeral and is_cluster(cluster.directory) and not (described is not None and described.ephemeral):
         raise CannotStart(f"{cluster.title} is kept in {cluster.directory}: choose another --name for one that is not")

@@ -8,17 +8,24 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from moorage.client.kubeconfig.loading import listed_files
 from moorage.model.names import dns1123_label_errors
 from moorage.store.sqlite import FILE_NAME
 
+#: What the cluster was told at its last start.
+DESCRIPTION_FILE = "cluster.json"
+#: The process that runs it.
+PROCESS_FILE = "process.json"
+LOG_FILE = "log"
+
 DEFAULT = "default"
-_LONGEST_NAME = 50
+_MAX_NAME_LENGTH = 50
 
 
 def name_problem(name: str) -> str:
     """Return why no cluster can have this name; empty if one can."""
-    if len(name) > _LONGEST_NAME:
-        return f"must be no more than {_LONGEST_NAME} characters"
+    if len(name) > _MAX_NAME_LENGTH:
+        return f"must be no more than {_MAX_NAME_LENGTH} characters"
     return next(iter(dns1123_label_errors(name)), "")
 
 
@@ -42,20 +49,13 @@ def directory_of(name: str, environment: Mapping[str, str] = os.environ) -> Path
 
 def default_kubeconfig(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the file that kubectl writes: the first of $KUBECONFIG, else ~/.kube/config."""
-    listed = [name for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
-    return Path(listed[0]) if listed else Path.home() / ".kube" / "config"
+    listed = listed_files(environment)
+    return listed[0] if listed else Path.home() / ".kube" / "config"
 
 
 def is_cluster(directory: Path) -> bool:
     """Return whether a cluster is kept there, or runs without being kept."""
     return (directory / FILE_NAME).is_file() or (directory / DESCRIPTION_FILE).is_file()
-
-
-#: What the cluster was told at its last start.
-DESCRIPTION_FILE = "cluster.json"
-#: The process that runs it.
-PROCESS_FILE = "process.json"
-LOG_FILE = "log"
 
 
 def all_names(environment: Mapping[str, str] = os.environ) -> list[str]:

@@ -16,6 +16,7 @@ import msgspec
 
 from moorage.client.kubeconfig.private_file import write_private
 from moorage.cluster.kept.places import PROCESS_FILE
+from moorage.model.go.times import time_text
 from moorage.store.log_file import LOCK_FILE
 
 _LOOK_EVERY = 0.05
@@ -55,7 +56,7 @@ def _start_time_by_ps(pid: int) -> str:
 def record_this_process(directory: Path, url: str, kubeconfig: Path, context: str) -> None:
     """Raises OSError."""
     pid = os.getpid()
-    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    since = time_text(time.time())
     record = ProcessRecord(pid, start_time_of(pid), url, str(kubeconfig.absolute()), context, since)
     write_private(directory / PROCESS_FILE, msgspec.json.encode(record) + b"\n")
 

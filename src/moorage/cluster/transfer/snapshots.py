@@ -26,12 +26,13 @@ from moorage.cluster.kept.description import (
 )
 from moorage.cluster.kept.kept_cluster import KeptCluster
 from moorage.model.api_error import ApiError
+from moorage.model.go.times import time_text
 from moorage.serve.snapshot_path import DESCRIPTION_PATH, SNAPSHOT_PATH
 from moorage.store.log_file import DataDirectory, LogFile, StoreUnusable
 from moorage.store.snapshot_file import SnapshotInfo, read_snapshot, restore_snapshot, revision_of, write_snapshot
 from moorage.store.sqlite import FILE_NAME
 
-_LARGEST = 16 * 1024**3
+_MAX_BYTES = 16 * 1024**3
 _SECONDS = 900.0
 
 
@@ -69,7 +70,7 @@ def save_running(access: Access, file: Path, *, force: bool = False) -> Snapshot
 
 
 async def _fetch(access: Access) -> tuple[str, bytes]:
-    client = HttpClient(access, "snapshot", max_answer_bytes=_LARGEST, request_seconds=_SECONDS)
+    client = HttpClient(access, "snapshot", max_answer_bytes=_MAX_BYTES, request_seconds=_SECONDS)
     try:
         description = await client.get_path(DESCRIPTION_PATH)
         return description.decode(), await client.get_path(SNAPSHOT_PATH)
@@ -104,7 +105,7 @@ def _save_stopped(cluster: KeptCluster, file: Path, *, force: bool) -> SnapshotI
 def _write(file: Path, fill: Callable[[Path], None], description: str, *, force: bool) -> SnapshotInfo:
     if file.exists() and not (force and file.is_file()):
         raise SnapshotError(f"{file} exists already; it is left as it is: name another file, or give --force")
-    taken = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    taken = time_text(time.time())
     try:
         write_snapshot(file, fill, release=__version__, taken=taken, description=description)
         return read_snapshot(file)

@@ -19,7 +19,7 @@ from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.allocation.published import AllocationNode, PublishedSlice
 from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate
-from moorage.model.gates import gates_from
+from moorage.model.gates import all_gates
 from moorage.model.types.devices import DeviceClass
 from moorage.model.types.meta import ObjectMeta
 
@@ -37,7 +37,7 @@ _MAX_STEPS = 20_000
 _MAX_REASONS = 3
 _ANY_NODE = "(any node)"
 #: What the scheduler could use if every gate were on: a gate that is missing is a finding of its own.
-_ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
+_ALL_GATES = all_gates()
 
 
 class DeviceOffers:

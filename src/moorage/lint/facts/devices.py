@@ -21,7 +21,7 @@ from moorage.match.devices.eviction import tolerated_seconds
 from moorage.match.devices.taints import NO_EXECUTE
 from moorage.match.devices.tolerations import as_taint, compile_device_toleration, compile_device_tolerations
 from moorage.match.tolerations import describe_taint
-from moorage.model.gates import gates_from
+from moorage.model.gates import all_gates
 from moorage.model.types.devices import DeviceToleration
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _MAX_KEPT = 10_000
 _MAX_TAINTS = 500
 _MAX_SECONDS = 3.0
 #: Whether a toleration matches is asked independently of the gates.
-_ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
+_ALL_GATES = all_gates()
 _FIELDS = {"ResourceClaim": "resourceClaimName", "ResourceClaimTemplate": "resourceClaimTemplateName"}
 
 

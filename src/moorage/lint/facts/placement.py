@@ -16,12 +16,12 @@ from moorage.lint.hints import did_you_mean
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject
 from moorage.match.label_keys import REQUIRED
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
-from moorage.model.gates import gates_from
+from moorage.model.gates import all_gates
 from moorage.model.types.pod import PodSpec
 
 _MAX_KEPT = 2_000
 _MAX_SECONDS = 3.0
-_ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
+_ALL_GATES = all_gates()
 _SYSTEM_CLASSES = frozenset({"system-cluster-critical", "system-node-critical"})
 
 

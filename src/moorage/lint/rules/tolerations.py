@@ -14,12 +14,12 @@ from moorage.lint.subject import Complaint, TolerationList
 from moorage.match.comparison import CANONICAL_INTEGER
 from moorage.match.operators import BY_NAME, TOLERATION, comparison_of
 from moorage.match.tolerations import TolerationMatcher, compile_toleration, describe_toleration
-from moorage.model.gates import gates_from
+from moorage.model.gates import all_gates
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 
 #: Whether a toleration has an effect is asked independently of the gates.
-_ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
+_ALL_GATES = all_gates()
 #: Pods with more tolerations are not checked for redundant ones, which compares all with all.
 _MAX_TOLERATIONS = 60
 

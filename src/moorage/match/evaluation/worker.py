@@ -24,14 +24,14 @@ from moorage.model.types.node import Taint
 #: How long one turn may take before the next account has its turn.
 TURN_SECONDS = 0.1
 #: What compiling costs, for each character, in the units of evaluation.
-COMPILING = 50
+COST_OF_COMPILING = 50
 _NICENESS = 10
-_LENGTH_BYTES = 4
+LENGTH_BYTES = 4
 
 
 def encode_message(message: Any) -> bytes:
     body = msgspec.json.encode(message)
-    return len(body).to_bytes(_LENGTH_BYTES, "big") + body
+    return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
 class Answerer:
@@ -51,7 +51,7 @@ class Answerer:
     def _taint(self, expression: str, subject: Any) -> CelAnswer:
         misses = self._programs.misses
         program = self._programs.get(expression)
-        compiling = COMPILING * len(expression) if self._programs.misses > misses else 0
+        compiling = COST_OF_COMPILING * len(expression) if self._programs.misses > misses else 0
         if isinstance(program, list):
             return CelAnswer(not_compiled(program), compiling)
         key, value, effect = subject
@@ -74,7 +74,7 @@ def _read(stream: BinaryIO, messages: "queue.SimpleQueue[list[CelQuestion]]") ->
     decoder = msgspec.json.Decoder(list[tuple[str, str, Any]])
     with suppress(EOFError, OSError, msgspec.DecodeError):
         while True:
-            size = int.from_bytes(_read_exactly(stream, _LENGTH_BYTES), "big")
+            size = int.from_bytes(_read_exactly(stream, LENGTH_BYTES), "big")
             messages.put([CelQuestion(*one) for one in decoder.decode(_read_exactly(stream, size))])
     os._exit(0)
 

@@ -4,7 +4,6 @@ Names, labels, order and help texts are those of kube-state-metrics. The page is
 about two milliseconds. Differs: only the families of pods and nodes that scheduling is about.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from functools import lru_cache
 from time import perf_counter
@@ -15,12 +14,12 @@ from moorage.model.kinds import KINDS, Kind, view_of
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.serve.http.messages import Stream
+from moorage.serve.long_work import SLICE_SECONDS, next_turn
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Store, Stored
 from moorage.telemetry.metrics import TEXT
 
 _POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
-_SLICE_SECONDS = 0.002
 _PAGE = 1000
 
 Label = tuple[str, str]
@@ -193,7 +192,7 @@ async def _views(store: Store, kind: Kind) -> list[tuple[str, Any]]:
         if len(items) < _PAGE:
             return views
         after = items[-1].key
-        await asyncio.sleep(0)
+        await next_turn()
 
 
 async def _in_slices(items: Iterable[Any], work: Callable[..., Any]) -> AsyncIterator[list[Any]]:
@@ -202,9 +201,9 @@ async def _in_slices(items: Iterable[Any], work: Callable[..., Any]) -> AsyncIte
     began = perf_counter()
     for item in items:
         done.append(work(item))
-        if perf_counter() - began > _SLICE_SECONDS:
+        if perf_counter() - began > SLICE_SECONDS:
             yield done
-            await asyncio.sleep(0)
+            await next_turn()
             done, began = [], perf_counter()
     yield done
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.model.api_error import Raw
+from moorage.model.protobuf_encoding import encode_bytes, encode_number, encode_varint
 
 Encode = Callable[[Any], bytes]
 
@@ -17,7 +18,6 @@ MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 #: What most clients call it, although an @ is not allowed in the name of a type.
 OLD_MEDIA_TYPE = MEDIA_TYPE.replace("v2.v1", "v2@v1")
 
-_VARINT, _LENGTH = 0, 2  # wire types
 #: What a message's fields are: JSON name → number and how the value is encoded.
 Fields = dict[str, tuple[int, Encode]]
 
@@ -30,36 +30,19 @@ def render_protobuf(document: Raw) -> bytes:
     return _message(document, _DOCUMENT)
 
 
-def _varint(value: int) -> bytes:
-    made = bytearray()
-    while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
-        value >>= 7
-    made.append(value)
-    return bytes(made)
-
-
-def _tagged(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | _LENGTH) + _varint(len(value)) + value
-
-
-def _flag(number: int, value: bool) -> bytes:
-    return _varint(number << 3 | _VARINT) + _boolean(value)
-
-
 def _message(value: Raw, fields: Fields) -> bytes:
     made, extensions = [], []
     for name, member in value.items():
         if name in fields:
             number, encode = fields[name]
             if encode is _boolean:
-                made.append(_flag(number, member))
+                made.append(encode_number(number, member))
             elif isinstance(member, list) and encode is not _type:
-                made += [_tagged(number, encode(element)) for element in member]
+                made += [encode_bytes(number, encode(element)) for element in member]
             else:
-                made.append(_tagged(number, encode(member)))
+                made.append(encode_bytes(number, encode(member)))
         elif name.startswith("x-") and _EXTENSIONS in fields:
-            extensions.append(_tagged(fields[_EXTENSIONS][0], _named(name, _any(member))))
+            extensions.append(encode_bytes(fields[_EXTENSIONS][0], _named(name, _any(member))))
     return b"".join(made + extensions)
 
 
@@ -68,24 +51,24 @@ def _text(value: str) -> bytes:
 
 
 def _boolean(value: bool) -> bytes:
-    return _varint(int(value))
+    return encode_varint(int(value))
 
 
 def _named(name: str, value: bytes) -> bytes:
-    return _tagged(1, name.encode()) + _tagged(2, value)
+    return encode_bytes(1, name.encode()) + encode_bytes(2, value)
 
 
 def _any(value: Any) -> bytes:
     """Values of any kind are text in YAML, and JSON is YAML."""
-    return _tagged(2, msgspec.json.encode(value))
+    return encode_bytes(2, msgspec.json.encode(value))
 
 
 def _names_to(encode: Encode, number: int = 1) -> Encode:
-    return lambda value: b"".join(_tagged(number, _named(name, encode(member))) for name, member in value.items())
+    return lambda value: b"".join(encode_bytes(number, _named(name, encode(member))) for name, member in value.items())
 
 
 def _type(value: str | list[str]) -> bytes:
-    return b"".join(_tagged(1, kind.encode()) for kind in ([value] if isinstance(value, str) else value))
+    return b"".join(encode_bytes(1, kind.encode()) for kind in ([value] if isinstance(value, str) else value))
 
 
 def _schema(value: Raw) -> bytes:
@@ -94,23 +77,23 @@ def _schema(value: Raw) -> bytes:
 
 def _in_one(value: Raw) -> bytes:
     """A schema as the only choice, or the first of several, of another message."""
-    return _tagged(1, _schema(value))
+    return encode_bytes(1, _schema(value))
 
 
 def _additional(value: Raw | bool) -> bytes:
-    return _flag(2, value) if isinstance(value, bool) else _in_one(value)
+    return encode_number(2, value) if isinstance(value, bool) else _in_one(value)
 
 
 def _parameter(value: Raw) -> bytes:
     where = value["in"]
     if where == "body":
-        return _tagged(1, _tagged(1, _message(value, _BODY)))
+        return encode_bytes(1, encode_bytes(1, _message(value, _BODY)))
     number, fields = (3, _QUERY) if where == "query" else (4, _PATH)
-    return _tagged(1, _tagged(2, _tagged(number, _message(value, fields))))
+    return encode_bytes(1, encode_bytes(2, encode_bytes(number, _message(value, fields))))
 
 
 def _response(value: Raw) -> bytes:
-    return _tagged(1, _message(value, {"description": (1, _text), "schema": (2, _in_one)}))
+    return encode_bytes(1, _message(value, {"description": (1, _text), "schema": (2, _in_one)}))
 
 
 def _operation(value: Raw) -> bytes:

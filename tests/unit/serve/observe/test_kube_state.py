@@ -85,7 +85,7 @@ async def test_others_work_while_the_page_is_written(monkeypatch: pytest.MonkeyP
                 await asyncio.sleep(0)
 
         running = asyncio.create_task(others())
-        monkeypatch.setattr(kube_state, "_SLICE_SECONDS", 0.0)
+        monkeypatch.setattr(kube_state, "SLICE_SECONDS", 0.0)
         await page(api)
         running.cancel()
     assert turns > 20

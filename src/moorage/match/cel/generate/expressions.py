@@ -24,7 +24,7 @@ from moorage.match.cel.values import type_of_value
 
 # Loops within loops that become one function; CPython's compiler takes 20 nested blocks.
 _MAX_LOOPS = 8
-_LONGEST_TEXT = 160
+_MAX_TEXT_LENGTH = 160
 _SMALL = 2**31
 
 
@@ -124,20 +124,27 @@ class Emitter:
         if stable and all(operand.hoisted for operand in operands):
             return Operand(self.writer.hoist(text), known, bounds, stable=True, hoisted=True)
         operand = Operand(f"({text})", known, bounds, stable=stable, simple=False)
-        return self.simple(operand) if len(text) > _LONGEST_TEXT else operand
+        return self.simple(operand) if len(text) > _MAX_TEXT_LENGTH else operand
 
     def closure(self, step: EvaluationStep, resolve: bool = False) -> Operand:
         """Leave a node to its step."""
         run = step.resolve if resolve and isinstance(step, AttributeStep) else step.run
-        writer = self.writer
-        writer.flush()
+        return self.left_to_closures(f"ask({self.writer.constant(run)}, s)")
+
+    def left_to_closures(self, call: str) -> Operand:
+        """Write a call that charges by the state, and finds the loops' variables there."""
         self.closures += 1
         self.slow_steps += 1
+        writer = self.writer
+        writer.flush()
         name = writer.name()
-        writer.line("s[0] = c")
-        writer.line(f"{name} = ask({writer.constant(run)}, s)")
-        writer.line("c = s[0]")
+        self.call_with_state(name, call)
         return Operand(name, fails=True)
+
+    def call_with_state(self, name: str, call: str) -> None:
+        self.writer.line("s[0] = c")
+        self.writer.line(f"{name} = {call}")
+        self.writer.line("c = s[0]")
 
     # -- names
 
@@ -196,9 +203,7 @@ class Emitter:
         writer.flush()
         writer.line(f"{name} = s[{step.slot}]")
         with writer.block(f"if {name} is UNSET:"):
-            writer.line("s[0] = c")
-            writer.line(f"{name} = ask({writer.constant(step.resolve)}, s)")
-            writer.line("c = s[0]")
+            self.call_with_state(name, f"ask({writer.constant(step.resolve)}, s)")
         return Operand(name, fails=True)
 
     # -- operators that choose what to evaluate
@@ -290,15 +295,7 @@ class Emitter:
         return Operand(self.writer.assign(f"pick({items.text}, {key.text})"), fails=True)
 
     def unknown_selection(self, value: Operand, qualifiers: tuple[Qualifier, ...]) -> Operand:
-        writer = self.writer
-        writer.flush()
-        self.closures += 1
-        self.slow_steps += 1
-        name = writer.name()
-        writer.line("s[0] = c")
-        writer.line(f"{name} = select(s, {value.text}, {writer.constant(qualifiers)})")
-        writer.line("c = s[0]")
-        return Operand(name, fails=True)
+        return self.left_to_closures(f"select(s, {value.text}, {self.writer.constant(qualifiers)})")
 
     def list_literal(self, node: syntax.ListLiteral) -> Operand:
         def build(name: str, elements: list[Operand]) -> Operand:

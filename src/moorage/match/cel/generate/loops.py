@@ -274,9 +274,7 @@ class _Loop:
             python_type = writer.constant(PYTHON_TYPES[checked.kind])
             with writer.block(f"if type({name}) is not {python_type}:"):
                 resume = f"{writer.constant(self.step.resume)}(s, {self.accumulated}, {current}, {self.iterator_name})"
-                writer.line("s[0] = c")
-                writer.line(f"{self.accumulated} = {resume}")
-                writer.line("c = s[0]")
+                self.emitter.call_with_state(self.accumulated, resume)
                 writer.line("break")
             self.handed_over = True
             self.emitter.closures += 1
