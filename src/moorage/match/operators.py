@@ -72,6 +72,8 @@ class Operator(msgspec.Struct, frozen=True):
 TOLERATION, NODE_SELECTOR = OperatorPlace.TOLERATION, OperatorPlace.NODE_SELECTOR
 LABEL_SELECTOR, NODE_FIELD = OperatorPlace.LABEL_SELECTOR, OperatorPlace.NODE_FIELD
 EXIT_CODES = OperatorPlace.EXIT_CODES
+#: The operators that every release has in tolerations.
+EQUAL, EXISTS = "Equal", "Exists"
 _PLAIN = Use()
 
 

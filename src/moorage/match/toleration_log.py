@@ -5,7 +5,7 @@ A value that is not an integer is a warning, one that is not a version an error.
 
 from typing import Any
 
-from moorage.match.tolerations import describe_taint_with_effect
+from moorage.match.taint_text import describe_taint_with_effect
 from moorage.model.types.node import Taint
 from moorage.telemetry.logs import get_logger
 

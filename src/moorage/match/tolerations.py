@@ -18,7 +18,8 @@ from moorage.match.comparison import false_inequality, shown
 from moorage.match.evaluation.accounts import BUDGET, CHEAP, SHORT, Account, Evaluations, Undecided
 from moorage.match.evaluation.compute import evaluate_taint
 from moorage.match.evaluation.questions import CelAnswer, taint_question
-from moorage.match.operators import TOLERATION, comparison_of, use_of
+from moorage.match.operators import EQUAL, EXISTS, TOLERATION, comparison_of, use_of
+from moorage.match.taint_text import describe_taint, describe_toleration
 from moorage.model.gates import TAINT_TOLERATION_CEL, Gate, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Taint
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 #: Called with the expression, the taint and the error's text whenever an evaluation failed.
 EvaluationFailed: TypeAlias = Callable[[str, Taint, str], None]
 
-EQUAL, EXISTS = "Equal", "Exists"
 NOT_TRUE = "the expression is not true"
 DEFAULT_CAPACITY = 1024
 _ASKED_AT_A_TIME = 16
@@ -328,25 +328,6 @@ def compile_tolerations(
 def needed_gate(gate: Gate, component: str = "") -> str:
     """`the feature gate X in the scheduler`: what something needs, and where it is off."""
     return f"the feature gate {gate.name}{component and f' in {component}'}"
-
-
-def describe_taint(taint: Taint) -> str:
-    """`key=value`, as people write taints; the effect is left out, it is not what thresholds are about."""
-    return f"{shown(taint.key)}={shown(taint.value)}" if taint.value else shown(taint.key)
-
-
-def describe_taint_with_effect(taint: Taint) -> str:
-    return f"{describe_taint(taint)}:{taint.effect}"
-
-
-def describe_toleration(toleration: Toleration) -> str:
-    """`toleration Lt 5`: what decides, in few words."""
-    if toleration.expression:
-        text = toleration.expression
-        return f"toleration expression {go_quote(text if len(text) <= 80 else text[:77] + '...')}"
-    if toleration.operator == EXISTS:
-        return "toleration Exists"
-    return f"toleration {shown(toleration.operator or EQUAL)} {shown(toleration.value)}"
 
 
 def _never(toleration: Toleration, why: str) -> TolerationMatcher:

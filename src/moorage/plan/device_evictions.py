@@ -8,7 +8,7 @@ from functools import partial
 from moorage.match.devices.eviction import DeviceEviction, PublishedDevices, claim_eviction, pod_eviction
 from moorage.match.devices.taints import NO_EXECUTE, device_taints
 from moorage.match.devices.tolerations import as_taint, compile_device_tolerations
-from moorage.match.tolerations import describe_taint
+from moorage.match.taint_text import describe_taint
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.devices import DeviceTaintRule, ResourceClaim

@@ -9,7 +9,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from moorage.control.framework.world import controller_of
-from moorage.match.tolerations import compile_tolerations, describe_taint_with_effect
+from moorage.match.taint_text import describe_taint_with_effect
+from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import all_gates
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod

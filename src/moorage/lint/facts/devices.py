@@ -20,7 +20,7 @@ from moorage.lint.subject import Complaint, claim_spec_of, device_requests
 from moorage.match.devices.eviction import tolerated_seconds
 from moorage.match.devices.taints import NO_EXECUTE
 from moorage.match.devices.tolerations import as_taint, compile_device_toleration, compile_device_tolerations
-from moorage.match.tolerations import describe_taint
+from moorage.match.taint_text import describe_taint
 from moorage.model.gates import all_gates
 from moorage.model.types.devices import DeviceToleration
 
