@@ -3,11 +3,11 @@ from itertools import product
 import pytest
 
 from moorage.match.operators import TOLERATION, names_in
+from moorage.match.taint_text import describe_toleration
 from moorage.match.tolerations import (
     NO_TOLERATION,
     compile_toleration,
     compile_tolerations,
-    describe_toleration,
 )
 from moorage.model.gates import default_gates, gates_from
 from moorage.model.types.node import Taint
