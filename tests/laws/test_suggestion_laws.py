@@ -18,7 +18,7 @@ from tests.unit.plan.planning import Raw
 from moorage.model.kinds import KINDS
 from moorage.model.schema.merge_schema import schema_of
 from moorage.plan.explain.remedies import resources as resource_remedies
-from moorage.plan.explain.remedies.acceptance import Acceptance, document_of
+from moorage.plan.explain.remedies.acceptance import AdmissionCheck, document_of
 from moorage.plan.explain.remedies.change import Change, ChangeKind
 from moorage.plan.explain.target import TargetError
 from moorage.schedule.plugins.resources.node_resources_fit import shown
@@ -189,5 +189,5 @@ def test_a_request_that_is_printed_without_its_limit_is_noticed(monkeypatch: pyt
 
 @pytest.mark.slow
 def test_a_change_that_was_not_admitted_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Acceptance, "__call__", lambda self, change: change)
+    monkeypatch.setattr(AdmissionCheck, "__call__", lambda self, change: change)
     assert_notices(law_of_suggestions({"AllAlpha": True}))

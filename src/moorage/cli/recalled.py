@@ -16,9 +16,9 @@ from click.core import ParameterSource
 
 from moorage.cli.options import COMPONENTS, chosen_controllers
 from moorage.cli.shared import gates_of_components, read_configuration, read_devices, say
+from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.kept.description import Description, DescriptionError, read_description, recall
 from moorage.cluster.kept.places import DEFAULT, default_kubeconfig
-from moorage.cluster.kubeconfig_place import CannotStart
 from moorage.model.gates import Component
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
-from moorage.cluster.kubeconfig_place import CannotStart, KubeconfigPlace
+from moorage.cluster.cannot_start import CannotStart
+from moorage.cluster.kubeconfig_place import KubeconfigPlace
 from moorage.model.gates import Component, GateSet
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap

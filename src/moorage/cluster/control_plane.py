@@ -17,7 +17,7 @@ from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.event_loop import first_failure
 from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
-from moorage.cluster.kubeconfig_place import CannotStart, KubeconfigPlace
+from moorage.cluster.kubeconfig_place import KubeconfigPlace
 from moorage.cluster.settling import settled
 from moorage.cluster.transfer.importing import import_objects, refuse_if_filled
 from moorage.cluster.transfer.manifests import load_manifests
@@ -36,8 +36,6 @@ from moorage.serve.resources.objects import prefix_of
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import add_feature_metrics
 from moorage.telemetry.watchdog import Watchdog
-
-__all__ = ["CannotStart", "ControlPlane", "Settings"]
 
 _LOG = get_logger("up")
 _PUBLISHING_SECONDS = 30.0

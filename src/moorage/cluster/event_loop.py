@@ -40,16 +40,16 @@ async def first_failure(tasks: Iterable[asyncio.Task[None]]) -> BaseException:
     return error if error is not None else RuntimeError("a component ended by itself")
 
 
-class Ending(NamedTuple):
+class SignalEnding(NamedTuple):
     """The signal that ended a component, and whether it had started by then."""
 
     number: int
     had_started: bool
 
 
-def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambda component: None) -> Ending:
+def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambda component: None) -> SignalEnding:
     """Run on uvloop, where there is one. Raises what `start` raises, and what the component failed with."""
-    run: Callable[[Coroutine[Any, Any, Ending]], Ending] = asyncio.run
+    run: Callable[[Coroutine[Any, Any, SignalEnding]], SignalEnding] = asyncio.run
     if find_spec("uvloop") is not None:
         import uvloop
 
@@ -65,7 +65,7 @@ def _collect_less() -> None:
     gc.enable()
 
 
-async def _run(make: Callable[[], C], started: Callable[[C], None]) -> Ending:
+async def _run(make: Callable[[], C], started: Callable[[C], None]) -> SignalEnding:
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[Any] = loop.create_future()  # with the signal's number
     with _signals_go_to(loop, ended):
@@ -77,7 +77,7 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> Ending:
             if not starting.done():
                 starting.cancel()
                 await asyncio.gather(starting, return_exceptions=True)
-                return Ending(ended.result(), had_started=False)
+                return SignalEnding(ended.result(), had_started=False)
             starting.result()
             _collect_less()
             watchdog = component.watchdog
@@ -88,7 +88,7 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> Ending:
             if failing.done():
                 raise failing.result()
             failing.cancel()
-            return Ending(ended.result(), had_started=True)
+            return SignalEnding(ended.result(), had_started=True)
         finally:
             await component.stop()
             if watchdog is not None:

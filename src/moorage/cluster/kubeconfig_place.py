@@ -16,14 +16,11 @@ from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.context_file import ContextFile, Login, kubeconfig_of
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
+from moorage.cluster.cannot_start import CannotStart
 from moorage.model.api_error import ApiError
 
 _ANSWER_SECONDS = 2.0
 FILE_NAME = "kubeconfig"
-
-
-class CannotStart(Exception):
-    """Why a component does not start: one line for the user."""
 
 
 class KubeconfigPlace:

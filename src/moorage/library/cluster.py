@@ -7,7 +7,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
+from moorage.cluster.cannot_start import CannotStart
+from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.library.manifests import Gates, as_moorage_errors, gates_of
 from moorage.library.planning import read_config
 from moorage.model.gates import Component

@@ -37,7 +37,7 @@ from moorage.lint.rules.decoding import (
     warnings_given,
 )
 from moorage.lint.rules.device_selectors import check_selectors, check_taint_rule
-from moorage.lint.rules.expressions import AskedExpressions, Trials, check_expressions
+from moorage.lint.rules.expressions import AskedExpressions, TriedExpressions, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
 from moorage.lint.rules.spread import Domains, check_rollout
 from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
@@ -66,7 +66,7 @@ class Linter:
         self._requirements = Requirements()
         self._compared = ComparedValues()
         self._expressions = AskedExpressions()
-        self._trials = Trials()
+        self._trials = TriedExpressions()
         self._domains = Domains(gates)
         self._devices = DeviceFacts(gates)
         self._budgets = BudgetFacts()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from moorage.model.protobuf_encoding import encode_bytes, encode_number, encode_varint
-from moorage.telemetry.profiling import PERIOD_SECONDS, Function, Profile
+from moorage.telemetry.profiling import PERIOD_SECONDS, CpuProfile, ProfiledFunction
 
 _PERIOD = int(PERIOD_SECONDS * 1e9)
 
@@ -24,10 +24,10 @@ class _Strings:
         return self.codes.setdefault(text, len(self.codes))
 
 
-def to_pprof(profile: Profile) -> bytes:
+def to_pprof(profile: CpuProfile) -> bytes:
     strings = _Strings()
-    functions: dict[Function, int] = {}
-    locations: dict[tuple[Function, int], int] = {}
+    functions: dict[ProfiledFunction, int] = {}
+    locations: dict[tuple[ProfiledFunction, int], int] = {}
     out = bytearray()
     for kind, unit in (("samples", "count"), ("cpu", "nanoseconds")):
         out += encode_bytes(1, encode_number(1, strings.code(kind)) + encode_number(2, strings.code(unit)))
@@ -59,8 +59,8 @@ def to_pprof(profile: Profile) -> bytes:
     return packer.compress(bytes(out)) + packer.flush()
 
 
-def to_speedscope(profile: Profile) -> bytes:
-    frames: dict[tuple[Function, int], int] = {}
+def to_speedscope(profile: CpuProfile) -> bytes:
+    frames: dict[tuple[ProfiledFunction, int], int] = {}
     threads: dict[str, tuple[list[list[int]], list[int]]] = {}
     for (thread, stack), spent in profile.nanoseconds.items():
         samples, weights = threads.setdefault(thread, ([], []))

@@ -22,7 +22,7 @@ class Busy(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class ProfiledFunction:
     """A Python function: its name with module, and where it begins."""
 
     name: str
@@ -30,12 +30,12 @@ class Function:
     line: int
 
 
-Stack = tuple[tuple[Function, int], ...]
+Stack = tuple[tuple[ProfiledFunction, int], ...]
 """Functions and current lines, innermost first."""
 
 
 @dataclass(slots=True)
-class Profile:
+class CpuProfile:
     """Samples and nanoseconds of CPU time by thread and stack."""
 
     began: int
@@ -57,19 +57,19 @@ class Profiler:
     def __init__(self) -> None:
         self._busy = False
 
-    def start(self, seconds: float) -> "asyncio.Future[Profile]":
+    def start(self, seconds: float) -> "asyncio.Future[CpuProfile]":
         """Begin a profile; cancelling the future ends it. Raises Busy."""
         if self._busy:
             raise Busy
         self._busy = True
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[Profile] = loop.create_future()
+        done: asyncio.Future[CpuProfile] = loop.create_future()
         stop = threading.Event()
 
-        def finish(profile: Profile | None) -> None:
+        def finish(profile: CpuProfile | None) -> None:
             self._busy = False
             if not done.done():
-                done.set_result(profile or Profile(time.time_ns()))
+                done.set_result(profile or CpuProfile(time.time_ns()))
 
         def work() -> None:
             profile = None
@@ -84,12 +84,12 @@ class Profiler:
         return done
 
 
-def take(seconds: float, stop: threading.Event) -> Profile:
+def take(seconds: float, stop: threading.Event) -> CpuProfile:
     """Sample until the time is over or `stop` is set. Blocks: for a thread of its own."""
-    profile = Profile(time.time_ns())
+    profile = CpuProfile(time.time_ns())
     began, own = time.monotonic(), threading.get_ident()
     used: dict[int, tuple[int, int]] = {}  # by thread: its clock, and what that said
-    functions: dict[object, Function] = {}
+    functions: dict[object, ProfiledFunction] = {}
     ticks = 0
     while True:
         frames = sys._current_frames()
@@ -124,14 +124,16 @@ def _spent(ident: int, used: dict[int, tuple[int, int]]) -> int:
     return 0 if known is None else now - known[1]
 
 
-def _stack(frame: FrameType | None, functions: dict[object, Function]) -> Stack:
-    stack: list[tuple[Function, int]] = []
+def _stack(frame: FrameType | None, functions: dict[object, ProfiledFunction]) -> Stack:
+    stack: list[tuple[ProfiledFunction, int]] = []
     while frame is not None and len(stack) < _MAX_DEPTH:
         code = frame.f_code
         function = functions.get(code)
         if function is None:
             module = frame.f_globals.get("__name__", "?")
-            function = functions[code] = Function(f"{module}.{code.co_qualname}", code.co_filename, code.co_firstlineno)
+            function = functions[code] = ProfiledFunction(
+                f"{module}.{code.co_qualname}", code.co_filename, code.co_firstlineno
+            )
         stack.append((function, frame.f_lineno or function.line))  # between two lines it is None
         frame = frame.f_back
     return tuple(stack)

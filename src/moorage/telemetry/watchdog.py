@@ -40,7 +40,7 @@ class Operation(NamedTuple):
     fields: Mapping[str, object] = {}
 
 
-class Sample(NamedTuple):
+class StackSample(NamedTuple):
     """What one look at the stack found. `at` is the innermost function of this package."""
 
     label: str
@@ -65,7 +65,7 @@ def operation(describe: Describe | str) -> Callable[[F], F]:
     return declare
 
 
-def look(frame: FrameType | None) -> Sample:
+def look(frame: FrameType | None) -> StackSample:
     """Name what a stack is doing: the innermost operation gives the label, and all of them what is logged."""
     label, at, fields = "", "", dict[str, str]()
     while frame is not None:
@@ -81,7 +81,7 @@ def look(frame: FrameType | None) -> Sample:
             label = label or found.label
             fields = {name: _short(value) for name, value in found.fields.items()} | fields
         frame = frame.f_back
-    return Sample(label or OTHER, tuple(fields.items()), at)
+    return StackSample(label or OTHER, tuple(fields.items()), at)
 
 
 def _short(value: object) -> str:
@@ -143,7 +143,7 @@ class Watchdog:
 
     def _watch(self) -> None:
         sent, cpu, collected = self._ask()
-        samples: list[Sample] = []
+        samples: list[StackSample] = []
         while not self._stopping.wait(_ASK_EVERY):
             if self._answered_at < sent:
                 samples.append(look(sys._current_frames().get(self._loop_thread)))
@@ -169,20 +169,20 @@ class Watchdog:
 
     # What the loop is told afterwards: metrics belong to it.
 
-    def _report(self, seconds: float, cpu: float, collected: float, samples: list[Sample]) -> None:
+    def _report(self, seconds: float, cpu: float, collected: float, samples: list[StackSample]) -> None:
         if collected > seconds / 2:
-            most = Sample(GARBAGE_COLLECTION)
+            most = StackSample(GARBAGE_COLLECTION)
         elif all(sample.label == OTHER for sample in samples) and cpu < seconds / 4:
-            most = Sample(NO_CPU)
+            most = StackSample(NO_CPU)
         elif not samples:
-            most = Sample(OTHER)
+            most = StackSample(OTHER)
         else:
             label = Counter(sample.label for sample in samples).most_common(1)[0][0]
             most = Counter(sample for sample in samples if sample.label == label).most_common(1)[0][0]
         self._stalls.labels(most.label).observe(seconds)
         self._log(most, seconds, cpu)
 
-    def _log(self, most: Sample, seconds: float, cpu: float) -> None:
+    def _log(self, most: StackSample, seconds: float, cpu: float) -> None:
         """Log a stall, but not each of many in a row that are alike."""
         now = time.monotonic()
         last, unsaid = self._logged.get(most.label, (-_SAME_LINE_AFTER, 0))

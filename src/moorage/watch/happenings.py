@@ -26,7 +26,7 @@ _OVER = ("Succeeded", "Failed")
 _ALL = frozenset({"NoExecute"})
 
 
-class Verb(StrEnum):
+class HappeningKind(StrEnum):
     """What happened, in one word."""
 
     PENDING = "pending"
@@ -45,7 +45,7 @@ class Happening(NamedTuple):
     """One line: when, what, to which object, and how. `workload` is that of a pod."""
 
     time: float
-    verb: Verb
+    kind: HappeningKind
     subject: str
     workload: str
     detail: str
@@ -58,12 +58,12 @@ class _Departure(NamedTuple):
 
 #: Reasons of DisruptionTarget, each with what it is called.
 _CAUSES = {
-    "DeletionByTaintManager": (Verb.EVICTED, "a NoExecute taint"),
-    "DeletionByDeviceTaintManager": (Verb.EVICTED, "a taint of its device"),
-    "EvictionByEvictionAPI": (Verb.EVICTED, "the eviction API (a drain)"),
-    "TerminationByKubelet": (Verb.EVICTED, "the kubelet"),
-    "DeletionByPodGC": (Verb.DELETED, "pod garbage collection: its node is gone"),
-    "PreemptionByScheduler": (Verb.PREEMPTED, "a pod of higher priority"),
+    "DeletionByTaintManager": (HappeningKind.EVICTED, "a NoExecute taint"),
+    "DeletionByDeviceTaintManager": (HappeningKind.EVICTED, "a taint of its device"),
+    "EvictionByEvictionAPI": (HappeningKind.EVICTED, "the eviction API (a drain)"),
+    "TerminationByKubelet": (HappeningKind.EVICTED, "the kubelet"),
+    "DeletionByPodGC": (HappeningKind.DELETED, "pod garbage collection: its node is gone"),
+    "PreemptionByScheduler": (HappeningKind.PREEMPTED, "a pod of higher priority"),
 }
 
 
@@ -115,7 +115,7 @@ class Chronicle:
         condition = waiting_condition(new)
         if condition is not None and not new.spec.nodeName and (old is None or waiting_condition(old) is None):
             text = f"{condition.reason}: {without_preemption(condition.message)}"
-            yield Happening(now, Verb.PENDING, key_of(new), workload_of(new), text)
+            yield Happening(now, HappeningKind.PENDING, key_of(new), workload_of(new), text)
         if is_over(new) and (old is None or not is_over(old)):
             yield _ended(new, now)
         elif _is_going(new) and (old is None or not _is_going(old)) and not is_over(new):
@@ -125,32 +125,34 @@ class Chronicle:
         workload = workload_of(pod)
         waiting = self._departures.get(workload) if workload else None
         if not waiting:
-            return Happening(now, Verb.PLACED, key_of(pod), workload, f"on {pod.spec.nodeName}")
+            return Happening(now, HappeningKind.PLACED, key_of(pod), workload, f"on {pod.spec.nodeName}")
         left = waiting.popleft()
         again = "" if left.pod == key_of(pod) else f", instead of {left.pod.rpartition('/')[2]}"
-        return Happening(now, Verb.MOVED, key_of(pod), workload, f"from {left.node} to {pod.spec.nodeName}{again}")
+        return Happening(
+            now, HappeningKind.MOVED, key_of(pod), workload, f"from {left.node} to {pod.spec.nodeName}{again}"
+        )
 
     def _departs(self, pod: Pod, nodes: Mapping[str, Node], now: float) -> Happening:
-        verb, why = _cause(pod, nodes)
+        kind, why = _cause(pod, nodes)
         node, workload = pod.spec.nodeName, workload_of(pod)
         if node and workload and (workload in self._departures or len(self._departures) < _MAX_WORKLOADS):
             self._departures.setdefault(workload, deque(maxlen=_MAX_DEPARTURES)).append(_Departure(key_of(pod), node))
         where = f"from {node}" if node else "before it had a node"
-        return Happening(now, verb, key_of(pod), workload, f"{where}{f' by {why}' if why else ''}")
+        return Happening(now, kind, key_of(pod), workload, f"{where}{f' by {why}' if why else ''}")
 
 
 def _is_going(pod: Pod) -> bool:
     return pod.metadata.deletionTimestamp is not None
 
 
-def _cause(pod: Pod, nodes: Mapping[str, Node]) -> tuple[Verb, str]:
+def _cause(pod: Pod, nodes: Mapping[str, Node]) -> tuple[HappeningKind, str]:
     for condition in pod.status.conditions:
         if condition.type == "DisruptionTarget" and condition.status == "True":
-            verb, why = _CAUSES.get(condition.reason, (Verb.EVICTED, condition.message or condition.reason))
+            kind, why = _CAUSES.get(condition.reason, (HappeningKind.EVICTED, condition.message or condition.reason))
             if condition.reason == "DeletionByTaintManager":
                 why = _taints(pod, nodes.get(pod.spec.nodeName)) or why
-            return verb, why
-    return Verb.DELETED, ""
+            return kind, why
+    return HappeningKind.DELETED, ""
 
 
 def _taints(pod: Pod, node: Node | None) -> str:
@@ -164,16 +166,16 @@ def _taints(pod: Pod, node: Node | None) -> str:
 
 
 def _ended(pod: Pod, now: float) -> Happening:
-    verb = Verb.FAILED if pod.status.phase == "Failed" else Verb.COMPLETED
+    kind = HappeningKind.FAILED if pod.status.phase == "Failed" else HappeningKind.COMPLETED
     where = f"on {pod.spec.nodeName}" if pod.spec.nodeName else ""
     why = ": ".join(part for part in (pod.status.reason, pod.status.message) if part)
-    return Happening(now, verb, key_of(pod), workload_of(pod), ": ".join(part for part in (where, why) if part))
+    return Happening(now, kind, key_of(pod), workload_of(pod), ": ".join(part for part in (where, why) if part))
 
 
 def of_node(old: Node | None, new: Node | None, now: float) -> Iterator[Happening]:
     if new is None:
         if old is not None:
-            yield Happening(now, Verb.NODE, old.metadata.name, "", "is gone")
+            yield Happening(now, HappeningKind.NODE, old.metadata.name, "", "is gone")
         return
     changes: list[str] = []
     if old is None:
@@ -187,7 +189,7 @@ def of_node(old: Node | None, new: Node | None, now: float) -> Iterator[Happenin
         if is_ready(old) != is_ready(new):
             changes.append("is ready" if is_ready(new) else "is not ready")
     for text in changes:
-        yield Happening(now, Verb.NODE, new.metadata.name, "", text)
+        yield Happening(now, HappeningKind.NODE, new.metadata.name, "", text)
 
 
 def is_ready(node: Node) -> bool:

@@ -11,7 +11,7 @@ from moorage.client.kubeconfig.access import Access
 from moorage.watch.session import CannotWatch, Session
 from moorage.watch.state import Watched
 from moorage.watch.terminal import Terminal
-from moorage.watch.view import View
+from moorage.watch.view import WatchText
 
 _TICK = 1.0  # the clock in the title
 _REST = 3.0  # times as long as a frame takes: large clusters must not keep a core busy
@@ -77,7 +77,7 @@ class Watching:
             await _cancelled(watching)
 
     def _snapshot(self, write: Print) -> None:
-        for line in View(self._server, colour=self._colour, width=100).snapshot(self.watched, time.time()):
+        for line in WatchText(self._server, colour=self._colour, width=100).snapshot(self.watched, time.time()):
             write(line)
 
     async def _first(self, watching: asyncio.Task[None]) -> None:
@@ -135,7 +135,7 @@ class Watching:
 
     def _draw(self, terminal: Terminal) -> None:
         width, height = terminal.size
-        view = View(self._server, colour=self._colour, width=width)
+        view = WatchText(self._server, colour=self._colour, width=width)
         body = view.body(self.watched, height)
         room = max(height - 2, 1)
         self._offset = max(0, min(self._offset, len(body) - room))
@@ -168,7 +168,7 @@ class Watching:
     # -- a log --------------------------------------------------------------------------------------------------------
 
     def _tell_again(self, write: Print) -> "asyncio.Task[None]":
-        view = View(self._server, colour=self._colour, width=_LOG_WIDTH)
+        view = WatchText(self._server, colour=self._colour, width=_LOG_WIDTH)
 
         async def tell() -> None:
             told = self.watched.total

@@ -13,7 +13,7 @@ from moorage.plan.outcome import NodeLine, PodLine, State, Usage
 from moorage.watch.happenings import (
     Chronicle,
     Happening,
-    Verb,
+    HappeningKind,
     is_over,
     is_ready,
     key_of,
@@ -72,9 +72,11 @@ class Watched:
     def server_changed(self, problem: str, now: float) -> None:
         """Tell that the API server went away (and why), or came back."""
         if problem and not self.problem:
-            self._tell([Happening(now, Verb.SERVER, "API server", "", f"cannot be reached: {problem}; trying again")])
+            self._tell(
+                [Happening(now, HappeningKind.SERVER, "API server", "", f"cannot be reached: {problem}; trying again")]
+            )
         elif self.problem and not problem:
-            self._tell([Happening(now, Verb.SERVER, "API server", "", "answers again")])
+            self._tell([Happening(now, HappeningKind.SERVER, "API server", "", "answers again")])
         self.problem = problem
 
     def _tell(self, happenings: Iterable[Happening]) -> None:

@@ -8,22 +8,22 @@ from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, visible_length
 from moorage.plan.report.grouping import MAX_NAMES, by_reason
 from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TextReport
-from moorage.watch.happenings import Happening, Verb
+from moorage.watch.happenings import Happening, HappeningKind
 from moorage.watch.state import Watched
 
 _COLOURS = {
-    Verb.PENDING: YELLOW,
-    Verb.PLACED: GREEN,
-    Verb.MOVED: CYAN,
-    Verb.EVICTED: RED,
-    Verb.PREEMPTED: RED,
-    Verb.DELETED: DIM,
-    Verb.FAILED: RED,
-    Verb.COMPLETED: GREEN,
-    Verb.NODE: BOLD,
-    Verb.SERVER: RED,
+    HappeningKind.PENDING: YELLOW,
+    HappeningKind.PLACED: GREEN,
+    HappeningKind.MOVED: CYAN,
+    HappeningKind.EVICTED: RED,
+    HappeningKind.PREEMPTED: RED,
+    HappeningKind.DELETED: DIM,
+    HappeningKind.FAILED: RED,
+    HappeningKind.COMPLETED: GREEN,
+    HappeningKind.NODE: BOLD,
+    HappeningKind.SERVER: RED,
 }
-_VERBS = max(len(verb) for verb in Verb)
+_KIND_WIDTH = max(len(kind) for kind in HappeningKind)
 _MAX_GROUPS = 30
 _MAX_LINES = 60
 _MAX_SHOWN_NODES = 200
@@ -31,7 +31,7 @@ _MAX_SHOWN_NODES = 200
 _MAX_ALIKE = 3
 
 
-class View(TextReport):
+class WatchText(TextReport):
     """Prints a state; `server` is named in the title."""
 
     def __init__(self, server: str, *, colour: bool, width: int) -> None:
@@ -93,8 +93,8 @@ class View(TextReport):
 
     def _told(self, alike: Sequence[Happening], *, wrap: bool) -> Iterator[str]:
         first = alike[0]
-        verb = self._styled(f"{first.verb:<{_VERBS}}", _COLOURS[first.verb])
-        head = f"{self._styled(_clock(first.time), DIM)}  {verb}  "
+        kind = self._styled(f"{first.kind:<{_KIND_WIDTH}}", _COLOURS[first.kind])
+        head = f"{self._styled(_clock(first.time), DIM)}  {kind}  "
         if len(alike) == 1:
             text = f"{first.subject} {first.detail}"
         else:
@@ -143,8 +143,8 @@ def _alike(happenings: Sequence[Happening]) -> Iterator[list[Happening]]:
 
 
 def _belongs(other: Happening, first: Happening) -> bool:
-    return bool(first.workload) and (other.verb, other.workload, int(other.time)) == (
-        first.verb,
+    return bool(first.workload) and (other.kind, other.workload, int(other.time)) == (
+        first.kind,
         first.workload,
         int(first.time),
     )

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from moorage.cli.commands.up import command, stored_in
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
-from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
+from moorage.cluster.cannot_start import CannotStart
+from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.cluster.kept.places import default_data_dir
 from moorage.model.gates import Component, gates_from
 from moorage.model.kinds import KINDS

@@ -9,7 +9,7 @@ from moorage.client.kubeconfig.context_file import ContextFile, Login, kubeconfi
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
 from moorage.cluster.awaited_kubeconfig import AwaitedKubeconfig, awaited_files
-from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.cluster.cannot_start import CannotStart
 from moorage.model.gates import gates_from
 from moorage.telemetry.metrics import Metrics
 from moorage.telemetry.watchdog import Watchdog

@@ -12,13 +12,13 @@ from typing import cast
 import pytest
 
 from moorage.telemetry.profile_formats import to_pprof, to_speedscope
-from moorage.telemetry.profiling import Busy, Function, Profile, Profiler, _stack
+from moorage.telemetry.profiling import Busy, CpuProfile, ProfiledFunction, Profiler, _stack
 
-INNER, OUTER = Function("m.inner", "m.py", 10), Function("m.outer", "m.py", 1)
+INNER, OUTER = ProfiledFunction("m.inner", "m.py", 10), ProfiledFunction("m.outer", "m.py", 1)
 
 
-def made() -> Profile:
-    profile = Profile(began=1_000, duration=2_000_000_000)
+def made() -> CpuProfile:
+    profile = CpuProfile(began=1_000, duration=2_000_000_000)
     profile.add("MainThread", ((INNER, 12), (OUTER, 3)), 300)
     profile.add("MainThread", ((INNER, 12), (OUTER, 3)), 200)
     profile.add("writer", ((OUTER, 5),), 100)
@@ -114,7 +114,7 @@ def test_a_function_between_two_lines_is_at_its_first() -> None:
         f_code, f_globals, f_lineno, f_back = made.__code__, {"__name__": "m"}, None, None
 
     (place,) = _stack(cast(FrameType, Between()), {})
-    assert place == (Function("m.made", made.__code__.co_filename, place[1]), made.__code__.co_firstlineno)
+    assert place == (ProfiledFunction("m.made", made.__code__.co_filename, place[1]), made.__code__.co_firstlineno)
 
 
 def _burn(until: threading.Event) -> None:

@@ -7,7 +7,7 @@ import pytest
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object, Raw
 from moorage.model.kinds import KINDS
-from moorage.watch.happenings import Verb
+from moorage.watch.happenings import HappeningKind
 from moorage.watch.state import Watched
 
 POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
@@ -60,7 +60,7 @@ def watched(*nodes: Object) -> Watched:
 
 
 def told(state: Watched) -> list[tuple[str, str, str]]:
-    return [(one.verb.value, one.subject, one.detail) for one in state.happenings]
+    return [(one.kind.value, one.subject, one.detail) for one in state.happenings]
 
 
 def test_the_first_list_is_no_news() -> None:
@@ -146,7 +146,7 @@ def test_nodes() -> None:
     tainted = node("n1", {"key": "a", "value": "b", "effect": "NoSchedule"}, cordoned=True, ready="Unknown")
     state.nodes_changed([Delta(None, node("n1")), Delta(node("n1"), tainted), Delta(tainted, node("n1"))], NOW)
     state.nodes_changed([Delta(node("n1"), None)], NOW)
-    assert {verb for verb, _, _ in told(state)} == {Verb.NODE.value}
+    assert {verb for verb, _, _ in told(state)} == {HappeningKind.NODE.value}
     assert [detail for _, _, detail in told(state)] == [
         "joined",
         "is cordoned",

@@ -7,7 +7,7 @@ from moorage.client.informer import Delta
 from moorage.lint.report.printable import visible_length
 from moorage.watch.state import Watched
 from moorage.watch.terminal import meanings
-from moorage.watch.view import View, cropped
+from moorage.watch.view import WatchText, cropped
 
 
 def busy() -> Watched:
@@ -18,7 +18,7 @@ def busy() -> Watched:
 
 
 def test_a_screen_tells_what_waits_what_happened_and_how_full_nodes_are() -> None:
-    view = View("https://example", colour=False, width=120)
+    view = WatchText("https://example", colour=False, width=120)
     text = "\n".join([view.title(busy(), NOW), *view.body(busy(), 40)])
     assert "moorage watch  6 Pending  9 placed  2 nodes" in text
     assert "  Deployment default/web  6 pods: q0, q1, q2, q3 and 2 more\n    Unschedulable: 0/1 nodes" in text
@@ -29,7 +29,7 @@ def test_a_screen_tells_what_waits_what_happened_and_how_full_nodes_are() -> Non
 
 @pytest.mark.parametrize("width", [40, 60, 100])
 def test_prose_fits_the_terminal(width: int) -> None:
-    lines = View("https://example", colour=True, width=width).body(busy(), 24)
+    lines = WatchText("https://example", colour=True, width=width).body(busy(), 24)
     prose = [line for line in lines if "CPU" not in line and "nvidia" not in line]
     assert all(visible_length(line) <= width for line in prose)
 
@@ -37,21 +37,21 @@ def test_prose_fits_the_terminal(width: int) -> None:
 def test_a_low_terminal_gets_the_newest() -> None:
     state = busy()
     state.nodes_changed([Delta(node("n2"), None)], NOW + 1)
-    lately = View("s", colour=False, width=200).body(state, 6)
+    lately = WatchText("s", colour=False, width=200).body(state, 6)
     start = lately.index("Lately")
     assert "n2 is gone" in lately[start + 1]
 
 
 def test_the_log_has_a_line_for_each_thing() -> None:
     state = busy()
-    lines = list(View("s", colour=False, width=10_000).log(list(state.happenings)))
+    lines = list(WatchText("s", colour=False, width=10_000).log(list(state.happenings)))
     assert len(lines) == 2
-    few = list(View("s", colour=False, width=10_000).log(list(state.happenings)[:2]))
+    few = list(WatchText("s", colour=False, width=10_000).log(list(state.happenings)[:2]))
     assert [line.split("  ", 1)[1] for line in few] == ["placed     default/p0 on n1", "placed     default/p1 on n1"]
 
 
 def test_the_footer_says_what_is_wrong() -> None:
-    view, state = View("s", colour=False, width=80), watched()
+    view, state = WatchText("s", colour=False, width=80), watched()
     assert view.footer(state, 0, 0) == "q quits, arrows scroll"
     assert view.footer(state, 2, 3) == "2 above  3 lines below  q quits, arrows scroll"
     state.refusals = {"nodes": "forbidden"}

@@ -31,13 +31,13 @@ def _named(function: Command) -> Command:
 
 def found_cluster(name: str, data_dir: Path | None) -> KeptCluster:
     """Return the cluster; exit if there is none. Raises UsageError if two are named."""
-    from moorage.cluster.kept.kept_cluster import NoSuchCluster, find_cluster
+    from moorage.cluster.kept.kept_cluster import ClusterError, find_cluster
 
     if name and data_dir is not None:
         raise click.UsageError("Name a cluster or its --data-dir, not both.")
     try:
         return find_cluster(name, data_dir)
-    except NoSuchCluster as error:
+    except ClusterError as error:
         raise refusal(error) from None
 
 
@@ -128,13 +128,13 @@ def stop(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
       moorage stop dev
     """
     from moorage.cli.shared import duration_of
-    from moorage.cluster.kept.kept_cluster import NoSuchCluster
+    from moorage.cluster.kept.kept_cluster import ClusterError
 
     seconds = duration_of("--timeout", timeout)
     cluster = found_cluster(name, data_dir)
     try:
         was_running = cluster.stop(seconds, kills=force)
-    except NoSuchCluster as error:
+    except ClusterError as error:
         raise refusal(error) from None
     click.echo(f"Stopped {cluster.title}." if was_running else f"{cluster.capital_title} is not running.")
 
@@ -151,14 +151,14 @@ def delete(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
       moorage delete dev
     """
     from moorage.cli.shared import duration_of, say
-    from moorage.cluster.kept.kept_cluster import NoSuchCluster
+    from moorage.cluster.kept.kept_cluster import ClusterError
 
     seconds = duration_of("--timeout", timeout)
     cluster = found_cluster(name, data_dir)
     try:
         cluster.stop(seconds, kills=force)
         left = cluster.delete() if cluster.directory.exists() else []
-    except NoSuchCluster as error:
+    except ClusterError as error:
         raise refusal(error) from None
     for line in left:
         say(line)

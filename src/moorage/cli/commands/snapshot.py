@@ -63,7 +63,7 @@ def restore(file: Path, name: str, data_dir: Path | None, force: bool) -> None:
       moorage snapshot restore before-upgrade.snapshot again
       moorage up --name again
     """
-    from moorage.cluster.kept.kept_cluster import NoSuchCluster, cluster_at
+    from moorage.cluster.kept.kept_cluster import ClusterError, cluster_at
     from moorage.cluster.transfer.snapshots import SnapshotError, restore_cluster
 
     if name and data_dir is not None:
@@ -71,7 +71,7 @@ def restore(file: Path, name: str, data_dir: Path | None, force: bool) -> None:
     try:
         cluster = cluster_at(name, data_dir)
         info = restore_cluster(file, cluster, force=force)
-    except (SnapshotError, NoSuchCluster) as error:
+    except (SnapshotError, ClusterError) as error:
         raise refusal(error) from None
     click.echo(
         f"Restored {info.objects} objects as of revision {info.revision}, saved at {info.taken} by release "

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from moorage.cli.recalled import RecalledOptions
     from moorage.cluster.api_server import ApiServerProcess
     from moorage.cluster.control_plane import ControlPlane, Settings
-    from moorage.cluster.event_loop import Ending
+    from moorage.cluster.event_loop import SignalEnding
     from moorage.cluster.kept.kept_cluster import KeptCluster
 
 _CANNOT_START = 1
@@ -152,9 +152,9 @@ def command(
       moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
     """
     from moorage.cli.shared import duration_of, say
+    from moorage.cluster.cannot_start import CannotStart
     from moorage.cluster.kept.detached import is_detached_child
     from moorage.cluster.kept.kept_plane import refuse_to_start
-    from moorage.cluster.kubeconfig_place import CannotStart
 
     seconds = duration_of("--wait", wait)
     cluster = _cluster(name, data_dir, ephemeral=ephemeral, detach=detach)
@@ -179,7 +179,7 @@ def command(
 
 def _cluster(name: str, data_dir: Path | None, *, ephemeral: bool, detach: bool) -> KeptCluster | None:
     """Return the cluster to start, None for one that leaves no trace. Raises UsageError."""
-    from moorage.cluster.kept.kept_cluster import NoSuchCluster, cluster_at
+    from moorage.cluster.kept.kept_cluster import ClusterError, cluster_at
 
     if name and data_dir is not None:
         raise click.UsageError("--name says where the cluster is kept, so it cannot have a --data-dir.")
@@ -189,7 +189,7 @@ def _cluster(name: str, data_dir: Path | None, *, ephemeral: bool, detach: bool)
         return None
     try:
         return cluster_at(name, data_dir)
-    except NoSuchCluster as error:
+    except ClusterError as error:
         raise click.BadParameter(str(error), param_hint="'--name'") from None
 
 
@@ -218,7 +218,7 @@ def _run(told: RecalledOptions, cluster: KeptCluster | None, **fixed: Any) -> No
     _say_how_it_ended(run_until_signal(lambda: KeptPlane(settings, cluster, told.description), started), settings)
 
 
-def _say_how_it_ended(ending: Ending, settings: Settings) -> None:
+def _say_how_it_ended(ending: SignalEnding, settings: Settings) -> None:
     """Exit as a program does that a signal has ended, if the cluster was not ready yet."""
     kept = settings.data_dir
     begin = "\n" if sys.stdout.isatty() else ""  # after the ^C that the terminal has echoed
@@ -229,9 +229,9 @@ def _say_how_it_ended(ending: Ending, settings: Settings) -> None:
 
 def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> None:
     """Start the same command as a process of its own; exit if it does not become ready."""
+    from moorage.cluster.cannot_start import CannotStart
     from moorage.cluster.kept.detached import start_detached
     from moorage.cluster.kept.places import LOG_FILE, default_kubeconfig
-    from moorage.cluster.kubeconfig_place import CannotStart
 
     log = cluster.directory / LOG_FILE
     seconds = wait_seconds + _DETACH_SECONDS
@@ -336,8 +336,8 @@ def apiserver(
     kept_in = stored_in(data_dir, ephemeral=ephemeral)
     from moorage.cli.shared import parsed_gates, say
     from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
+    from moorage.cluster.cannot_start import CannotStart
     from moorage.cluster.event_loop import run_until_signal
-    from moorage.cluster.kubeconfig_place import CannotStart
 
     settings = ApiServerSettings(
         parsed_gates(gates),

@@ -33,7 +33,7 @@ _FILES = (
 )
 
 
-class NoSuchCluster(Exception):
+class ClusterError(Exception):
     """There is no cluster of that name, or it is not in the state that is needed: one line for the user."""
 
 
@@ -85,12 +85,12 @@ class KeptCluster(NamedTuple):
         return None
 
     def stop(self, seconds: float, *, kills: bool = False) -> bool:
-        """Stop it and wait until it has ended; return whether it was running. Raises NoSuchCluster."""
+        """Stop it and wait until it has ended; return whether it was running. Raises ClusterError."""
         process = self.process
         if process is None:
             return False
         if not end_process(process, seconds, kills=kills):
-            raise NoSuchCluster(
+            raise ClusterError(
                 f"{self.title} has not ended after {seconds:g} seconds (pid {process.pid}); --force kills it"
             )
         return True
@@ -104,13 +104,13 @@ class KeptCluster(NamedTuple):
             write_description(self.directory, msgspec.structs.replace(described, contexts=contexts))
 
     def delete(self) -> list[str]:
-        """Remove everything of a stopped cluster, and its contexts; return what was left. Raises NoSuchCluster."""
+        """Remove everything of a stopped cluster, and its contexts; return what was left. Raises ClusterError."""
         described = self.described
         left = []
         try:
             lock = DataDirectory(self.directory)
         except StoreUnusable as error:
-            raise NoSuchCluster(str(error)) from None
+            raise ClusterError(str(error)) from None
         try:
             for name in described.contexts if described is not None else ():
                 try:
@@ -126,29 +126,29 @@ class KeptCluster(NamedTuple):
             else:
                 self.directory.rmdir()
         except OSError as error:
-            raise NoSuchCluster(f"{error.filename} cannot be removed: {error.strerror}") from None
+            raise ClusterError(f"{error.filename} cannot be removed: {error.strerror}") from None
         finally:
             lock.close()
         return left
 
 
 def find_cluster(name: str, data_dir: Path | None = None) -> KeptCluster:
-    """Return the cluster of a name, or in a directory. Raises NoSuchCluster."""
+    """Return the cluster of a name, or in a directory. Raises ClusterError."""
     found = cluster_at(name, data_dir)
     if not is_cluster(found.directory) and found.process is None:
         known = ", ".join(all_names()) or "none"
         where = f"in {data_dir}" if data_dir is not None else f"named {found.name!r} (there are: {known})"
-        raise NoSuchCluster(f"there is no cluster {where}")
+        raise ClusterError(f"there is no cluster {where}")
     return found
 
 
 def cluster_at(name: str, data_dir: Path | None = None) -> KeptCluster:
-    """Return the cluster, whether it exists or not. Raises NoSuchCluster for a name that none can have."""
+    """Return the cluster, whether it exists or not. Raises ClusterError for a name that none can have."""
     if data_dir is not None:
         return KeptCluster("", data_dir)
     name = name or DEFAULT
     if problem := name_problem(name):
-        raise NoSuchCluster(f"{name!r} cannot be the name of a cluster: {problem}")
+        raise ClusterError(f"{name!r} cannot be the name of a cluster: {problem}")
     return KeptCluster(name, directory_of(name))
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 
 from moorage import __version__
+from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.cluster.kept.description import FORMAT, Description, write_description
-from moorage.cluster.kept.kept_cluster import KeptCluster, NoSuchCluster
+from moorage.cluster.kept.kept_cluster import ClusterError, KeptCluster
 from moorage.cluster.kept.places import is_cluster
 from moorage.cluster.kept.processes import forget_this_process, record_this_process
-from moorage.cluster.kubeconfig_place import CannotStart
 from moorage.store.log_file import DataDirectory, StoreUnusable
 from moorage.telemetry.watchdog import Watchdog
 
@@ -78,7 +78,7 @@ class KeptPlane:
             forget_this_process(cluster.directory)
         if self._lock is not None:
             self._lock.close()
-            with suppress(NoSuchCluster):  # another process has started a cluster of this name already
+            with suppress(ClusterError):  # another process has started a cluster of this name already
                 cluster.delete()
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from moorage.admit.admission import Admitted
 from moorage.client.protocol import Raw
-from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.transfer.manifests import bounded, counted
 from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
 from moorage.model.api_error import ApiError

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from moorage.client.protocol import Client, PatchType, Raw
-from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.cluster.cannot_start import CannotStart
 from moorage.lint.sources import opened, reason_of, sources_of
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, kind_of

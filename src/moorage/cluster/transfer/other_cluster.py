@@ -15,7 +15,7 @@ from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Raw, Unreachable
-from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.transfer.manifests import bounded, read_manifests, title_of_kind
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, OLDER_VERSIONS

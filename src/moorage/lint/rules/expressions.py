@@ -62,7 +62,7 @@ class _Verdict(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Trials:
+class TriedExpressions:
     """The expensive expressions that a run tries on taints: the first few hundred, which takes some ten seconds."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Trials:
         return True
 
 
-def check_expressions(listed: TolerationList, trials: Trials) -> Iterator[Complaint]:
+def check_expressions(listed: TolerationList, trials: TriedExpressions) -> Iterator[Complaint]:
     for index, toleration in enumerate(listed.tolerations):
         if toleration.expression:
             path = f"{listed.path}[{index}].expression"

@@ -16,7 +16,7 @@ from moorage.model.types.pod import Pod
 from moorage.plan.devices import DeviceLine, devices_at, devices_of
 from moorage.plan.explain.afterwards import troubles_on
 from moorage.plan.explain.groups import Cell, Refused, column, refused_nodes
-from moorage.plan.explain.remedies.acceptance import Acceptance
+from moorage.plan.explain.remedies.acceptance import AdmissionCheck
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
 from moorage.plan.explain.target import Target, TargetError
@@ -249,8 +249,8 @@ class _Explaining:
             made.together = trials.together(among)
         made.suggestions = (*found, *self._priority(made, record))
 
-    def _acceptance(self, pod: Pod) -> Acceptance:
-        return Acceptance(pod, self.settings.gates, self.world.get)
+    def _acceptance(self, pod: Pod) -> AdmissionCheck:
+        return AdmissionCheck(pod, self.settings.gates, self.world.get)
 
     def _daemons_node(self) -> str:
         """Return the node that a DaemonSet made the pod for; empty for other pods."""

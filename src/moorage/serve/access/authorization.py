@@ -27,7 +27,7 @@ class Attributes(NamedTuple):
     path: str = ""
 
 
-class Rule(NamedTuple):
+class AccessRule(NamedTuple):
     """What is allowed: verbs on resources of groups, or on paths. `*` is all; a path may end in it."""
 
     verbs: tuple[str, ...]
@@ -54,7 +54,7 @@ class Role(NamedTuple):
     """Rules under the name of the ClusterRole that has them in Kubernetes."""
 
     name: str
-    rules: tuple[Rule, ...]
+    rules: tuple[AccessRule, ...]
 
 
 class Decision(NamedTuple):
@@ -65,11 +65,13 @@ class Decision(NamedTuple):
 
 
 _HEALTH = ("/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*", "/version", "/version/")
-_EVERYTHING = Role("cluster-admin", (Rule(("*",), groups=("*",), resources=("*",)), Rule(("*",), paths=("*",))))
+_EVERYTHING = Role(
+    "cluster-admin", (AccessRule(("*",), groups=("*",), resources=("*",)), AccessRule(("*",), paths=("*",)))
+)
 _DISCOVERY = Role(
     "system:discovery",
     (
-        Rule(
+        AccessRule(
             ("get",),
             paths=("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_HEALTH),
         ),
@@ -78,15 +80,15 @@ _DISCOVERY = Role(
 _BASIC_USER = Role(
     "system:basic-user",
     (
-        Rule(
+        AccessRule(
             ("create",),
             groups=("authorization.k8s.io",),
             resources=("selfsubjectaccessreviews", "selfsubjectrulesreviews"),
         ),
-        Rule(("create",), groups=("authentication.k8s.io",), resources=("selfsubjectreviews",)),
+        AccessRule(("create",), groups=("authentication.k8s.io",), resources=("selfsubjectreviews",)),
     ),
 )
-_PUBLIC_INFO_VIEWER = Role("system:public-info-viewer", (Rule(("get",), paths=_HEALTH),))
+_PUBLIC_INFO_VIEWER = Role("system:public-info-viewer", (AccessRule(("get",), paths=_HEALTH),))
 
 _ROLES_OF_GROUPS: dict[str, tuple[Role, ...]] = {
     MASTERS: (_EVERYTHING,),
@@ -108,7 +110,7 @@ def authorize(user: User, asked: Attributes) -> Decision:
     return Decision(False)
 
 
-def rules_for(user: User) -> list[Rule]:
+def rules_for(user: User) -> list[AccessRule]:
     """Return all that a user may do, in any namespace."""
     return [rule for group in user.groups for role in _ROLES_OF_GROUPS.get(group, ()) for rule in role.rules]
 

@@ -23,7 +23,7 @@ _POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 _PAGE = 1000
 
 Label = tuple[str, str]
-Sample = tuple[tuple[Label, ...], float]
+StateSample = tuple[tuple[Label, ...], float]
 
 _PHASES = tuple((one, (("phase", one),)) for one in ("Pending", "Succeeded", "Failed", "Unknown", "Running"))
 _CONDITIONS = tuple((one, (("condition", one.lower()),)) for one in ("True", "False", "Unknown"))
@@ -34,10 +34,10 @@ class StateFamily(NamedTuple):
 
     name: str
     help: str
-    samples: Callable[[Any], Iterable[Sample]]
+    samples: Callable[[Any], Iterable[StateSample]]
 
 
-def _pod_info(pod: Pod) -> Iterable[Sample]:
+def _pod_info(pod: Pod) -> Iterable[StateSample]:
     owner = next((one for one in pod.metadata.ownerReferences if one.controller), None)
     yield (
         (
@@ -53,19 +53,19 @@ def _pod_info(pod: Pod) -> Iterable[Sample]:
     )
 
 
-def _created(object_: Pod | Node) -> Iterable[Sample]:
+def _created(object_: Pod | Node) -> Iterable[StateSample]:
     if (seconds := seconds_of(object_.metadata.creationTimestamp)) is not None:
         yield (), seconds
 
 
-def _phase(pod: Pod) -> Iterable[Sample]:
+def _phase(pod: Pod) -> Iterable[StateSample]:
     phase = pod.status.phase
     if phase:
         yield from ((labels, float(one == phase)) for one, labels in _PHASES)
 
 
-def _pod_condition(kind: str) -> Callable[[Pod], Iterable[Sample]]:
-    def samples(pod: Pod) -> Iterable[Sample]:
+def _pod_condition(kind: str) -> Callable[[Pod], Iterable[StateSample]]:
+    def samples(pod: Pod) -> Iterable[StateSample]:
         for condition in pod.status.conditions:
             if condition.type == kind:
                 yield from ((labels, float(one == condition.status)) for one, labels in _CONDITIONS)
@@ -73,19 +73,19 @@ def _pod_condition(kind: str) -> Callable[[Pod], Iterable[Sample]]:
     return samples
 
 
-def _scheduled_time(pod: Pod) -> Iterable[Sample]:
+def _scheduled_time(pod: Pod) -> Iterable[StateSample]:
     for condition in pod.status.conditions:
         is_scheduled = condition.type == "PodScheduled" and condition.status == "True"
         if is_scheduled and (seconds := seconds_of(condition.lastTransitionTime)) is not None:
             yield (), seconds
 
 
-def _unschedulable(pod: Pod) -> Iterable[Sample]:
+def _unschedulable(pod: Pod) -> Iterable[StateSample]:
     if any(condition.type == "PodScheduled" and condition.status == "False" for condition in pod.status.conditions):
         yield (), 1
 
 
-def _tolerations(pod: Pod) -> Iterable[Sample]:
+def _tolerations(pod: Pod) -> Iterable[StateSample]:
     for one in pod.spec.tolerations:
         seconds = "" if one.tolerationSeconds is None else str(one.tolerationSeconds)
         values = (
@@ -126,7 +126,7 @@ _PODS = (
 )
 
 
-def _node_info(node: Node) -> Iterable[Sample]:
+def _node_info(node: Node) -> Iterable[StateSample]:
     info = node.status.nodeInfo
     internal = [one.address for one in node.status.addresses if one.type == "InternalIP"]
     yield (
@@ -145,12 +145,12 @@ def _node_info(node: Node) -> Iterable[Sample]:
     )
 
 
-def _taints(node: Node) -> Iterable[Sample]:
+def _taints(node: Node) -> Iterable[StateSample]:
     for taint in node.spec.taints:
         yield (("key", taint.key), ("value", taint.value), ("effect", taint.effect)), 1
 
 
-def _node_conditions(node: Node) -> Iterable[Sample]:
+def _node_conditions(node: Node) -> Iterable[StateSample]:
     for condition in node.status.conditions:
         for status, ((_, shown),) in _CONDITIONS:
             yield (("condition", condition.type), ("status", shown)), float(condition.status == status)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from moorage.model.api_error import ApiError, bad_request, failure, no_such_path
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.telemetry.profile_formats import to_pprof, to_speedscope
-from moorage.telemetry.profiling import Busy, Profile, Profiler
+from moorage.telemetry.profiling import Busy, CpuProfile, Profiler
 
 PREFIX = "/debug/pprof"
 _PATH = "/debug/pprof/profile"
@@ -53,7 +53,7 @@ def _in_use() -> ApiError:
     return failure(409, "Conflict", why)
 
 
-async def _body(taken: "asyncio.Future[Profile]", *, is_json: bool) -> AsyncIterator[bytes]:
+async def _body(taken: "asyncio.Future[CpuProfile]", *, is_json: bool) -> AsyncIterator[bytes]:
     try:
         profile = await taken
         yield await asyncio.to_thread(to_speedscope if is_json else to_pprof, profile)

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from moorage.cli.commands.up import apiserver as command
 from moorage.cluster.api_server import ApiServerSettings, start_api_server
-from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.cluster.cannot_start import CannotStart
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.loopback import LoopbackClient

@@ -8,7 +8,8 @@ import pytest
 
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
-from moorage.cluster.control_plane import CannotStart, ControlPlane, Settings
+from moorage.cluster.cannot_start import CannotStart
+from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.gates import Component, gates_from
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION

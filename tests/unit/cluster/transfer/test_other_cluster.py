@@ -7,7 +7,7 @@ import pytest
 
 from moorage.client.http.client import HttpClient
 from moorage.client.protocol import Listing
-from moorage.cluster.kubeconfig_place import CannotStart
+from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.transfer.other_cluster import read_live
 from moorage.model.api_error import failure
 from moorage.model.kinds import Kind

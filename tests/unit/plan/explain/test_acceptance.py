@@ -14,7 +14,7 @@ from moorage.admit.admission import Rejected, admit
 from moorage.model.gates import GateSet, default_gates, gates_from
 from moorage.model.kinds import view_of
 from moorage.plan.explain.explanation import plain
-from moorage.plan.explain.remedies.acceptance import Acceptance
+from moorage.plan.explain.remedies.acceptance import AdmissionCheck
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.text import ExplanationText
 
@@ -66,11 +66,11 @@ def test_what_needs_a_gate_that_is_off_in_the_api_server_is_not_suggested() -> N
     toleration = {"key": "sla", "operator": "Gt", "value": "1"}
     new = admitted(pod("p", tolerations=[toleration]), gates_from({"AllAlpha": True}))
     change = Change(ChangeKind.TOLERATION, "t", "t", 1, pod=with_spec(old, tolerations=new.spec.tolerations))
-    assert Acceptance(old, default_gates(), lambda kind, key: None)(change) is None
-    accepted = Acceptance(old, gates_from({"AllAlpha": True}), lambda kind, key: None)(change)
+    assert AdmissionCheck(old, default_gates(), lambda kind, key: None)(change) is None
+    accepted = AdmissionCheck(old, gates_from({"AllAlpha": True}), lambda kind, key: None)(change)
     assert accepted is not None
     # What it has already does not count against a change.
-    assert Acceptance(new, default_gates(), lambda kind, key: None)(change) is not None
+    assert AdmissionCheck(new, default_gates(), lambda kind, key: None)(change) is not None
 
 
 # -- distance ---------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ _MAX_TEXT_LENGTH = 160
 _SMALL = 2**31
 
 
-class Binding:
+class BoundValue:
     """A value named by cel.bind: what it is computed from, and where it was computed already."""
 
     __slots__ = ("computed", "computed_in", "init", "loops")
@@ -47,7 +47,7 @@ class Emitter:
         self.steps = steps
         self.writer = SourceWriter()
         self.variables: dict[int, Operand] = {}
-        self.bindings: dict[int, Binding] = {}
+        self.bindings: dict[int, BoundValue] = {}
         #: How many loops are open, how many steps take time that is not bounded by what they charge, and how many
         #: closures were called, which find the loops' variables in the state.
         self.loops = 0
@@ -180,7 +180,7 @@ class Emitter:
 
     def binding(self, node: syntax.Comprehension, step: BindingStep) -> Operand:
         self.writer.line(f"s[{step.slot}] = UNSET")
-        self.bindings[step.slot] = Binding(node.init, self.loops)
+        self.bindings[step.slot] = BoundValue(node.init, self.loops)
         return self.emit(node.result)
 
     def bound(self, step: VariableStep) -> Operand:

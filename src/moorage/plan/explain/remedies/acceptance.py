@@ -32,7 +32,7 @@ _replace = msgspec.structs.replace
 FindObject = Callable[[Kind, str], Object | None]
 
 
-class Acceptance:
+class AdmissionCheck:
     """The API server's opinion of changes for one pod, with the gates that it has."""
 
     def __init__(self, pod: Pod, gates: GateSet, find: FindObject) -> None:
