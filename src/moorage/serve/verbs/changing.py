@@ -144,9 +144,8 @@ async def create(
         raise bad_request("resourceVersion should not be set on objects to be created")
     if kind is POD and like is None and not is_owned:
         like = api.templates.likeness(raw, namespace or "default", options.manager)
-    takes_long = takes_long or _takes_long(kind, raw, like) or has_much_cel(kind, raw)
-    if like is not None and api.templates.knows(like):
-        takes_long = False
+    is_known = like is not None and api.templates.knows(like)
+    takes_long = not is_known and (takes_long or _takes_long(kind, raw, like) or has_much_cel(kind, raw))
     owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
     warnings = (*warnings, *owners)
     is_generated = not metadata.get("name") and metadata.get("generateName")
