@@ -78,6 +78,20 @@ _SENTENCES = (
     ("undefined field '", "a taint has the fields taint.key, taint.value and taint.effect"),
 )
 
+_DEVICE_FIELDS = (
+    "a device has the fields device.driver, device.attributes, device.capacity and device.allowMultipleAllocations"
+)
+_ATTRIBUTE = 'write device.attributes["DOMAIN"].NAME or device.capacity["DOMAIN"].NAME'
+#: The same for CEL selectors of devices.
+_OF_SELECTORS = (
+    ("may not be more than 10240 bytes", "split the expression into several selectors: all of them must be true"),
+    ("must evaluate to bool", "compare with something, so that the result is true or false"),
+    ("undeclared reference to 'driver'", "write device.driver"),
+    ("undeclared reference to 'attributes'", _ATTRIBUTE),
+    ("undeclared reference to 'capacity'", _ATTRIBUTE),
+    ("undefined field '", _DEVICE_FIELDS),
+)
+
 
 def hint_for(error: FieldError, gates: GateSet) -> str:
     if (gate := gate_needed(error, gates)) is not None:
@@ -86,13 +100,13 @@ def hint_for(error: FieldError, gates: GateSet) -> str:
     if path.endswith(".operator"):
         if hint := _operator_hint(path, value, error):
             return hint
-    elif path.endswith(".effect") and error.kind is ErrorKind.NOT_SUPPORTED:
+    elif path.endswith(".effect") and error.kind is ErrorKind.NOT_SUPPORTED and ".devices" not in path:
         return did_you_mean(value, EFFECTS)
     elif path.endswith(".value") and "tolerations[" in path:
         return _value_hint(value, error)
     elif "].values" in path and error.kind is ErrorKind.INVALID and (hint := _version_hint(value, error.detail)):
         return hint
-    for text, sentence in _SENTENCES:
+    for text, sentence in _OF_SELECTORS if ".selectors[" in path else _SENTENCES:
         if text in error.detail:
             return sentence
     if error.kind is ErrorKind.NOT_SUPPORTED and error.detail.startswith("supported values: "):

@@ -169,11 +169,18 @@ def toleration_lists(subject: Subject) -> Iterator[TolerationList]:
 
 
 def node_requirements(kind: str, view: Any, pods: PodPart | None) -> Iterator[tuple[str, NodeSelectorRequirement]]:
-    """Yield every node selector requirement of pods, templates and PersistentVolumes, with its path."""
+    """Yield every node selector requirement of pods, templates, PersistentVolumes and ResourceSlices, with its path."""
     if kind == "PersistentVolume":
         affinity = view.spec.nodeAffinity
         if affinity is not None and affinity.required is not None:
             yield from _of_selector(affinity.required, "spec.nodeAffinity.required")
+        return
+    if kind == "ResourceSlice":
+        if view.spec.nodeSelector is not None:
+            yield from _of_selector(view.spec.nodeSelector, "spec.nodeSelector")
+        for index, device in enumerate(view.spec.devices):
+            if device.nodeSelector is not None:
+                yield from _of_selector(device.nodeSelector, f"spec.devices[{index}].nodeSelector")
         return
     if pods is None or pods.spec.affinity is None or pods.spec.affinity.nodeAffinity is None:
         return

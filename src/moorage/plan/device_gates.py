@@ -36,6 +36,7 @@ _OF_SLICES = {
     known.DRA_CONSUMABLE_CAPACITY.name: "each of its devices is allocated to one claim only, and as a whole",
     known.DRA_DEVICE_BINDING_CONDITIONS.name: "its devices with binding conditions are not allocated",
     known.DRA_LIST_TYPE_ATTRIBUTES.name: "selectors fail for its devices: lists are no values of attributes",
+    known.SEMVER_COMPARISON_OPERATORS.name: "its node selectors that compare versions choose no node",
     known.DRA_NODE_ALLOCATABLE_RESOURCES.name: "its devices take nothing from their node's allocatable resources",
 }
 _OF_CLASSES = "pods that ask for the extended resource {name} are given no devices of the class"
@@ -144,4 +145,5 @@ def _of_published(item: Item, gate: Gate) -> Iterator[Consequence]:
         yield Consequence(SCHEDULER, _OF_CLASSES.format(name=item.view.spec.extendedResourceName), breaks=True)
     elif gate.name in _OF_SLICES:
         yield Consequence(SCHEDULER, _OF_SLICES[gate.name], breaks=True)
-    yield Consequence(API, "it stays; a new one like it loses the fields without a word", breaks=False)
+    becomes = "is rejected" if gate.name in _OPERATORS else "loses the fields without a word"
+    yield Consequence(API, f"it stays; a new one like it {becomes}", breaks=False)

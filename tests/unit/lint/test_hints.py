@@ -173,3 +173,9 @@ def test_taints_are_found_although_upstream_names_another_path() -> None:
 def test_of_two_errors_about_one_field_the_first_has_the_hint() -> None:
     findings = lint(tolerating("{key: a, operator: Gt, value: '95.5'}"))
     assert [bool(finding.hint) for finding in findings] == [True, False]
+
+
+def test_a_selector_of_devices_is_not_told_about_taints() -> None:
+    selectors = "selectors: [{cel: {expression: device.model == 'x'}}]"
+    text = f"apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {{name: gpu}}\nspec: {{{selectors}}}\n"
+    assert only(text).hint.startswith("a device has the fields device.driver, ")

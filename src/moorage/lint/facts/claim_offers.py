@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from moorage.columns.devices.use import DeviceUse
 from moorage.match.devices.allocation.allocate import allocate
-from moorage.match.devices.allocation.explain import ELSEWHERE, explain_request
+from moorage.match.devices.allocation.explain import ELSEWHERE, tell_reasons, why_not_device
 from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.pools import gather_pools
 from moorage.match.devices.allocation.problems import AllocationError
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _MAX_DEVICES = 20_000
 _MAX_NODES = 10_000
 _MAX_STEPS = 20_000
-_MAX_REASONS = 3
 _ANY_NODE = "(any node)"
 #: What the scheduler could use if every gate were on: a gate that is missing is a finding of its own.
 _ALL_GATES = all_gates()
@@ -145,27 +144,27 @@ class DeviceOffers:
         needed = max(request.count, 1)
         most = 0
         seen: set[DeviceId] = set()
-        reasons: Counter[str] = Counter()
+        told: dict[DeviceId, str] = {}
         for node, pools in self._pools:
             if time.monotonic() > until:
                 return f"request {request.full_name} alone cannot be satisfied by the nodes that were looked at"
-            kept_out = explain_request(request, pools, DeviceUse(), node, self._features)
-            here = [device.id for pool in pools for device in pool.devices]
-            most = max(most, len(here) - sum(kept_out.values()))
+            free, use = 0, DeviceUse()
+            for one, device in ((pool, device) for pool in pools for device in pool.devices):
+                why = why_not_device(request, device, one, use, node, self._features)
+                seen.add(device.id)
+                if why is None:
+                    free += 1
+                elif why != ELSEWHERE:
+                    told.setdefault(device.id, why)
+            most = max(most, free)
             if most >= needed:
                 return ""
-            if not seen.issuperset(here):
-                reasons += kept_out
-            seen.update(here)
-        del reasons[ELSEWHERE]
         where = f"request {request.full_name} (class {request.view.deviceClassName})"
         if not seen:
             return f"{where}: there are no devices"
-        told = [f"{count} of {len(seen)} devices: {why}" for why, count in reasons.most_common(_MAX_REASONS)]
-        if len(reasons) > _MAX_REASONS:
-            told.append(f"{len(reasons) - _MAX_REASONS} more reasons")
+        reasons = tell_reasons(Counter(told.values()), len(seen), " devices")
         asked = f"{where} asks for {needed} on one node, and at most {most} can be had"
-        return f"{asked}: {'; '.join(told)}" if told else asked
+        return f"{asked}: {'; '.join(reasons)}" if reasons else asked
 
 
 def _selects_nodes(one: ResourceSlice) -> bool:

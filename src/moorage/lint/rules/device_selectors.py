@@ -86,7 +86,10 @@ def _verdict(expression: str, gates: GateSet) -> tuple[str, str] | None:
 
 def _said(message: str, answer: bool) -> tuple[str, str]:
     if answer:
-        return f"{message}, so devices of every driver match", "compare device.driver, or remove the selector"
+        return (
+            f"{message}, so it excludes no device",
+            "compare device.driver, device.attributes or device.capacity, or remove the selector",
+        )
     return f"{message}, so no device matches", "compare device.driver, device.attributes or device.capacity"
 
 

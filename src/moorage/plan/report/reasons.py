@@ -2,12 +2,14 @@
 
 import re
 
+#: What the DynamicResources plugin says before preemption.
+_LEAD = r"(?:still not schedulable|deallocation of ResourceClaim completed), "
 _SCHEDULING = re.compile(
     r"(?P<head>0/\d+ nodes are available): (?P<why>.*?)\.?"
-    r"(?: (?P<lead>still not schedulable, )?preemption: (?P<preemption>.*))?",
+    rf"(?: (?P<lead>{_LEAD})?preemption: (?P<preemption>.*))?",
     re.S,
 )
-_PREEMPTION = re.compile(r" (?:still not schedulable, )?preemption: ")
+_PREEMPTION = re.compile(rf" (?:{_LEAD})?preemption: ")
 _NEXT_COUNT = re.compile(r", (?=\d+ )")
 _COUNTED = re.compile(r"(\d+) (.*)", re.S)
 _TAINT = re.compile(r"\{([^{}]*)\}")

@@ -172,7 +172,7 @@ def test_a_claim_is_missing_only_if_claims_are_given() -> None:
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
-        ("1 == 1", "it is always true, so devices of every driver match"),
+        ("1 == 1", "it is always true, so it excludes no device"),
         ("2 < 1", "it is always false, so no device matches"),
         ("device.driver == 'a' || true", "the selector is true whatever the device is"),
         ("!(true && device.driver == 'a' || true)", "the selector is false whatever the device is"),
@@ -315,3 +315,15 @@ def test_a_taint_rule_needs_a_selector() -> None:
     assert "and evicts no pod" in found.message
     assert lint(rule % "  deviceSelector: {}\n") == []
     assert lint(rule % "  deviceSelector: {driver: gpu.example.com}\n") == []
+
+
+def test_a_device_that_several_nodes_can_use_is_counted_once() -> None:
+    published_twice = stream(
+        CLASS,
+        published("{name: gpu-0}", node="n1"),
+        published("{name: nic, attributes: {kind: {string: nic}}}", node="all", more="allNodes: true"),
+        published("{name: gpu-0}", node="n2", more="nodeName: n2"),
+        claim("selectors: [{cel: {expression: \"device.attributes['gpu.example.com'].size() > 3\"}}]"),
+    )
+    (found,) = [one for one in lint(published_twice) if one.rule == "device-claim-unsatisfiable"]
+    assert "3 of 3 devices: selector #0 of the request is not true" in found.message

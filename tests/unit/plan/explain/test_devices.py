@@ -161,3 +161,35 @@ def test_one_node_in_full() -> None:
     assert told.column is not None
     (cell,) = [one for one in told.column.cells if one.plugin == "DynamicResources"]
     assert cell.details == (f"claim c, request gpu: {DRIVER}/n1/gpu-0",)
+
+
+def test_a_threshold_that_is_moved_also_lets_the_pod_stay() -> None:
+    tolerations = [{"key": BUDGET, "operator": "Gt", "value": "24"}]
+    told = wanting(*with_gpus("n1", gpu("gpu-0", "8", effect="NoExecute")), tolerations=tolerations)
+    change = next(one.change for one in told.suggestions if one.change.kind is ChangeKind.DEVICE_THRESHOLD)
+    assert "Gt 24 → Gt 7, NoExecute" in change.summary
+    assert "effect: NoExecute" in change.yaml
+    mixed = wanting(
+        *with_gpus("n1", gpu("gpu-0", "8", effect="NoExecute"), gpu("gpu-1", "8")), tolerations=tolerations, count=2
+    )
+    change = next(one.change for one in mixed.suggestions if one.change.kind is ChangeKind.DEVICE_THRESHOLD)
+    assert "Gt 24 → Gt 7, and the same for NoExecute" in change.summary
+    assert change.yaml.count("operator: Gt") == 2
+
+
+def test_a_missing_claim_that_containers_use_is_proposed() -> None:
+    pod = with_claim("p", of_claim("c"))
+    pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
+    told = explained(*with_gpus("n1", gpu("gpu-0")), device_class(), pod)
+    assert summaries(told) == {
+        ChangeKind.DEVICE_CLAIM: "create ResourceClaim c in namespace default: it is missing",
+    }
+
+
+def test_devices_that_come_closest_are_told_first() -> None:
+    others = [gpu(f"other-{index}", model=f"m{index}") for index in range(3)]
+    selectors = [{"cel": {"expression": f"device.attributes['{DRIVER}'].model != 'm{index}'"}} for index in range(3)]
+    told = wanting(*with_gpus("n1", *others, gpu("gpu-0", "8")), selectors=selectors, tolerations=above("24"))
+    first, *_, last = details(told).partition("; ")[2].split("; ")
+    assert first.startswith(f"1 of 4: taint {BUDGET}=8 is not tolerated: 8 > 24 is false")
+    assert last == "1 more reason"

@@ -104,3 +104,16 @@ def test_locked_gates_cannot_be_disabled(tmp_path: Path) -> None:
     text = "\n".join(AuditText().lines(list(found.values()), GATES))
     assert "DynamicResourceAllocation: is locked on, and cannot be disabled" in text
     assert "It is locked on, and cannot be disabled." in text
+
+
+def test_a_slice_that_compares_versions_of_nodes_needs_the_gate_of_versions(tmp_path: Path) -> None:
+    slice_ = OFFER.split("---\n")[1].replace("TAINTS", "").replace("name: s,", "name: c,")
+    by_version = (
+        "nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: fw, operator: SemverGt, values: [1.2.0]}]}]}"
+    )
+    published = slice_.replace("nodeName: n1", by_version)
+    found = findings(published, tmp_path)
+    assert set(found) == {"TaintTolerationNodeAffinitySemverComparisonOperators"}
+    finding = found["TaintTolerationNodeAffinitySemverComparisonOperators"]
+    assert "its node selectors that compare versions choose no node" in said(finding)
+    assert "it stays; a new one like it is rejected" in said(finding)

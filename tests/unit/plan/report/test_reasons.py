@@ -41,6 +41,11 @@ TAINT = "node(s) had untolerated taint"
             "available: 2 Preemption is not helpful for scheduling.",
             "0/2 nodes are available: 2 cannot allocate all claims.",
         ),
+        (
+            "0/2 nodes are available: 2 resourceclaim not available on the node. deallocation of ResourceClaim "
+            "completed, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
+            "0/2 nodes are available: 2 resourceclaim not available on the node.",
+        ),
         ('0/9 nodes are available: pod "default/a": claim not created yet.',) * 2,
         ("0/9 nodes are available:", "0/9 nodes are available:"),
     ],

@@ -47,7 +47,7 @@ def _problem(
     for name, one in capacity.items():
         wanted = amount = _consumed(requested.get(name), one)
         if one.requestPolicy is not None and _violates(amount, one.requestPolicy):
-            return "its policy for capacity {} does not allow {}", name, wanted
+            return "its policy for capacity {} does not allow {}", name, requested.get(name, wanted)
         try:
             for others in taken:
                 if name in others:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 IN_USE = "it is in use by another claim"
 ELSEWHERE = "it is not for this node"
+FAILED = " failed: "
+_MAX_REASONS = 3
 
 
 def why_not_device(
@@ -34,14 +36,15 @@ def why_not_device(
     features: AllocatorFeatures,
 ) -> str | None:
     """Return why the request cannot have the device, or None."""
-    if not request.admin_access and in_use.is_taken(device.id):
-        return IN_USE
+    is_taken = not request.admin_access and in_use.is_taken(device.id)
     if device.device.bindingConditions and not features.binding_conditions:
         return f"it has binding conditions, which need the feature gate {DRA_DEVICE_BINDING_CONDITIONS.name}"
     if (why := request.why_unselected(device.description)) is not None:
-        return why
+        return IN_USE if is_taken and FAILED in why else why
     if not device.is_on(node):
         return ELSEWHERE
+    if is_taken:
+        return IN_USE
     consumed = in_use.consumed(device.id)
     if features.consumable_capacity:
         why = why_unfit(request.capacity, device.device.capacity, consumed)
@@ -73,3 +76,23 @@ def explain_request(
         why_not_device(request, device, pool, in_use, node, features) for pool in pools for device in pool.devices
     )
     return Counter(why for why in answers if why is not None)
+
+
+def tell_reasons(reasons: Counter[str], number: int, noun: str = "") -> list[str]:
+    """Return what keeps so many devices out, a few reasons: those of devices that come closest to the request first."""
+    ordered = sorted(reasons.items(), key=lambda one: (_distance(one[0]), -one[1]))
+    told = [f"{count} of {number}{noun}: {why}" for why, count in ordered[:_MAX_REASONS]]
+    if (more := len(ordered) - _MAX_REASONS) > 0:
+        told.append(f"{more} more reason{'s' * (more > 1)}")
+    return told
+
+
+def _distance(why: str) -> int:
+    """Return how far a device is from what is asked for: of another class, not selected, taken, or else close."""
+    if why == ELSEWHERE:
+        return 4
+    if why == IN_USE:
+        return 1
+    if FAILED in why or not why.startswith("selector #"):
+        return 0
+    return 2 if " of the request " in why else 3

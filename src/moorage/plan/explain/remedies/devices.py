@@ -17,6 +17,7 @@ from moorage.match.devices.allocation.requests import CompiledRequest, compile_c
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState, class_names
 from moorage.match.devices.tolerations import as_taint, as_toleration
 from moorage.model.gates import GateSet
+from moorage.model.types.container import Container
 from moorage.model.types.devices import (
     DeviceClass,
     DeviceSubRequest,
@@ -25,6 +26,7 @@ from moorage.model.types.devices import (
     ResourceClaim,
 )
 from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.pod import Pod
 from moorage.model.types.resource_slice import DeviceTaint
 from moorage.plan.explain.remedies.change import (
     MAX_VALUES,
@@ -74,13 +76,12 @@ def _missing(blockers: Blockers) -> Iterator[Change]:
             kind, name = "ResourceClaim", facts.entry.resourceClaimName
             if name is None:
                 kind, name = "ResourceClaimTemplate", facts.entry.resourceClaimTemplateName
-            kept = tuple(entry for entry in pod.spec.resourceClaims if entry.name != facts.entry.name)
             yield Change(
                 ChangeKind.DEVICE_CLAIM,
                 f"claim {facts.entry.name}",
                 f"create {kind} {name} in namespace {pod.metadata.namespace}: it is missing",
                 6,
-                pod=with_spec(pod, resourceClaims=kept),
+                pod=_without_claim(pod, facts.entry.name),
             )
         if facts.claim is None or facts.state is not DeviceClaimState.WAITING:
             continue
@@ -93,6 +94,25 @@ def _missing(blockers: Blockers) -> Iterator[Change]:
                     7,
                     devices=(DeviceClass(metadata=ObjectMeta(name=name)),),
                 )
+
+
+def _without_claim(pod: Pod, name: str) -> Pod:
+    """Return the pod without a claim, as if it needed nothing of a node."""
+    kept = tuple(entry for entry in pod.spec.resourceClaims if entry.name != name)
+    return with_spec(
+        pod,
+        resourceClaims=kept,
+        containers=_not_using(pod.spec.containers, name),
+        initContainers=_not_using(pod.spec.initContainers, name),
+    )
+
+
+def _not_using(containers: tuple[Container, ...], name: str) -> tuple[Container, ...]:
+    made: list[Container] = []
+    for one in containers:
+        claims = tuple(claim for claim in one.resources.claims if claim.name != name)
+        made.append(_replace(one, resources=_replace(one.resources, claims=claims)))
+    return tuple(made)
 
 
 class _Asked:
@@ -180,14 +200,21 @@ class _Asked:
         tolerations = at[2].view.tolerations
         taints = {as_taint(taint): devices for taint, devices in counts.items()}
         for moved in moved_thresholds(map(as_toleration, tolerations), key, taints):
-            new = _replace(tolerations[moved.position], value=moved.new.value)
+            new, said = _replace(tolerations[moved.position], value=moved.new.value), moved.text
+            changed = replaced(tolerations, moved.position, new)
+            effects = {taint.effect for taint in counts}
+            if not new.effect and "NoExecute" in effects:  # only those that say so keep a pod from being evicted
+                staying = _replace(new, effect="NoExecute")
+                is_sole = effects == {"NoExecute"}
+                changed = replaced(tolerations, moved.position, staying) if is_sole else (*changed, staying)
+                said += ", NoExecute" if is_sole else ", and the same for NoExecute"
             yield self._change(
                 ChangeKind.DEVICE_THRESHOLD,
                 f"toleration {moved.position}",
-                moved.text,
+                said,
                 1,
                 at,
-                {"tolerations": replaced(tolerations, moved.position, new)},
+                {"tolerations": changed},
                 move=moved.move,
             )
 

@@ -5,12 +5,10 @@ over, the requests stand in each other's way, or a constraint does.
 """
 
 from moorage.columns.cluster import Cluster
-from moorage.match.devices.allocation.explain import explain_request
+from moorage.match.devices.allocation.explain import explain_request, tell_reasons
 from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
 from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
-
-_MAX_REASONS = 3
 
 
 def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> tuple[str, ...]:
@@ -45,9 +43,7 @@ def _why_not(
     where = f"{where}, request {request.full_name} (class {request.view.deviceClassName})"
     if not number:
         return f"{where}: the node has no devices"
-    reasons = [f"{count} of {number}: {reason}" for reason, count in kept_out.most_common(_MAX_REASONS)]
-    if len(kept_out) > _MAX_REASONS:
-        reasons.append(f"{len(kept_out) - _MAX_REASONS} more reasons")
+    reasons = tell_reasons(kept_out, number)
     asked = "all matching devices are asked for" if request.all_devices else f"{free} of {needed} devices"
     if not reasons:
         return "" if request.all_devices else f"{where}: {asked}"
