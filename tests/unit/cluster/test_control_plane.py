@@ -146,6 +146,7 @@ async def test_slices_of_another_cluster_belong_to_the_nodes_of_this_one(
     ("manifest", "said"),
     [
         ("{apiVersion: v1, kind: Pod, metadata: {name: p}}", "bad.yaml:1: "),
+        ("{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: p}}", "write apiVersion: apps/v1 (--skip-"),
         ("{apiVersion: example.com/v1, kind: Thing, metadata: {name: p}}", "a kind that Moorage does not serve"),
         ("a: [", "bad.yaml:1"),
         ("# nothing", "bad.yaml: no objects passed to apply"),

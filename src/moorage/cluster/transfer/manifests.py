@@ -105,14 +105,23 @@ async def _owning_nodes(client: Client, owners: Iterable[OwnerReference]) -> lis
     return found
 
 
+def _unserved(document: Document) -> str:
+    """Say that no API server serves this version of the kind, and which to write; else that Moorage does not."""
+    from moorage.lint.rules.decoding import kind_complaint
+
+    complaint = kind_complaint(document) if {"apiVersion", "kind"} <= document.raw.keys() else None
+    if complaint is None:
+        return f"{document.raw.get('apiVersion')} {document.raw.get('kind')} is a kind that Moorage does not serve"
+    return f"{complaint.message}: {complaint.hint}" if complaint.hint else complaint.message
+
+
 async def _apply(client: Client, document: Document) -> None:
     """Raises _Refused."""
     raw: Raw = document.raw
     kind = kind_of(raw)
     where = f"--load: {document.source}:{document.line}"
     if kind is None:
-        served = f"{raw.get('apiVersion')} {raw.get('kind')} is a kind that Moorage does not serve"
-        raise _Refused(f"{where}: {served} (--skip-unserved leaves it out)")
+        raise _Refused(f"{where}: {_unserved(document)} (--skip-unserved leaves it out)")
     metadata: Raw = raw.get("metadata") or {}
     try:
         known: Any = convert_view({"metadata": metadata}, kind.view)

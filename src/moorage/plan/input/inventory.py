@@ -109,6 +109,11 @@ class Inventory:
         self.sources = 0
         self.unreadable = 0
         self.rejected = 0
+        self.is_live = False  # all objects of a cluster are there
+
+    @property
+    def whole(self) -> str:
+        return "cluster" if self.is_live else "input"
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
         return (item for item in self.items.values() if item.key.kind in kinds)
@@ -126,4 +131,5 @@ class Inventory:
         made = Inventory(self.gates, self.namespace)
         made.items = dict(self.items)
         made.services = dict(self.services)
+        made.is_live = self.is_live
         return made

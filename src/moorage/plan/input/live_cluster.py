@@ -69,6 +69,7 @@ def read_live_cluster(kubeconfig: str, context: str = "", endpoints: Iterable[st
 def load_live(planner: Planner, live: LiveCluster, wanted: Mapping[str, bool] | None = None) -> None:
     """Make the cluster the planner's input; note what it lacks, and its gates, where others are not `wanted`."""
     planner.load_objects(live.server, live.objects)
+    planner.inventory.is_live = True
     for kind, why in live.missing:
         planner.inventory.notes.append(Note(Severity.WARNING, kind, f"was not read: {why}", live.server))
     planner.inventory.notes += gate_notes(live.gates, wanted or {}, live.server)

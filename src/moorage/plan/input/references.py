@@ -38,14 +38,16 @@ def _note_claims_of_pods(inventory: Inventory) -> None:
             key = Key(_CLAIM, item.key.namespace, claim)
             if key not in inventory.items:
                 missing.setdefault(key, item)
-    if missing and not any(True for _ in inventory.of_kind(_CLAIM)):
+    if missing and not inventory.is_live and not any(True for _ in inventory.of_kind(_CLAIM)):
         first = next(iter(missing.values()))
         names = f"{len(missing)} claims are" if len(missing) > 1 else f"claim {next(iter(missing)).name} is"
         text = f"{names} used, but the input has no PersistentVolumeClaims: kubectl get pvc,pv,sc -A prints them"
         inventory.note(Severity.WARNING, first.key, text, first.place)
         return
     for key, item in missing.items():
-        inventory.note(Severity.WARNING, item.key, f"uses claim {key.name}, which is not in the input", item.place)
+        inventory.note(
+            Severity.WARNING, item.key, f"uses claim {key.name}, which is not in the {inventory.whole}", item.place
+        )
 
 
 def _note_devices(inventory: Inventory) -> None:
@@ -63,7 +65,9 @@ def _note_devices(inventory: Inventory) -> None:
             if key not in inventory.items:
                 missing.setdefault(key, item)
     for key, item in missing.items():
-        inventory.note(Severity.WARNING, item.key, f"uses {key.kind} {key.name}, which is not in the input", item.place)
+        inventory.note(
+            Severity.WARNING, item.key, f"uses {key.kind} {key.name}, which is not in the {inventory.whole}", item.place
+        )
     for item in list(inventory.of_kind("ResourceClaim", "ResourceClaimTemplate")):
         is_claim = item.key.kind == "ResourceClaim"
         if is_claim and item.view.status.allocation is not None:
@@ -71,7 +75,7 @@ def _note_devices(inventory: Inventory) -> None:
         spec = item.view.spec if is_claim else item.view.spec.spec
         for name in dict.fromkeys(class_names(spec)):
             if name and Key("DeviceClass", "", name) not in inventory.items:
-                text = f"names DeviceClass {name}, which is not in the input"
+                text = f"names DeviceClass {name}, which is not in the {inventory.whole}"
                 inventory.note(Severity.WARNING, item.key, text, item.place)
 
 
@@ -83,12 +87,12 @@ def _note_volume_of_claim(inventory: Inventory, item: Item) -> None:
     spec = item.view.spec
     if spec.volumeName:
         if Key("PersistentVolume", "", spec.volumeName) not in inventory.items:
-            text = f"is bound to volume {spec.volumeName}, which is not in the input"
+            text = f"is bound to volume {spec.volumeName}, which is not in the {inventory.whole}"
             inventory.note(Severity.WARNING, item.key, text, item.place)
         return
     name = spec.storageClassName
     if name and Key("StorageClass", "", name) not in inventory.items:
-        text = f"names StorageClass {name}, which is not in the input"
+        text = f"names StorageClass {name}, which is not in the {inventory.whole}"
         inventory.note(Severity.WARNING, item.key, text, item.place)
 
 
@@ -104,4 +108,6 @@ def unbound_claims(simulation: Simulation, inventory: Inventory) -> Iterator[Not
             continue
         key = Key(_CLAIM, found.namespace, found.name)
         place = inventory.items[key].place if key in inventory.items else NOWHERE
-        yield note_at(Severity.WARNING, str(key), "is not bound, and no volume in the input fits it", place)
+        yield note_at(
+            Severity.WARNING, str(key), f"is not bound, and no volume in the {inventory.whole} fits it", place
+        )

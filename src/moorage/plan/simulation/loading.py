@@ -191,7 +191,7 @@ def _note_nodes(inventory: Inventory) -> None:
     for item in inventory.of_kind("Pod"):
         name = item.view.spec.nodeName
         if name and name not in nodes and item.view.status.phase not in FINISHED:
-            text = f"is bound to node {name}, which is not in the input"
+            text = f"is bound to node {name}, which is not in the {inventory.whole}"
             inventory.note(Severity.WARNING, item.key, text, item.place)
     for item in inventory.of_kind("Node"):
         node: Node = item.view

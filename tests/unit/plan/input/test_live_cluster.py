@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.objects import node, pod
 
 from moorage.client.protocol import Listing, Unreachable
 from moorage.model.api_error import ApiError, forbidden, no_such_path
@@ -74,6 +75,15 @@ def test_what_the_server_does_not_have_or_tell_is_noted() -> None:
     assert "was not read: there is no such kind on the server" in notes
     assert {key.kind for key in planner.inventory.items} >= {"Node", "Pod"}
     assert all(item.existing for item in planner.inventory.of_kind("Node", "Pod"))
+
+
+def test_a_claim_that_the_cluster_lacks_is_not_one_that_kubectl_could_print() -> None:
+    claimed = {"name": "v", "persistentVolumeClaim": {"claimName": "lost"}}
+    planner = Planner(Settings(default_gates()))
+    load_live(planner, LiveCluster(SERVER, "default", [node("n1"), pod("a", volumes=[claimed])], []))
+    planner.build()
+    notes = [str(note) for note in planner.inventory.notes]
+    assert f"{SERVER}: Pod default/a: uses claim lost, which is not in the cluster" in notes
 
 
 @pytest.mark.parametrize(
