@@ -1,4 +1,4 @@
-"""The table of feature gates: a line for each gate, a narrow column for each component, and a legend."""
+"""Print the table of feature gates: a line for each gate, a narrow column for each component, and a legend."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Options set by environment and by files: `MOORAGE_UP_NODES=5`, or `nodes = 5` in the table `[up]` of a moorage.toml.
+"""Set options by environment and files: `MOORAGE_UP_NODES=5`, or `nodes = 5` in the table `[up]` of a moorage.toml.
 
 The command line wins, then the environment, then ./moorage.toml, then moorage/config.toml in the user's configuration
 directory, then the option's default. Nothing is read to print help or to complete a word.

@@ -1,4 +1,4 @@
-"""The pages of the rules, docs/findings/<rule>.md: in the installed package, or in the checkout."""
+"""Find and print the pages of the rules, docs/findings/<rule>.md: in the installed package, or in the checkout."""
 
 import re
 import textwrap

@@ -1,4 +1,4 @@
-"""What happened to pods and nodes, told from two states of each: placed, moved, evicted and by what, failed, gone.
+"""Tell from two states of a pod or node what happened to it: placed, moved, evicted and by what, failed, gone.
 
 Kubernetes: the DisruptionTarget condition says who deleted a pod; which taint it was, the node's taints say.
 """

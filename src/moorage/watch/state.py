@@ -1,4 +1,4 @@
-"""The pods and nodes of a cluster as they are now, and what happened to them lately."""
+"""Keep the pods and nodes of a cluster as they are now, and what happened to them lately."""
 
 from collections import deque
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The terminal as a screen: keys one by one, a screen of its own, and all as it was at the end."""
+"""Use the terminal as a screen: keys one by one, a screen of its own, and all as it was at the end."""
 
 import contextlib
 import os

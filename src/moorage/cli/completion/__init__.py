@@ -1,1 +1,1 @@
-"""Words that a shell completes: from the tree of commands, their options, and what is there to choose from."""
+"""Complete words for a shell: commands, options and the values there are to choose from."""

@@ -1,4 +1,4 @@
-"""What shells run to complete words of `moorage`, and how they are answered.
+"""Print the scripts by which shells complete words of `moorage`, and the answers that these scripts read.
 
 bash sends its line and the word as it sees it, for it breaks words at `=` and `:`; zsh and fish send words.
 """

@@ -1,4 +1,4 @@
-"""Values that an option or argument can have, by the metavar its help shows: stories, gates, rules, contexts, files."""
+"""List the values of an option or argument by the metavar in its help: stories, gates, rules, contexts, files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _from_click(item: CompletionItem[str]) -> Choice:
 
 
 def _gates(_context: click.Context, word: str) -> Iterable[Choice]:
-    """Gates with `=`, then the two values; the groups AllAlpha and AllBeta too."""
+    """Return gates with `=`, the groups AllAlpha and AllBeta too; after it the two values."""
     name, has_value, _ = word.partition("=")
     if has_value:
         return [Choice(f"{name}=true"), Choice(f"{name}=false")]
@@ -100,7 +100,7 @@ def _controllers(_context: click.Context, word: str) -> Iterable[Choice]:
 
 
 def _commands(context: click.Context, _word: str) -> Iterable[Choice]:
-    """The commands of `moorage help`, or those below the ones that are named already."""
+    """Return the commands of `moorage help`, or those below the ones that are named already."""
     root = context.find_root()
     command: click.Command | None = root.command
     for name in context.params.get("names") or ():

@@ -29,6 +29,7 @@ _RESTART_SECONDS = 1.0
 _BATCH = 16
 _ANSWERS_KEPT = 65_536
 _TRIES = 2  # of a question whose worker dies
+_LOST_KEPT = 1024
 _TIMED_OUT = "operation cancelled: time limit exceeded"
 _LOST = "operation cancelled: the process that evaluated it ended"
 _LOG = get_logger("evaluations")
@@ -196,6 +197,8 @@ class IsolatedEvaluations(Evaluations):
 
     def _blame(self, account: Account, question: CelQuestion, *, is_late: bool) -> None:
         """Give a question up that takes too long, or whose worker died twice."""
+        if len(self._lost) >= _LOST_KEPT:
+            self._lost.clear()
         self._lost[question] += 1
         if is_late or self._lost[question] >= _TRIES:
             self.results["timed out" if is_late else "lost"] += 1

@@ -1,4 +1,4 @@
-"""The handle of a worker process: start it, ask it, kill it.
+"""Start, ask and kill a worker process.
 
 It is a plain child with pipes. It ends with its parent, however that ends, because its stdin ends; it has a session of
 its own, so that Ctrl-C in a terminal reaches the parent only.

@@ -1,1 +1,1 @@
-"""Clusters that are kept: where each is, what it was told, whether it runs, and how it is stopped and deleted."""
+"""Keep clusters: where each is, what it was told, whether it runs; stop and delete them."""

@@ -97,7 +97,7 @@ def searcher(pattern: str) -> Callable[[bytes], bool]:
 
 @lru_cache(maxsize=256)
 def remembering_searcher(pattern: str) -> Callable[[str], bool]:
-    """Answers for texts of up to `MEMORABLE` characters, and remembers a few: loops ask the same again and again."""
+    """Return a searcher for texts of up to `MEMORABLE` characters that remembers a few: loops ask the same again."""
     search_bytes = searcher(pattern)
     return lru_cache(maxsize=128)(lambda text: search_bytes(text.encode("utf-8", "surrogatepass")))
 

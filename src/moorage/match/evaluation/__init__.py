@@ -1,1 +1,1 @@
-"""Evaluations of expensive expressions: budgets, and answers that may have to be waited for."""
+"""Evaluate expensive expressions within budgets; some answers have to be waited for."""

@@ -1,4 +1,4 @@
-"""Accounts of expensive expressions: what a pod's expressions have cost, against a budget.
+"""Keep accounts of expensive expressions: what a pod's expressions have cost, against a budget.
 
 All expressions of one list of tolerations (or one device selector) share an account, so pods with equal tolerations
 share it too. Kubernetes: a limit for each evaluation only. Differs: cheap expressions have no account to speak of;
@@ -20,9 +20,9 @@ SHORT = 2048
 BUDGET = 20_000_000
 #: What all expensive evaluations of a command may cost: some ten to thirty seconds.
 EVALUATION_BUDGET = 300_000_000
-_MUCH = 20_000_000
+_SLOW_FROM = 20_000_000
 _ACCOUNTS_KEPT = 4096
-_MOST_ASKED = 128  # at a time
+_MAX_ASKED = 128  # at a time
 _ANSWERS_KEPT = 65_536
 
 
@@ -95,7 +95,7 @@ class Account:
     @property
     def is_full(self) -> bool:
         """Whether it takes no more questions before some are answered."""
-        return len(self.asked) >= _MOST_ASKED
+        return len(self.asked) >= _MAX_ASKED
 
     @property
     def is_waited_for(self) -> bool:
@@ -148,7 +148,7 @@ class Evaluations:
             return CelAnswer(budget_text(*whose), gave_up=True)
         answer = compute()
         account.note(question, answer)
-        if self.spent < _MUCH <= self.spent + answer.cost:
+        if self.spent < _SLOW_FROM <= self.spent + answer.cost:
             self._slow()
         self.spent += answer.cost
         return answer

@@ -1,4 +1,4 @@
-"""Answer questions by evaluating them, in whichever process asks for that.
+"""Evaluate an expression for a taint, in the process of the caller.
 
 CEL is imported by the first question.
 """

@@ -1,4 +1,4 @@
-"""Questions about expensive expressions, and their answers: plain data that can be sent to another process.
+"""Define questions about expensive expressions, and their answers: plain data that can be sent to another process.
 
 Kubernetes: none; there an expression is evaluated where it is asked about, however long that takes.
 """

@@ -1,4 +1,4 @@
-"""The worker process: reads questions from stdin, writes answers to stdout, and ends when stdin does.
+"""Run the worker process: read questions from stdin, write answers to stdout, and end when stdin does.
 
 A message is four bytes of length and JSON: in comes a list of questions, out come their answers one by one, and an
 empty list when as many are answered as fit into a turn. Started as `python -m moorage.match.evaluation.worker`.

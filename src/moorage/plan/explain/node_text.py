@@ -2,21 +2,18 @@
 
 from collections.abc import Iterator
 
-from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
+from moorage.plan.explain.explanation_lines import ExplanationLines
 from moorage.plan.explain.node import Elsewhere, NodeExplanation
-from moorage.plan.input.live_gates import SUBJECT as GATES
 from moorage.plan.outcome import shown_usage
-from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
+from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW
 
-_MAX_ROWS, _MAX_NOTES, _MAX_NAMED = 12, 5, 3
+_MAX_ROWS, _MAX_NAMED = 12, 3
 
 
-class NodeText(TerminalLines):
+class NodeText(ExplanationLines):
     """Prints what is known of one node."""
-
-    _narrowest = 50
 
     def lines(self, told: NodeExplanation) -> Iterator[str]:
         printed = list(self._parts(told))
@@ -34,7 +31,7 @@ class NodeText(TerminalLines):
         if told.left_out:
             yield f"{counted(told.left_out, 'workload')} more were not asked about"
             yield ""
-        yield from self._section("Notes", self._notes(told))
+        yield from self._section("Notes", self._notes(told.notes))
 
     def _head(self, told: NodeExplanation) -> Iterator[str]:
         line = told.line
@@ -78,12 +75,3 @@ class NodeText(TerminalLines):
             return
         which = f"{counted(len(one.pods), 'pod')} of {one.workload}"
         yield from self._wrapped(f"  {self._styled(printable(which), CYAN)}  ", 4, f"({listed})", DIM)
-
-    def _notes(self, told: NodeExplanation) -> Iterator[str]:
-        notes = [note for note in told.notes if note.level is not Severity.INFO or note.subject == GATES]
-        shown = self._cut(notes, _MAX_NOTES)
-        for note in shown:
-            about = f"{note.subject} " if note.subject else ""
-            where = f" {printable(note.where)}" if note.where else ""
-            yield from self._wrapped(f"  {note.level.value}{where}: ", 4, f"{about}{note.message}")
-        yield from self._left_out(len(notes) - len(shown), "note")

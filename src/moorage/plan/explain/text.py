@@ -2,30 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 
-from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, printable_lines
 from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Standing
+from moorage.plan.explain.explanation_lines import ExplanationLines
 from moorage.plan.explain.groups import MAX_LINES, Answer, Cell, Line, abbreviated, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
-from moorage.plan.input.live_gates import SUBJECT as GATES
 from moorage.plan.report.grouping import by_request
-from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TerminalLines
+from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW
 from moorage.schedule.diagnosis import Refusal, event_note
 
 _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW, Standing.PENDING: RED}
 _ANSWER = {Answer.YES: ("yes", GREEN), Answer.NO: ("NO ", RED), Answer.NOTHING: ("-  ", DIM)}
 _MAX_ROWS = 6
 _MAX_SUGGESTED = 6
-_MAX_NOTES = 5
 _WIDEST_HEAD = 34
 
 
-class ExplanationText(TerminalLines):
+class ExplanationText(ExplanationLines):
     """Prints an explanation."""
-
-    _narrowest = 50
 
     def lines(self, told: Explanation) -> Iterator[str]:
         """Print the parts, with an empty line between them."""
@@ -47,7 +43,7 @@ class ExplanationText(TerminalLines):
         yield from self._section("Devices", self._devices(told))
         yield from self._section("Preemption", self._preemption(told))
         yield from self._help(told)
-        yield from self._section("Notes", self._notes(told))
+        yield from self._section("Notes", self._notes(told.notes))
 
     # -- what becomes of it -------------------------------------------------------------------------------------------
 
@@ -211,16 +207,6 @@ class ExplanationText(TerminalLines):
             yield f"        {self._styled(f'$ {printable(change.command)}', GREEN)}"
 
     # -- the rest -----------------------------------------------------------------------------------------------------
-
-    def _notes(self, told: Explanation) -> Iterator[str]:
-        """Print what may make the explanation doubtful: objects refused or not readable, and a cluster's gates."""
-        notes = [note for note in told.notes if note.level is not Severity.INFO or note.subject == GATES]
-        shown = self._cut(notes, _MAX_NOTES)
-        for note in shown:
-            about = f"{note.subject} " if note.subject else ""
-            where = f" {printable(note.where)}" if note.where else ""
-            yield from self._wrapped(f"  {note.level.value}{where}: ", 4, f"{about}{note.message}")
-        yield from self._left_out(len(notes) - len(shown), "note")
 
 
 def _verdict(told: Explanation) -> str:

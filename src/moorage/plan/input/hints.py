@@ -1,4 +1,4 @@
-"""What the linter would advise about an object that the API server refuses, or about the pods of its template."""
+"""Advise as the linter would about an object that the API server refuses, or about the pods of its template."""
 
 from collections.abc import Sequence
 

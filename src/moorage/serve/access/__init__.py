@@ -1,1 +1,1 @@
-"""Who a request comes from, and what that user may do."""
+"""Find out who a request comes from, and decide what that user may do."""

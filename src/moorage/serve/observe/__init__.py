@@ -1,1 +1,1 @@
-"""What operators see of the API server beside its API: logged requests, the state of objects as metrics, profiles."""
+"""Show operators the API server beside its API: logged requests, the state of objects as metrics, profiles."""

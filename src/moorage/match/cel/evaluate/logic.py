@@ -1,4 +1,4 @@
-"""Operators that do not need all of their arguments: `&&`, `||`, or, orValue, `in` constants.
+"""Evaluate operators that do not need all of their arguments: `&&`, `||`, or, orValue, `in` constants.
 
 Kubernetes: cel-go interpreter/interpretable.go (evalAnd, evalOr, evalSetMembership), cel/library.go.
 """

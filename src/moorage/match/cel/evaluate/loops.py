@@ -1,4 +1,4 @@
-"""Comprehensions: the loops that macros become, and the values that cel.bind names.
+"""Evaluate comprehensions: the loops that macros become, and the values that cel.bind names.
 
 A step that fails does not end a loop: the error becomes the accumulated value, as in cel-go, and is raised when the
 value is used. Lists and maps are accumulated in place. The clock is looked at on the way. A loop that turns out to be

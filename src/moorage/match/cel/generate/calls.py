@@ -1,4 +1,4 @@
-"""Calls to lines of Python: common operators on known types inline, all others as calls of their implementations."""
+"""Write calls as Python: common operators on known types inline, all others as calls of their implementations."""
 
 from __future__ import annotations
 

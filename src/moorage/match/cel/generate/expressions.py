@@ -1,4 +1,4 @@
-"""Expressions to lines of Python that compute and charge what the steps of `evaluate` do.
+"""Write expressions as Python that computes and charges what the steps of `evaluate` do.
 
 Every node has its step already; a node that no rule here knows is left to that step. In generated code an error is a
 value, so that whatever goes on in spite of it (the other operand of `&&`, the rest of a loop) goes on without a raise.

@@ -1,4 +1,4 @@
-"""Loops to `for` statements: all and exists, existsOne, map and filter, and the loops that make maps.
+"""Write loops as `for` statements: all and exists, existsOne, map and filter, and the loops that make maps.
 
 An element that turns out not to be of the type the checker believes hands the rest of the loop over to the closures.
 Kubernetes: cel-go parser/macro.go and ext/comprehensions.go, for the shapes that macros expand to.

@@ -1,4 +1,4 @@
-"""What the generator knows of a value before it is computed: where it is, its type, its bounds, whether it can fail."""
+"""Describe a value before it is computed: the expression that has it, its type, its bounds, whether it can fail."""
 
 from __future__ import annotations
 

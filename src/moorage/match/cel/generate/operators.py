@@ -1,4 +1,4 @@
-"""Operators and small functions on known types, written inline; and what calls of them cost."""
+"""Write operators and small functions on known types inline, and what calls of them cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What generated functions call. An error is a value to them: a CelError is passed on, and raised at the very end."""
+"""Serve generated functions. An error is a value to them: a CelError is passed on, and raised at the very end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of a generated function, its constants, and the costs that were not charged yet.
+"""Collect the lines of a generated function, its constants, and the costs that were not charged yet.
 
 No text of an expression gets into the source: names are numbered, literals other than small numbers are constants in
 the function's namespace. Costs of steps between which nothing can be observed are added up and charged together; a

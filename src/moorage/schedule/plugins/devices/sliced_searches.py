@@ -1,4 +1,4 @@
-"""Searches for devices that are carried out in slices, so that a claim with many combinations does not stall others.
+"""Search for devices in slices, so that a claim with many combinations does not stall other pods.
 
 A search is a deep recursion, so it has a thread of its own; but that runs only while `work` waits for it: nothing
 changes under a search except between two of its slices, and then it looks whether its answer is still wanted.
