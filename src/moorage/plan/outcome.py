@@ -31,6 +31,7 @@ MAX_MORE = 1000
 NOT_CREATED = "NotCreated"
 NO_SCHEDULER = "NoScheduler"
 TERMINATING = "Terminating"
+WAITS_FOR_DEVICES = "BindingConditionsPending"
 _STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
 
 
@@ -121,6 +122,10 @@ def why_kept_out(simulation: Simulation, pod: Pod) -> tuple[str, str] | None:
     if not scheduler.knows(spec.schedulerName):
         known = ", ".join(scheduler.engines)
         return NO_SCHEDULER, f"waits for scheduler {spec.schedulerName}; this plan has {known}"
+    unready = simulation.scheduling.unready_devices(f"{pod.metadata.namespace}/{pod.metadata.name}")
+    if unready is not None:
+        node, conditions = unready
+        return WAITS_FOR_DEVICES, f"waiting for binding conditions for device on node {node}: {', '.join(conditions)}"
     verdict = scheduler.queue.why_gated(spec, spec.schedulerName)
     return (CONDITION_REASON, "; ".join(verdict.reasons)) if verdict is not None else None
 

@@ -193,3 +193,18 @@ def test_totals_and_the_markdown_table_have_devices() -> None:
     assert f"| {DRIVER} 0/2 |" in page
     assert f"% requested; {DRIVER} 0/2 devices." in page
     assert f"% requested; {DRIVER} 0/2 devices\n" in "\n".join(TextReport().lines(plan.outcome))
+
+
+def test_a_pod_whose_device_is_not_ready_waits_for_its_conditions() -> None:
+    fabric = {
+        "name": "f0",
+        "bindsToNode": True,
+        "bindingConditions": ["attached"],
+        "bindingFailureConditions": ["lost"],
+    }
+    plan = Plan(*with_gpus("n1", fabric), node("n2"), device_class(), claim("c"), with_claim("p", of_claim("c")))
+    (waiting,) = plan.outcome.pending
+    assert waiting.reason == "BindingConditionsPending"
+    assert waiting.message == (
+        f"waiting for binding conditions for device on node n1: attached of {DRIVER}/n1/f0 (claim c)"
+    )

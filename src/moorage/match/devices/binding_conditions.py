@@ -50,6 +50,16 @@ def is_ready_for_binding(claim: ResourceClaim) -> bool:
     return True
 
 
+def missing_conditions(claim: ResourceClaim) -> Iterator[str]:
+    """Yield the binding conditions that are not true, each with its device."""
+    for device in waiting_devices(claim):
+        status = _status(claim, device)
+        for name in device.bindingConditions:
+            found = _condition(status, name) if status is not None else None
+            if found is None or found.status != "True":
+                yield f"{name} of {device.driver}/{device.pool}/{device.device} (claim {claim.metadata.name})"
+
+
 def _is_ready(status: AllocatedDeviceStatus, device: DeviceRequestAllocationResult) -> bool:
     conditions = (_condition(status, name) for name in device.bindingConditions)
     return all(found is not None and found.status == "True" for found in conditions)

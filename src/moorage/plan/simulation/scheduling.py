@@ -141,6 +141,13 @@ class SimulatedScheduler:
     def next_time(self) -> float:
         return self.scheduler.queue.next_time()
 
+    def unready_devices(self, pod: str) -> tuple[str, list[str]] | None:
+        """Return the node of a pod that waits for its devices, and what it waits for; None if it does not wait."""
+        for one in self._waiting:
+            if one.assumption.key == pod and one.are_claims_written:
+                return one.assumption.action.node, self._claims.missing_conditions(one.assumption)
+        return None
+
     def _bind(self, action: Bind) -> None:
         assumption = self._assumptions.make(action, self._api.clock.now)
         record = action.record

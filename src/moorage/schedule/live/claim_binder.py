@@ -20,6 +20,7 @@ from moorage.match.devices.binding_conditions import (
     binding_failure,
     has_binding_conditions,
     is_ready_for_binding,
+    missing_conditions,
 )
 from moorage.match.devices.claims import ClaimKey, claim_keys
 from moorage.match.devices.extended_resources import ANNOTATION, SPECIAL_NAME, RequestsAndMappings
@@ -294,6 +295,10 @@ class ClaimBinder:
             if failure:
                 raise ClaimsNotBound(failure)
         return not self._has_conditions or all(map(is_ready_for_binding, claims))
+
+    def missing_conditions(self, assumption: Assumption) -> list[str]:
+        """Return the binding conditions that are not true, with the claim and the device that they are of."""
+        return [text for claim in self._claims(assumption) for text in missing_conditions(claim)]
 
     def _claims(self, assumption: Assumption) -> list[ResourceClaim]:
         pod, known, made = assumption.action.record.pod, self._devices.claims, self._created.get(assumption.key)

@@ -88,6 +88,10 @@ AllocatedDeviceStatus: What a driver says of an allocated device.
   conditions: Conditions of the device, at most 8.
   data: What else the driver has to say.
   networkData: The interface and addresses of a network device.
+PodResourceClaim: A claim on devices that containers of the pod name; exactly one source is set.
+  name: The name by which containers refer to the claim, in resources.claims.
+  resourceClaimName: A ResourceClaim in the pod's namespace, which pods may share.
+  resourceClaimTemplateName: A ResourceClaimTemplate in the pod's namespace; a claim is made of it for this pod alone.
 ResourceClaimTemplate: The claim that is made for each pod that names the template.
 ResourceClaimTemplateSpec: Labels, annotations and the spec of the claims to be made.
 DeviceClass: A kind of devices that claims can ask for, made by administrators.
@@ -99,7 +103,11 @@ DeviceTaintRule: A taint that administrators put on devices.
 DeviceTaintRuleSpec: The taint, and the devices that get it.
   deviceSelector: The devices; all if it is not set.
   taint: The taint.
-DeviceTaintSelector: Chooses devices by their driver, pool and name.
+DeviceTaintRuleStatus: What the controller that evicts pods has found.
+DeviceTaintSelector: Chooses devices by their driver, pool and name; what is not set matches all.
+  device: The name of the device in its pool.
+  driver: The driver that published the device.
+  pool: The pool of the device.
 DeviceTaint: Keeps claims that do not tolerate it off a device.
   effect: None, NoSchedule keeps new claims away, NoExecute also evicts pods that use the device.
   key: The key of the taint, such as example.com/temperature.
@@ -120,6 +128,7 @@ ResourcePool: A pool of devices, which may take several slices.
   name: Name of the pool, often that of the node.
   resourceSliceCount: How many slices the pool has, so that clients know whether they see all of it.
 Device: A device that can be allocated.
+  allNodes: Whether all nodes can use the device, if the slice leaves that to each device.
   allowMultipleAllocations: Whether several claims can share the device.
   attributes: What the device is, by name; a name without a domain is in the domain of the driver.
   bindingConditions: Conditions that must be true before a pod is bound.
@@ -128,6 +137,8 @@ Device: A device that can be allocated.
   capacity: How much of something the device has, by name.
   consumesCounters: What the device consumes of the pool's counters.
   nodeAllocatableResourceMappings: What the device takes of its node's allocatable resources.
+  nodeName: The node that has the device, if the slice leaves that to each device.
+  nodeSelector: The nodes that can use the device, if the slice leaves that to each device.
   taints: Taints that the driver puts on the device.
 DeviceAttribute: The value of an attribute, exactly one.
   bool: A truth value.

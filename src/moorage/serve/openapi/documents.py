@@ -16,6 +16,7 @@ from moorage.model.kinds import Kind
 from moorage.model.types.request import Binding, DeleteOptions, Eviction, Scale
 from moorage.model.types.view import View
 from moorage.serve.openapi.definitions import Definitions, definition_name, group_version_kind
+from moorage.serve.openapi.older_types import in_older_version
 from moorage.serve.openapi.protobuf_document import render_protobuf
 
 _JSON = "application/json"
@@ -169,10 +170,10 @@ def etag_of(document: bytes) -> str:
 
 @lru_cache(maxsize=2)
 def openapi_v2(kinds: tuple[Kind, ...]) -> bytes:
-    definitions, paths = _contents(kinds, 2)
+    definitions, paths = _all_contents(kinds, 2)
     return _ENCODER.encode(
         {
-            "definitions": definitions.found,
+            "definitions": definitions,
             "info": _INFO,
             "paths": paths,
             "security": [{"BearerToken": []}],
@@ -199,7 +200,7 @@ def openapi_v2_protobuf(kinds: tuple[Kind, ...]) -> bytes:
 def openapi_v3_index(kinds: tuple[Kind, ...]) -> bytes:
     """Which documents there are: one for each group and version."""
     paths: Raw = {}
-    for group_version in sorted({kind.api_version for kind in kinds}):
+    for group_version in sorted({kind.api_version for kind in kinds} | _older_versions(kinds)):
         place = f"apis/{group_version}" if "/" in group_version else f"api/{group_version}"
         document = openapi_v3(group_version, kinds) or b""
         paths[place] = {"serverRelativeURL": f"/openapi/v3/{place}?hash={etag_of(document)}"}
@@ -210,17 +211,46 @@ def openapi_v3_index(kinds: tuple[Kind, ...]) -> bytes:
 def openapi_v3(group_version: str, kinds: tuple[Kind, ...]) -> bytes | None:
     """The document of a group and version ("v1", "apps/v1"), or None if no kind is of it."""
     of_group = tuple(kind for kind in kinds if kind.api_version == group_version)
-    if not of_group:
+    if group_version in _older_versions(kinds):
+        made = _older_contents(group_version, kinds, 3)
+    elif of_group:
+        made = _contents(of_group, 3)
+    else:
         return None
-    definitions, paths = _contents(of_group, 3)
-    return _ENCODER.encode(
-        {"components": {"schemas": definitions.found}, "info": _INFO, "openapi": "3.0.0", "paths": paths}
-    )
+    definitions, paths = made
+    return _ENCODER.encode({"components": {"schemas": definitions}, "info": _INFO, "openapi": "3.0.0", "paths": paths})
 
 
-def _contents(kinds: tuple[Kind, ...], version: int) -> tuple[Definitions, dict[str, Raw]]:
+def _contents(kinds: tuple[Kind, ...], version: int) -> tuple[dict[str, Raw], dict[str, Raw]]:
+    """Return definitions and paths."""
     definitions, paths = Definitions(version), dict[str, Raw]()
     definitions.add_kinds(kinds)
     for kind in kinds:
         add_paths(paths, definitions, kind)
+    return definitions.found, paths
+
+
+def _older_versions(kinds: tuple[Kind, ...]) -> set[str]:
+    """Return the groups and versions in which kinds of other versions are served, too."""
+    return {f"{kind.group}/{version}" for kind in kinds for version in kind.older_versions}
+
+
+def _older_contents(group_version: str, kinds: tuple[Kind, ...], version: int) -> tuple[dict[str, Raw], dict[str, Raw]]:
+    """Return definitions and paths of all kinds that are served in such a version."""
+    group, _, older = group_version.rpartition("/")
+    served = (kind for kind in kinds if kind.group == group)
+    shown = tuple(
+        kind if kind.version == older else kind.in_version(older)
+        for kind in served
+        if older in (kind.version, *kind.older_versions)
+    )
+    return in_older_version(*_contents(shown, version), group, older)
+
+
+def _all_contents(kinds: tuple[Kind, ...], version: int) -> tuple[dict[str, Raw], dict[str, Raw]]:
+    older = _older_versions(kinds)
+    definitions, paths = _contents(tuple(kind for kind in kinds if kind.api_version not in older), version)
+    for group_version in sorted(older):
+        more, further = _older_contents(group_version, kinds, version)
+        definitions, paths = {**more, **definitions}, {**paths, **further}
     return definitions, paths

@@ -30,7 +30,8 @@ def _references(value: Any) -> set[str]:
 def test_every_reference_leads_somewhere() -> None:
     swagger = json.loads(openapi_v2(ALL))
     assert {reference.rpartition("/")[2] for reference in _references(swagger)} <= swagger["definitions"].keys()
-    for group_version in {facts.api_version for facts in ALL}:
+    older = {f"{facts.group}/{version}" for facts in ALL for version in facts.older_versions}
+    for group_version in {facts.api_version for facts in ALL} | older:
         document = _v3(group_version)
         names = {reference.rpartition("/")[2] for reference in _references(document)}
         assert names <= document["components"]["schemas"].keys()
@@ -46,6 +47,36 @@ def test_explain_finds_each_kind_by_its_path(facts: Any) -> None:
     assert kind == {"group": facts.group, "version": facts.version, "kind": facts.name}
     schema = document["components"]["schemas"][definition_name(facts.view)]
     assert kind in schema["x-kubernetes-group-version-kind"]
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2", "v1alpha3"])
+def test_older_versions_have_documents_with_types_of_their_own(version: str) -> None:
+    document = _v3(f"resource.k8s.io/{version}")
+    schemas = document["components"]["schemas"]
+    of_group = {name for name in schemas if name.startswith("io.k8s.api.resource.")}
+    assert {name.split(".")[4] for name in of_group} == {version}
+    served = [facts for facts in ALL if version in (facts.version, *facts.older_versions) and "resource" in facts.group]
+    for facts in served:
+        gvk = {"group": "resource.k8s.io", "version": version, "kind": facts.name}
+        assert gvk in schemas[f"io.k8s.api.resource.{version}.{facts.name}"]["x-kubernetes-group-version-kind"]
+        space = "/namespaces/{namespace}" if facts.namespaced else ""
+        paths = f"/apis/resource.k8s.io/{version}{space}/{facts.plural}"
+        assert document["paths"][paths]["get"]["x-kubernetes-group-version-kind"] == gvk
+        assert paths in json.loads(openapi_v2(ALL))["paths"]
+    assert f"apis/resource.k8s.io/{version}" in json.loads(openapi_v3_index(ALL))["paths"]
+
+
+def test_the_first_beta_version_of_devices_has_another_structure() -> None:
+    for types in (_v3("resource.k8s.io/v1beta1")["components"]["schemas"], json.loads(openapi_v2(ALL))["definitions"]):
+        fields = {
+            name: types[f"io.k8s.api.resource.v1beta1.{name}"]["properties"] for name in ("DeviceRequest", "Device")
+        }
+        assert {"name", "deviceClassName", "firstAvailable", "tolerations"} <= fields["DeviceRequest"].keys()
+        assert "exactly" not in fields["DeviceRequest"]
+        assert fields["Device"].keys() == {"name", "basic"}
+        assert "attributes" in types["io.k8s.api.resource.v1beta1.BasicDevice"]["properties"]
+    current = _v3("resource.k8s.io/v1")["components"]["schemas"]
+    assert current["io.k8s.api.resource.v1.DeviceRequest"]["properties"].keys() == {"name", "exactly", "firstAvailable"}
 
 
 def test_kubectl_learns_that_patches_take_field_validation() -> None:
