@@ -20,6 +20,7 @@ from moorage.client.http.connection import MAX_ANSWER_BYTES, Answer, BrokenConne
 from moorage.client.kubeconfig.access import Access, Credentials, KubeconfigError, tls_context
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError
+from moorage.model.go.json_text import escape_html
 from moorage.model.kinds import KINDS, Kind
 
 PAGE_SIZE = 500
@@ -32,7 +33,7 @@ _MAX_DELAYS = 10
 _MAX_DELAY_LENGTH = 60.0
 _PODS = KINDS[("v1", "Pod")]
 _JSON = b"application/json"
-_encode = msgspec.json.Encoder().encode
+_to_json = msgspec.json.Encoder().encode
 
 
 class HttpClient:
@@ -163,14 +164,14 @@ class HttpClient:
 
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         options = wire.render_delete_options(**demands)
-        await self._request(b"DELETE", wire.object_path(kind, name, namespace), _encode(options) if options else b"")
+        await self._request(b"DELETE", wire.object_path(kind, name, namespace), _to_json(options) if options else b"")
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        body = _encode(wire.render_binding(namespace, name, uid, node))
+        body = _to_json(wire.render_binding(namespace, name, uid, node))
         await self._request(b"POST", wire.object_path(_PODS, name, namespace, "binding"), body)
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
-        body = _encode(wire.render_eviction(namespace, name, uid))
+        body = _to_json(wire.render_eviction(namespace, name, uid))
         await self._request(b"POST", wire.object_path(_PODS, name, namespace, "eviction"), body, waits=False)
 
     async def close(self) -> None:
@@ -297,3 +298,8 @@ async def _whole_lines(stream: Stream) -> AsyncGenerator[bytes, None]:
         lines = b"".join((*rest, piece[:end])) if rest else piece[:end]
         rest, size = ([piece[end:]], len(piece) - end) if end < len(piece) else ([], 0)
         yield lines
+
+
+def _encode(document: Raw | list[Raw]) -> bytes:
+    """Return JSON with Go's escapes: an API server may keep a part of the text, and compare it with what Go wrote."""
+    return escape_html(_to_json(document))

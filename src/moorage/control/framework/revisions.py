@@ -1,7 +1,8 @@
 """ControllerRevisions of DaemonSets and StatefulSets. Kubernetes: pkg/controller/history, constructHistory, getPatch.
 
 A revision holds a patch that restores the template. Templates are compared by meaning, since many clients send back
-null or an empty object for an absent field. Differs: the hash is of the template as JSON, see `workloads`.
+null or an empty object for an absent field. Data is written as Go writes it, because Kubernetes compares the text.
+Differs: the hash is of the template as JSON, see `workloads`.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,6 +13,7 @@ from moorage.control.framework.actions import Action, Create, Delete, Patch, Raw
 from moorage.control.framework.workloads import claim, controller_reference, nonempty, status_update, template_hash
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
+from moorage.model.go.json_text import sorted_keys
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import PodTemplateSpec
@@ -33,7 +35,8 @@ class RevisionHistory(NamedTuple):
 def template_patch(owner: Object) -> Raw:
     """Return the patch that restores the template as it is now."""
     template = owner.raw["spec"].get("template") or {}
-    return {"spec": {"template": {**template, "$patch": "replace"}}}
+    patch: Raw = sorted_keys({"spec": {"template": {**template, "$patch": "replace"}}})
+    return patch
 
 
 def template_of(revision: Object) -> Raw:

@@ -2,8 +2,9 @@
 
 A value is the object's JSON without its resourceVersion, and begins with its metadata, so that rendering needs no
 decoding: the revision is spliced in. Events of both groups are stored in the core form, with the fields that Go writes
-even when they are not set, so that clients can sort by them. Kubernetes: the codec and the versioner in front of etcd,
-the conversion functions of the events group.
+even when they are not set, so that clients can sort by them. ControllerRevisions have the escapes that Go writes,
+because controller managers compare their text. Kubernetes: the codec and the versioner in front of etcd, the conversion
+functions of the events group.
 """
 
 from typing import Any
@@ -11,11 +12,13 @@ from typing import Any
 import msgspec
 
 from moorage.client.protocol import Object, Raw, Template
+from moorage.model.go.json_text import escape_html
 from moorage.model.kinds import KINDS, Kind
 from moorage.store.protocol import Stored
 
 CORE_EVENT = KINDS["v1", "Event"]
 REPORTED_EVENT = KINDS["events.k8s.io/v1", "Event"]
+_REVISION = KINDS["apps/v1", "ControllerRevision"]
 
 #: The core group's name of a field, and that of events.k8s.io.
 _NAMES = (
@@ -89,7 +92,8 @@ def encode(kind: Kind, raw: Raw) -> bytes:
     rest = {name: value for name, value in raw.items() if name != "metadata"}
     if kind.plural == "events":
         rest = {**_ALWAYS_WRITTEN, **rest}
-    return _encode({"metadata": metadata, **rest})
+    value = _encode({"metadata": metadata, **rest})
+    return escape_html(value) if kind is _REVISION else value
 
 
 def cached_view(kind: Kind, view: Any) -> Any:

@@ -404,3 +404,13 @@ async def test_closing_ends_what_is_under_way(loop: str) -> None:
         await client.close()
         ends = await asyncio.gather(*waiting, return_exceptions=True)
         assert all(isinstance(end, Unreachable) for end in ends)
+
+
+async def test_documents_are_sent_with_the_escapes_of_go() -> None:
+    async with telling(_always(200, _pod("a", 7))) as (client, server):
+        labelled = {"metadata": {"name": "a", "namespace": "x", "annotations": {"note": "a<b & c>d"}}}
+        await client.create(PODS, labelled)
+        await client.update(PODS, labelled)
+        await client.patch(PODS, "a", "x", labelled)
+        for asked in server.asked:
+            assert b'"a\\u003cb \\u0026 c\\u003ed"' in asked.body

@@ -134,3 +134,23 @@ async def test_a_restart_in_the_middle_changes_nothing() -> None:
         await change_node(found.cluster, "n3", {"metadata": {"labels": {"a": "b"}}})
         await found.cluster.settle(40)
         assert await found.images() == ["two"] * 4
+
+
+async def test_data_of_a_revision_is_the_text_that_go_writes() -> None:
+    async with daemons(1) as found:
+        containers = [{"name": "c", "image": "one", "resources": {}, "args": ["a<b && c>d\u2028"]}]
+        await found.create(daemon_set(pod_spec={"containers": containers}))
+        container = (
+            b'{"args":["a\\u003cb \\u0026\\u0026 c\\u003ed\\u2028"],"image":"one","imagePullPolicy":"Always",'
+            b'"name":"c","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}'
+        )
+        wanted = (
+            b'"data":{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"agent"}},"spec":{"containers":['
+            + container
+            + b'],"dnsPolicy":"ClusterFirst","restartPolicy":"Always","schedulerName":"default-scheduler",'
+            b'"securityContext":{},"terminationGracePeriodSeconds":30}}}},"revision":%d}'
+        )
+        (revision,) = await found.revisions()
+        assert revision._json().endswith(wanted % 1)
+        patched = await found.cluster.client.patch(revision.kind, revision.name, "default", {"revision": 3})
+        assert patched._json().endswith(wanted % 3)
