@@ -38,8 +38,8 @@ _KEYS = {
 class Terminal:
     """A screen on standard output; keys come from standard input if that is a terminal too."""
 
-    def __init__(self, output: TextIO | None = None) -> None:
-        self._output = output if output is not None else sys.stdout
+    def __init__(self) -> None:
+        self._output: TextIO = sys.stdout
         self._input = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
         self._before: list[object] | None = None
         self._is_entered = False

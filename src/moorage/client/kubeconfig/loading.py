@@ -139,11 +139,9 @@ def load_access(
     raise KubeconfigError(f"there is no kubeconfig: looked for {looked}; name one with --kubeconfig or $KUBECONFIG")
 
 
-def context_names(
-    path: str = "", *, environment: Mapping[str, str] = os.environ, home: Path | None = None
-) -> list[str]:
+def context_names(path: str = "") -> list[str]:
     """Return the contexts to choose from, sorted. Raises KubeconfigError."""
-    config, _ = _merged(_candidates(path, environment, home), path)
+    config, _ = _merged(_candidates(path, os.environ, None), path)
     return sorted(name for plural, name in config.entries if plural == "contexts")
 
 

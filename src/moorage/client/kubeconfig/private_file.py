@@ -36,14 +36,14 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def locked(path: Path, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
-    """Hold `<path>.lock`, waiting for another holder for so many seconds. Raises OSError.
+def locked(path: Path) -> Iterator[None]:
+    """Hold `<path>.lock`, waiting some seconds for another holder. Raises OSError.
 
     Kubernetes: clientcmd's lockFile. Differs: waits, where kubectl fails at once.
     """
     lock = path.with_name(f"{path.name}.lock")
     lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    until = time.monotonic() + seconds
+    until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
             os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

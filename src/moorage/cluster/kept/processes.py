@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -96,9 +95,7 @@ def _holder_of_lock(directory: Path) -> int:
     return 0
 
 
-def end_process(
-    record: ProcessRecord, seconds: float, *, kills: bool, sleep: Callable[[float], None] = time.sleep
-) -> bool:
+def end_process(record: ProcessRecord, seconds: float, *, kills: bool) -> bool:
     """Ask the process to end and wait for it; with `kills`, kill it if it has not. Return whether it has ended."""
     for number in (signal.SIGTERM, signal.SIGKILL) if kills else (signal.SIGTERM,):
         _send(record, number)
@@ -108,7 +105,7 @@ def end_process(
         while start_time_of(record.pid) == record.started:
             if time.monotonic() >= until:
                 break
-            sleep(_LOOK_EVERY)
+            time.sleep(_LOOK_EVERY)
         else:
             return True
     return False

@@ -51,10 +51,10 @@ async def load_manifests(client: Client, paths: Iterable[str], *, skips_unserved
     return [f"--load: not served here, and left out: {counted(unserved)}"] if unserved else []
 
 
-def bounded(lines: list[str], most: int = _MAX_REFUSALS) -> list[str]:
+def bounded(lines: list[str]) -> list[str]:
     """Return the first lines, and how many more there are."""
-    more = len(lines) - most
-    return [*lines[:most], f"… and {more} more"] if more > 0 else lines
+    more = len(lines) - _MAX_REFUSALS
+    return [*lines[:_MAX_REFUSALS], f"… and {more} more"] if more > 0 else lines
 
 
 def counted(kinds: Counter[str]) -> str:

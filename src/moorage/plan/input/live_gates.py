@@ -30,6 +30,7 @@ SUBJECT = "feature gates"
 _LINE = re.compile(rf"^{NAME}\{{(?P<labels>[^}}]*)\}} (?P<value>[01])", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _SECONDS = 10.0
+_MAX_BYTES = 64 * 1024 * 1024
 _ORDER = {gate.name: number for number, gate in enumerate(GATES)}
 
 
@@ -112,7 +113,7 @@ def _ask_endpoint(endpoint: str, texts: dict[str, str], problems: list[str]) -> 
     url = endpoint if endpoint.endswith("/metrics") else f"{endpoint.rstrip('/')}/metrics"
     try:
         with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
-            texts[endpoint] = str(answer.read().decode("utf-8", "replace"))
+            texts[endpoint] = str(answer.read(_MAX_BYTES).decode("utf-8", "replace"))
     except (OSError, urllib.error.URLError, ValueError) as error:
         reason = getattr(error, "reason", error)
         problems.append(f"--scrape: {url}: {getattr(reason, 'strerror', None) or reason}")
