@@ -221,3 +221,14 @@ def test_a_change_may_not_ask_for_endless_pods(monkeypatch: pytest.MonkeyPatch) 
     plan.what_if(Changes(scales=(ScaleChange("web", 90),)))
     assert len(plan.nodes_of("web")) == 90
     assert not any("does not come to rest" in note for note in plan.notes)
+
+
+def test_a_manifest_of_a_pod_that_runs_changes_nothing() -> None:
+    live = running(
+        "p", "n1", serviceAccountName="default", schedulingGates=[], volumes=[{"name": "token", "emptyDir": {}}]
+    )
+    plan = Plan(node("n1"), live)
+    difference = plan.what_if(Changes(), pod("p"))
+    assert difference.is_empty
+    assert plan.where == {"p": "n1"}
+    assert not [str(note) for note in plan.planner.inventory.notes if note.level == "error"]

@@ -21,16 +21,20 @@ from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint, wr
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
 from moorage.model.gates import GateSet
-from moorage.model.kinds import Kind, kind_of, view_of
+from moorage.model.kinds import KINDS, Kind, kind_of, view_of
 from moorage.model.schema.conversion import ConversionError
+from moorage.model.schema.merge_schema import schema_of
 from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
 from moorage.plan.input.hints import hints_of
 from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place
+from moorage.serve.patch.patch_error import PatchError
+from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.templates import PodTemplates
 
+POD = KINDS["v1", "Pod"]
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
 _PLUGINS = (DefaultTolerationSeconds(),)
 #: Kinds whose phase tells that a controller has made them.
@@ -147,7 +151,8 @@ class Reader:
 
     def _admit(self, raw: Raw, old: Item | None, kind: Kind, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
-            return _with_own_status(admit(raw, _stored(old.raw, key), self._gates), raw)
+            new = _applied(raw, old.raw) if kind is POD else raw
+            return _with_own_status(admit(new, _stored(old.raw, key), self._gates), raw)
         if existing:
             return admit(raw, _stored(raw, key), self._gates, plugins=())
         if not key.name:
@@ -235,6 +240,19 @@ def _stored(raw: Raw, key: Key) -> Raw:
     if key.namespace:
         completed["namespace"] = key.namespace
     return {**raw, "metadata": metadata | completed}
+
+
+def _applied(raw: Raw, old: Raw) -> Raw:
+    """Return a pod with what a manifest says: what the cluster wrote into its spec, such as its node, stays.
+
+    A manifest whose spec is not even of the right type is left to admission.
+    """
+    try:
+        return apply_strategic_merge(
+            old, {name: part for name, part in raw.items() if name != "status"}, schema_of(POD)
+        )
+    except PatchError:
+        return raw
 
 
 def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Rejected:
