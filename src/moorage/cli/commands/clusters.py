@@ -31,7 +31,8 @@ def _named(function: Command) -> Command:
 
 def found_cluster(name: str, data_dir: Path | None) -> KeptCluster:
     """Return the cluster; exit if there is none. Raises UsageError if two are named."""
-    from moorage.cluster.kept.kept_cluster import ClusterError, find_cluster
+    from moorage.cluster.kept.kept_cluster import find_cluster
+    from moorage.cluster.kept.places import ClusterError
 
     if name and data_dir is not None:
         raise click.UsageError("Name a cluster or its --data-dir, not both.")
@@ -69,8 +70,12 @@ def list_clusters(form: str) -> None:
     import msgspec
 
     from moorage.cluster.kept.kept_cluster import all_clusters
+    from moorage.cluster.kept.places import ClusterError
 
-    rows = [_row(cluster) for cluster in all_clusters()]
+    try:
+        rows = [_row(cluster) for cluster in all_clusters()]
+    except ClusterError as error:
+        raise refusal(error) from None
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(rows)))
     elif form == "name":
@@ -128,7 +133,7 @@ def stop(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
       moorage stop dev
     """
     from moorage.cli.shared import duration_of
-    from moorage.cluster.kept.kept_cluster import ClusterError
+    from moorage.cluster.kept.places import ClusterError
 
     seconds = duration_of("--timeout", timeout)
     cluster = found_cluster(name, data_dir)
@@ -151,7 +156,7 @@ def delete(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
       moorage delete dev
     """
     from moorage.cli.shared import duration_of, say
-    from moorage.cluster.kept.kept_cluster import ClusterError
+    from moorage.cluster.kept.places import ClusterError
 
     seconds = duration_of("--timeout", timeout)
     cluster = found_cluster(name, data_dir)

@@ -63,7 +63,8 @@ def restore(file: Path, name: str, data_dir: Path | None, force: bool) -> None:
       moorage snapshot restore before-upgrade.snapshot again
       moorage up --name again
     """
-    from moorage.cluster.kept.kept_cluster import ClusterError, cluster_at
+    from moorage.cluster.kept.kept_cluster import cluster_at
+    from moorage.cluster.kept.places import ClusterError
     from moorage.cluster.transfer.snapshots import SnapshotError, restore_cluster
 
     if name and data_dir is not None:

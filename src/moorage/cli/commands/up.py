@@ -64,9 +64,12 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     """Return the data directory, None if nothing is to be kept. Raises UsageError."""
     if ephemeral and data_dir is not None:
         raise click.UsageError("--ephemeral keeps nothing, so it cannot have a --data-dir.")
-    from moorage.cluster.kept.places import default_data_dir
+    from moorage.cluster.kept.places import ClusterError, default_data_dir
 
-    return None if ephemeral else data_dir or default_data_dir()
+    try:
+        return None if ephemeral else data_dir or default_data_dir()
+    except ClusterError as error:
+        raise click.UsageError(str(error)) from None
 
 
 @click.command("up")
@@ -179,7 +182,8 @@ def command(
 
 def _cluster(name: str, data_dir: Path | None, *, ephemeral: bool, detach: bool) -> KeptCluster | None:
     """Return the cluster to start, None for one that leaves no trace. Raises UsageError."""
-    from moorage.cluster.kept.kept_cluster import ClusterError, cluster_at
+    from moorage.cluster.kept.kept_cluster import cluster_at
+    from moorage.cluster.kept.places import ClusterError
 
     if name and data_dir is not None:
         raise click.UsageError("--name says where the cluster is kept, so it cannot have a --data-dir.")
@@ -248,7 +252,8 @@ def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> 
         raise CannotStart(f"{cluster.title} has ended already; its last words are in {log}")
     shares = process.kubeconfig != str(cluster.kubeconfig)
     context = f" --context {cluster.context}" if cluster.name and shares else ""
-    is_found = shares and process.kubeconfig == str(default_kubeconfig().absolute())
+    found_by_kubectl = default_kubeconfig()
+    is_found = shares and found_by_kubectl is not None and process.kubeconfig == str(found_by_kubectl.absolute())
     place = "" if is_found else f" --kubeconfig {shlex.quote(process.kubeconfig)}"
     click.echo(
         f"{made.banner}{cluster.capital_title} is ready at {process.url} (pid {process.pid}).\n\n"

@@ -135,7 +135,7 @@ def load_access(
         return _access(config, context, found)
     if environment.get("KUBERNETES_SERVICE_HOST") and environment.get("KUBERNETES_SERVICE_PORT"):
         return _in_cluster(environment, service_account)
-    looked = ", ".join(str(candidate) for candidate in candidates)
+    looked = ", ".join(str(candidate) for candidate in candidates) or "~/.kube/config, but there is no home directory"
     raise KubeconfigError(f"there is no kubeconfig: looked for {looked}; name one with --kubeconfig or $KUBECONFIG")
 
 
@@ -150,12 +150,21 @@ def listed_files(environment: Mapping[str, str] = os.environ) -> list[Path]:
     return [Path(name) for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
 
 
+def default_file(home: Path | None = None) -> Path | None:
+    """Return ~/.kube/config; None for a user without a home directory, as in many containers."""
+    try:
+        return (home or Path.home()) / ".kube" / "config"
+    except RuntimeError:
+        return None
+
+
 def _candidates(path: str, environment: Mapping[str, str], home: Path | None) -> list[Path]:
     if path:
         return [Path(path)]
     if environment.get("KUBECONFIG"):
         return listed_files(environment)
-    return [(home or Path.home()) / ".kube" / "config"]
+    default = default_file(home)
+    return [default] if default is not None else []
 
 
 def _merged(candidates: list[Path], path: str) -> tuple[_Kubeconfig, list[Path]]:

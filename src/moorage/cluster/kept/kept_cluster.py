@@ -16,6 +16,7 @@ from moorage.cluster.kept.places import (
     DESCRIPTION_FILE,
     LOG_FILE,
     PROCESS_FILE,
+    ClusterError,
     all_names,
     context_of,
     directory_of,
@@ -31,10 +32,6 @@ _FILES = (
     *(f"{DATABASE}{suffix}" for suffix in ("", *SIDE_FILES)),
     *(KUBECONFIG, DESCRIPTION_FILE, PROCESS_FILE, LOG_FILE, f"{LOG_FILE}.old", LOCK_FILE),
 )
-
-
-class ClusterError(Exception):
-    """There is no cluster of that name, or it is not in the state that is needed: one line for the user."""
 
 
 class KeptCluster(NamedTuple):
@@ -136,9 +133,10 @@ def find_cluster(name: str, data_dir: Path | None = None) -> KeptCluster:
     """Return the cluster of a name, or in a directory. Raises ClusterError."""
     found = cluster_at(name, data_dir)
     if not is_cluster(found.directory) and found.process is None:
+        if data_dir is not None:
+            raise ClusterError(f"there is no cluster in {data_dir}")
         known = ", ".join(all_names()) or "none"
-        where = f"in {data_dir}" if data_dir is not None else f"named {found.name!r} (there are: {known})"
-        raise ClusterError(f"there is no cluster {where}")
+        raise ClusterError(f"there is no cluster named {found.name!r} (there are: {known})")
     return found
 
 

@@ -10,8 +10,8 @@ from moorage import __version__
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.cluster.kept.description import FORMAT, Description, write_description
-from moorage.cluster.kept.kept_cluster import ClusterError, KeptCluster
-from moorage.cluster.kept.places import is_cluster
+from moorage.cluster.kept.kept_cluster import KeptCluster
+from moorage.cluster.kept.places import ClusterError, is_cluster
 from moorage.cluster.kept.processes import forget_this_process, record_this_process
 from moorage.store.log_file import DataDirectory, StoreUnusable
 from moorage.telemetry.watchdog import Watchdog

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from moorage.client.kubeconfig.loading import listed_files
+from moorage.client.kubeconfig.loading import default_file, listed_files
 from moorage.model.names import dns1123_label_errors
 from moorage.store.sqlite import FILE_NAME
 
@@ -20,6 +20,10 @@ LOG_FILE = "log"
 
 DEFAULT = "default"
 _MAX_NAME_LENGTH = 50
+
+
+class ClusterError(Exception):
+    """Why a cluster cannot be found, or is not in the state that is needed: one line for the user."""
 
 
 def name_problem(name: str) -> str:
@@ -47,10 +51,9 @@ def directory_of(name: str, environment: Mapping[str, str] = os.environ) -> Path
     return default_data_dir(environment) if name == DEFAULT else clusters_root(environment) / name
 
 
-def default_kubeconfig(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the file that kubectl writes: the first of $KUBECONFIG, else ~/.kube/config."""
-    listed = listed_files(environment)
-    return listed[0] if listed else Path.home() / ".kube" / "config"
+def default_kubeconfig(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the file that kubectl writes: the first of $KUBECONFIG, else ~/.kube/config; None without a home."""
+    return next(iter(listed_files(environment)), default_file())
 
 
 def is_cluster(directory: Path) -> bool:
@@ -70,6 +73,12 @@ def all_names(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def _base(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
-    """Return a directory of the XDG base directory specification, which ignores relative paths."""
+    """Return a directory of the XDG base directory specification, which ignores relative paths. Raises ClusterError."""
     named = environment.get(variable)
-    return Path(named) if named and Path(named).is_absolute() else Path.home() / otherwise
+    if named and Path(named).is_absolute():
+        return Path(named)
+    try:
+        return Path.home() / otherwise
+    except RuntimeError:
+        why = f"there is no home directory to keep clusters in: set $HOME or ${variable}, or name a --data-dir"
+        raise ClusterError(why) from None
