@@ -44,7 +44,7 @@ def test_plan_counts_its_reason_and_follows_its_score(site: Path) -> None:
     placed = [line.split() for line in made.stdout.splitlines()]
     assert ["small", "default/web"] in placed  # the cheapest; without the plugin, the largest
     assert ["medium", "default/report"] in placed
-    assert "1 node(s) cost more than the pod allows" in made.stdout
+    assert "1 node(s) cost more than the pod allows" in " ".join(made.stdout.split())  # it is wrapped
     without = moorage("plan", CLUSTER, site=site)
     assert next(line.split() for line in without.stdout.splitlines() if "default/web" in line)[0] == "gpu"
 
