@@ -29,7 +29,7 @@ def measure() -> Iterator[Result]:
             yaml.dump_all(_manifests(), stream, Dumper=yaml.CSafeDumper)
         for view in _VIEWS:
             costs = sorted(_cost("plan", "--feature-gates=AllAlpha=true", str(path), *view) for _ in range(RUNS))
-            name = " ".join(("plan 5,000 nodes, 10,000 pods", *view))
+            name = " ".join((f"plan {NODES:,} nodes, {DEPLOYMENTS * REPLICAS:,} pods", *view))
             yield Result("plan", f"{name}, CPU", costs[RUNS // 2][0], p99=costs[-1][0])
             yield Result("plan", f"{name}, peak memory", costs[RUNS // 2][1], unit="B")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bench import __main__ as command
-from bench import cel_loops, lint, measure, startup, twins
+from bench import cel_loops, lint, measure, plan, startup, twins
 from bench.measure import Timing, race
 from bench.perf import twin_race
 from bench.result import Result, shown, table, timed
@@ -25,6 +25,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "BATCH_NS", 1)
     monkeypatch.setattr(startup, "RUNS", 1)
     monkeypatch.setattr(lint, "RUNS", 1)
+    monkeypatch.setattr(plan, "RUNS", 1)
+    monkeypatch.setattr(plan, "NODES", 20)
+    monkeypatch.setattr(plan, "REPLICAS", 2)
     monkeypatch.setattr(lint, "PODS", 20)
     monkeypatch.setattr(lint, "FILES", 2)
     monkeypatch.setattr(lint, "GROWTH", (1, 2))

@@ -40,11 +40,15 @@ class StandIns(NamedTuple):
 
 
 def adopt_uids(inventory: Inventory) -> None:
-    """Give workloads without a uid the one by which their dependents name them."""
+    """Give workloads without a uid the one by which their dependents name them; no two get the same."""
+    given = {item.view.metadata.uid for item in inventory.items.values() if item.existing}
     for item in list(inventory.items.values()):
         owner = controller_of(item.view.metadata)
         above = inventory.items.get(Key(owner.kind, item.key.namespace, owner.name)) if owner is not None else None
-        if owner is not None and above is not None and not above.existing and above.view.metadata.uid != owner.uid:
+        if owner is None or above is None or above.existing or owner.uid in given:
+            continue
+        if above.view.metadata.uid != owner.uid:
+            given.add(owner.uid)
             _set_metadata(above, "uid", owner.uid, owner.uid)
             above.existing = True
 
