@@ -157,7 +157,8 @@ class Linter:
         if meant is None:
             self.outcome.objects += 1
             return
-        document.raw, document.path_as_written = from_older(document.raw, meant, "v1beta1"), path_in_v1beta1
+        document.raw = from_older(document.raw, meant, "v1beta1", keeps_misplaced=True)
+        document.path_as_written = path_in_v1beta1
         yield from self._lint_object(document, meant, lines)
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:

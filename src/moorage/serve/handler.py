@@ -23,7 +23,7 @@ from moorage.serve.options import IGNORE, delete_options, list_options, query_of
 from moorage.serve.page_stream import is_long, stream_page
 from moorage.serve.pki.authentication import MASTERS, User
 from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
-from moorage.serve.resources.older_versions import converted_answer, converted_request
+from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.routes import Target, target_of
 from moorage.serve.tables.render import render_table
 from moorage.serve.templates import POD
@@ -197,16 +197,24 @@ class Handler:
             return await self._answer_unstored(target, request, user)
         is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
         if target.older_version:
-            request = await self._in_own_version(request, target)
-        if target.subresource and target.subresource != "status":
-            answer: Answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
+            answer = await self._answer_older(target, request)
+        elif target.subresource and target.subresource != "status":
+            answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
         else:
             answer = await self._verbs[target.verb](target, request, self._renderer(target.kind, request))
-        if target.older_version:
-            answer = converted_answer(answer, target.kind, target.older_version)
         if is_yaml and isinstance(answer, Response):
             return await self._api.long_work.run(as_yaml, answer) if is_large(answer.body) else as_yaml(answer)
         return answer
+
+    async def _answer_older(self, target: Target, request: Request) -> Answer:
+        """Answer in an older version; its kinds have no subresource but `status`."""
+        kind, version = target.kind, target.older_version
+        request = await self._in_own_version(request, target)
+        try:
+            answer = await self._verbs[target.verb](target, request, self._renderer(kind, request))
+        except ApiError as error:
+            raise converted_error(error, kind, version) from None
+        return converted_answer(answer, kind, version)
 
     async def _in_own_version(self, request: Request, target: Target) -> Request:
         if is_large_body(request.body, request.headers.get("content-type", "")):

@@ -113,6 +113,9 @@ def field_complaints(document: Document, kind: Kind, *, strict: bool) -> Iterato
     for unknown in unknown_fields(document.raw, kind.view):
         hint = f"did you mean {unknown.nearest}?" if unknown.nearest else _elsewhere(unknown.path)
         yield Complaint("unknown-field", unknown.path, f"{prefix}{unknown}", hint, api_server=True)
+    for path in document.misplaced:
+        hint = "only newer versions have it there: write apiVersion: resource.k8s.io/v1"
+        yield Complaint("unknown-field", path, f'{prefix}unknown field "{path}"', hint, api_server=True)
     for duplicate in document.duplicates:
         hint = "remove one of them: the last one wins"
         yield Complaint("duplicate-field", duplicate.path, f"{prefix}{duplicate}", hint, api_server=True)

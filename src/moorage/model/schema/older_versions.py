@@ -6,16 +6,18 @@ have all but their name below `basic`. Kubernetes: the conversions of pkg/apis/r
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from moorage.model.kinds import OLDER_VERSIONS, Kind
 from moorage.model.text.documents import Document
+from moorage.model.types.resource_slice import Device
 
 Raw = dict[str, Any]
 
 EXACT_FIELDS = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
-_EXACTLY = re.compile(r"(\.requests\[[0-9]+\])\.exactly")
+_DEVICE_FIELDS = frozenset(Device.__struct_fields__) - {"name"}
+_EXACTLY = re.compile(r"(\.requests\[[0-9]+\])\.exactly(?=\.)")
 _DEVICE = re.compile(r"^(spec\.devices\[[0-9]+\])\.(?!name$)")
 
 
@@ -31,9 +33,25 @@ def convert_document(document: Document) -> None:
     version = str(document.raw.get("apiVersion")).rpartition("/")[2]
     current = in_current_version(document.raw)
     if current is not document.raw:
+        document.misplaced = tuple(misplaced_fields(document.raw))
         document.raw = current
         if version == "v1beta1":
             document.path_as_written = path_in_v1beta1
+
+
+def misplaced_fields(raw: Raw) -> Iterator[str]:
+    """Yield the paths of fields that only newer versions have where the document has them."""
+    api_version = raw.get("apiVersion")
+    kind = OLDER_VERSIONS.get((api_version, str(raw.get("kind")))) if isinstance(api_version, str) else None
+    if kind is None or not has_other_structure(kind, str(api_version).rpartition("/")[2]):
+        return
+    value: Any = raw
+    for name in _PATHS[kind.name]:
+        value = value.get(name) if isinstance(value, dict) else None
+    wrong = _DEVICE_FIELDS if kind.name == "ResourceSlice" else {"exactly"}
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, dict):
+            yield from (f"{'.'.join(_PATHS[kind.name])}[{index}].{name}" for name in item if name in wrong)
 
 
 def path_in_v1beta1(path: str) -> str:
@@ -42,9 +60,13 @@ def path_in_v1beta1(path: str) -> str:
     return _DEVICE.sub(r"\1.basic.", path, count=1)
 
 
-def from_older(raw: Raw, kind: Kind, version: str) -> Raw:
-    """Return a document, or a part of one, of an older version in the kind's own."""
-    return _convert(raw, kind, version, _exactly, _without_basic) | {"apiVersion": kind.api_version}
+def from_older(raw: Raw, kind: Kind, version: str, *, keeps_misplaced: bool = False) -> Raw:
+    """Return a document, or a part of one, of an older version in the kind's own.
+
+    Fields that only newer versions have where they are count as unknown, and are left out.
+    """
+    request, device = (_exactly, _without_basic) if keeps_misplaced else (_only_flat, _only_basic)
+    return _convert(raw, kind, version, request, device) | {"apiVersion": kind.api_version}
 
 
 def to_older(raw: Raw, kind: Kind, version: str) -> Raw:
@@ -95,6 +117,14 @@ def _exactly(request: Raw) -> Raw:
     rest = {name: value for name, value in request.items() if name not in exact}
     is_set = any(value not in (None, "", 0) or value is False for value in exact.values())
     return {**rest, "exactly": exact} if is_set else rest
+
+
+def _only_flat(request: Raw) -> Raw:
+    return _exactly({name: value for name, value in request.items() if name != "exactly"})
+
+
+def _only_basic(device: Raw) -> Raw:
+    return _without_basic({name: value for name, value in device.items() if name not in _DEVICE_FIELDS})
 
 
 def _flat(request: Raw) -> Raw:

@@ -41,7 +41,17 @@ class DuplicateField(NamedTuple):
 class Document:
     """One API object as it was written, and where each part of it stands."""
 
-    __slots__ = ("_positions", "_text", "_text_line", "duplicates", "index", "path_as_written", "raw", "source")
+    __slots__ = (
+        "_positions",
+        "_text",
+        "_text_line",
+        "duplicates",
+        "index",
+        "misplaced",
+        "path_as_written",
+        "raw",
+        "source",
+    )
 
     def __init__(
         self,
@@ -57,6 +67,7 @@ class Document:
         self.raw = raw
         #: From a path in `raw` to the path in the text, if `raw` was converted from an older version.
         self.path_as_written: Callable[[str], str] | None = None
+        self.misplaced: tuple[str, ...] = ()  # paths of fields that its version has elsewhere
         self.duplicates = duplicates
         self._positions = positions
         self._text = text

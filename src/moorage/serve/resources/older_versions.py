@@ -1,19 +1,30 @@
 """Serve a kind in older versions: requests are converted when they come in, answers when they go out.
 
-Kubernetes: the conversion that every version goes through. Differs: field owners, strict field validation and JSON
-patches see the kind's own version; the protobuf form of v1beta1 is not read where its structure is another.
+Kubernetes: the conversion that every version goes through. Differs: field owners and JSON patches see the kind's own
+version; the protobuf form of v1beta1 is not read where its structure is another; fields that v1beta1 has elsewhere are
+refused or left out without a warning.
 """
 
+import re
 from collections.abc import AsyncIterator
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from moorage.model.api_error import bad_request, unsupported_media_type
+from moorage.model.api_error import ApiError, bad_request, unsupported_media_type
 from moorage.model.kinds import Kind
-from moorage.model.schema.older_versions import from_older, has_other_structure, to_older
+from moorage.model.schema.known_fields import MAX_STRICT_ERRORS
+from moorage.model.schema.older_versions import (
+    from_older,
+    has_other_structure,
+    misplaced_fields,
+    path_in_v1beta1,
+    to_older,
+)
 from moorage.serve.decoding import JSON, PROTOBUF, YAML, decode_body, media_type
 from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.options import STRICT, query_of
 from moorage.serve.rendering import warning_headers
 from moorage.serve.resources.routes import Target
 from moorage.serve.verbs.patching import JSON_PATCH, PATCHES
@@ -23,6 +34,7 @@ Raw = dict[str, Any]
 #: In which minor versions of Kubernetes a version is deprecated and gone.
 _LIFECYCLE = {"v1alpha3": (36, 39), "v1beta1": (35, 38), "v1beta2": (36, 39)}
 
+_UNKNOWN = re.compile(r'unknown field "([^"]*)"')
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
@@ -41,9 +53,25 @@ def converted_request(request: Request, target: Target) -> Request:
     named = raw.get("apiVersion") or expected
     if named != expected:
         raise bad_request(f"the API version in the data ({named}) does not match the expected API version ({expected})")
+    is_strict = sent not in PATCHES and query_of(request).get("fieldValidation") == STRICT
+    misplaced = misplaced_fields({**raw, "apiVersion": expected, "kind": kind.name}) if is_strict else ()
+    if unknown := ", ".join(f'unknown field "{path}"' for path in islice(misplaced, MAX_STRICT_ERRORS)):
+        raise bad_request(f"{_cannot_be_handled(kind, version)}: strict decoding error: {unknown}")
     document = from_older(raw, kind, version)
     headers = {**request.headers, "content-type": sent if sent in PATCHES else JSON}
     return msgspec.structs.replace(request, headers=headers, body=_encode(document))
+
+
+def converted_error(error: ApiError, kind: Kind, version: str) -> ApiError:
+    """Return an error about what was sent in the words of the older version."""
+    message = error.message.replace(_cannot_be_handled(kind, kind.version), _cannot_be_handled(kind, version))
+    if has_other_structure(kind, version):
+        message = _UNKNOWN.sub(lambda found: f'unknown field "{path_in_v1beta1(found[1])}"', message)
+    return ApiError({**error.status, "message": message}, error.headers)
+
+
+def _cannot_be_handled(kind: Kind, version: str) -> str:
+    return f'{kind.name} in version "{version}" cannot be handled as a {kind.name}'
 
 
 def converted_answer(answer: Response | Stream, kind: Kind, version: str) -> Response | Stream:

@@ -38,3 +38,18 @@ def test_errors_are_found_where_v1beta1_has_the_field() -> None:
     rejected, unknown = sorted(lint(SLICE), key=lambda finding: finding.rule)
     assert (rejected.rule, rejected.place.line) == ("rejected", 14)
     assert (unknown.rule, unknown.place.line) == ("unknown-field", 12)
+
+
+def test_fields_that_only_newer_versions_have_there_are_unknown() -> None:
+    mixed = CLAIM.replace("deviceClassName: gpu\n      count: -1", "exactly: {deviceClassName: gpu}")
+    unknown = next(finding for finding in lint(mixed) if finding.rule == "unknown-field")
+    assert unknown.message == 'unknown field "spec.devices.requests[0].exactly"'
+    assert unknown.place.line == 8
+    assert "resource.k8s.io/v1" in unknown.hint
+    flat = (
+        SLICE.replace("    basic:\n", "")
+        .replace("      attributes", "    attributes")
+        .replace("        model", "      model")
+    )
+    paths = [finding.message for finding in lint(flat.replace("      taints:\n      - {key: k}\n", ""))]
+    assert 'unknown field "spec.devices[0].attributes"' in paths

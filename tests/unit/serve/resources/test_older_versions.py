@@ -162,6 +162,27 @@ async def test_other_versions_are_refused(version: str, body: Any, content_type:
     assert refusal.value.code == code
 
 
+async def refused(server: Server, resources: str, document: Raw) -> str:
+    with pytest.raises(ApiError) as refusal:
+        await server.ask("POST", f"v1beta1/{resources}?fieldValidation=Strict", document)
+    return refusal.value.message
+
+
+async def test_unknown_fields_are_named_as_the_older_version_has_them() -> None:
+    begins = 'in version "v1beta1" cannot be handled as a ResourceClaim: strict decoding error: unknown field '
+    async with new_server() as server:
+        request = OLD_REQUEST | {"selectors": [{"cel": {"expression": "true", "foo": 1}}]}
+        claim = OLD_CLAIM | {"spec": {"devices": {"requests": [request]}}}
+        message = await refused(server, CLAIMS, claim)
+        assert message == f'ResourceClaim {begins}"spec.devices.requests[0].selectors[0].cel.foo"'
+        newer = OLD_CLAIM | {"spec": {"devices": {"requests": [{"name": "r", "exactly": OLD_REQUEST}]}}}
+        message = await refused(server, CLAIMS, newer)
+        assert message == f'ResourceClaim {begins}"spec.devices.requests[0].exactly"'
+        devices = [{"name": "d", "attributes": {}}]
+        slices = OLD_SLICE | {"spec": OLD_SLICE["spec"] | {"devices": devices}}  # type: ignore[operator]
+        assert 'unknown field "spec.devices[0].attributes"' in await refused(server, "resourceslices", slices)
+
+
 async def test_device_taint_rules_are_served_only_where_their_gate_is_on() -> None:
     async with new_server() as server:
         for version in ("v1beta2", "v1alpha3"):
