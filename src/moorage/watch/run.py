@@ -4,7 +4,8 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from moorage.client.kubeconfig.access import Access
@@ -39,40 +40,38 @@ class Watching:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGWINCH, self._changed.set)
         loop.add_signal_handler(signal.SIGTSTP, self._suspend, terminal)
-        watching = asyncio.create_task(self._session.run())
-        self._end_by_signals()
-        try:
-            await self._first(watching)
-            terminal.enter()
-            if terminal.keyboard is not None:
-                loop.add_reader(terminal.keyboard, self._on_keys, terminal)
-            return await self._until_the_end(watching, self._draw_again(terminal))
-        finally:
-            if terminal.keyboard is not None:
-                loop.remove_reader(terminal.keyboard)
-            terminal.leave()
-            await _cancelled(watching)
+        async with self._watching() as watching:
+            try:
+                terminal.enter()
+                if terminal.keyboard is not None:
+                    loop.add_reader(terminal.keyboard, self._on_keys, terminal)
+                return await self._until_the_end(watching, self._draw_again(terminal))
+            finally:
+                if terminal.keyboard is not None:
+                    loop.remove_reader(terminal.keyboard)
+                terminal.leave()
 
     async def log(self, write: Print) -> int:
         """Print the state, then what happens, until the end; return the exit code."""
-        watching = asyncio.create_task(self._session.run())
-        self._end_by_signals()
-        try:
-            await self._first(watching)
+        async with self._watching() as watching:
             self._snapshot(write)
             return await self._until_the_end(watching, self._tell_again(write))
-        finally:
-            await _cancelled(watching)
 
     async def once(self, write: Print) -> int:
         """Print the state once."""
+        async with self._watching():
+            if not self._ended.done():
+                self._snapshot(write)
+            return self._ended.result() if self._ended.done() else 0
+
+    @asynccontextmanager
+    async def _watching(self) -> AsyncIterator[asyncio.Task[None]]:
+        """Watch in a task, from when pods and nodes are listed or the end has come. Raises CannotWatch."""
         watching = asyncio.create_task(self._session.run())
         self._end_by_signals()
         try:
             await self._first(watching)
-            if not self._ended.done():
-                self._snapshot(write)
-            return self._ended.result() if self._ended.done() else 0
+            yield watching
         finally:
             await _cancelled(watching)
 
@@ -178,7 +177,7 @@ class Watching:
                 new = self.watched.total - told
                 told = self.watched.total
                 if new > len(self.watched.happenings):
-                    write(f"({new - len(self.watched.happenings):,} happenings were too many to tell)")
+                    write(f"({new - len(self.watched.happenings):,} changes were too many to print)")
                 for line in view.log(list(self.watched.happenings)[-new:] if new else []):
                     write(line)
                 await asyncio.sleep(self._every)

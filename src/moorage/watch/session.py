@@ -32,11 +32,10 @@ class Session:
         on_change: Callable[[], None],
         *,
         namespace: str = "",
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """`load` reads the kubeconfig, again when the server is gone: a new one may have other certificates."""
         self._load, self._watched, self._on_change = load, watched, on_change
-        self._namespace, self._clock = namespace, clock
+        self._namespace = namespace
         self.access = load()
         self._informers: dict[str, Informer] = {}  # by resource
         self._failures: dict[str, str] = {}  # by resource, since the last probe
@@ -74,7 +73,7 @@ class Session:
 
         def changed(deltas: list[Delta]) -> None:
             self._watched.refusals.pop(resource, None)
-            (self._watched.pods_changed if is_pods else self._watched.nodes_changed)(deltas, self._clock())
+            (self._watched.pods_changed if is_pods else self._watched.nodes_changed)(deltas, time.time())
             self._on_change()
 
         def failed(why: str) -> None:
@@ -115,7 +114,7 @@ class Session:
             why = await _silence(client)
             if not self._watched.is_complete:
                 self._give_up(why, failures)
-            self._watched.server_changed(why, self._clock())
+            self._watched.server_changed(why, time.time())
             if not why:
                 unknown = {name for name, informer in self._informers.items() if not informer.has_synced}
                 self._watched.refusals |= {name: text for name, text in failures.items() if name in unknown}
@@ -133,7 +132,7 @@ class Session:
             await asyncio.sleep(_PROBE_EVERY)
 
     def _give_up(self, why: str, failures: dict[str, str]) -> None:
-        """A server that has never answered, or does not let pods be listed, is a mistake of the caller."""
+        """Raise CannotWatch for a server that has never answered, or does not let pods be listed."""
         server = self.access.server
         if why:
             raise CannotWatch(f"{server}: the API server cannot be reached: {why.removeprefix(f'{server}: ')}")

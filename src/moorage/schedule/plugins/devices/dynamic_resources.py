@@ -47,6 +47,7 @@ DELETED = "deletion of ResourceClaim completed"
 STILL_NOT_SCHEDULABLE = "still not schedulable"
 NOT_AVAILABLE = "resourceclaim not available on the node"
 _SPECS_KEPT = 4096
+_COMPILING_KEPT = 64
 _SHORT_SPEC = 16 * 1024  # bytes, of which the selectors are compiled in a moment
 
 
@@ -162,6 +163,8 @@ class DynamicResources(Plugin[DeviceNeeds]):
         if call is None or call.is_done:
             call = SlicedCall(compile_spec, lambda: True)
             sliced.begin(call)
+        if len(self._compiling) >= _COMPILING_KEPT:  # what is done and was not asked for again: its pods are gone
+            self._compiling = {other: one for other, one in self._compiling.items() if not one.is_done}
         self._compiling[key] = call
         raise undecided(call)
 
