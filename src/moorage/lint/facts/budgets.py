@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.lint.facts.shares import scaled
 from moorage.lint.finding import SourcePlace
 from moorage.lint.hints import did_you_mean
 from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PlacedComplaint, Subject
@@ -129,29 +130,26 @@ class BudgetFacts:
     def _allows_nothing(self, budget: _Budget, matched: list[_Workload]) -> Complaint | None:
         rule, waits = "budget-allows-no-eviction", "a drain of their nodes waits for ever"
         if budget.most_absent is not None:
-            if _percentage(budget.most_absent) != 0:
+            if scaled(budget.most_absent, 100, round_up=True) != 0:
                 return None
             message = f"maxUnavailable: {budget.most_absent} lets no pod be evicted: {waits}"
             return Complaint(rule, "spec.maxUnavailable", message, "write maxUnavailable: 1")
         if budget.least is None:
             return None
-        if isinstance(budget.least, str) and (_percentage(budget.least) or 0) >= 100:
+        if isinstance(budget.least, str) and (scaled(budget.least, 100, round_up=True) or 0) >= 100:
             message = f"minAvailable: {budget.least} lets no pod be evicted: {waits}"
             return Complaint(rule, "spec.minAvailable", message, "write maxUnavailable: 1 instead")
         total = self._total(matched)
         if not total:
             return None
-        least = budget.least
-        if isinstance(least, str):
-            percentage = _percentage(least)
-            needed = 0 if percentage is None else -(-percentage * total // 100)
-        else:
-            needed = least
-        if needed < total:
+        needed = scaled(budget.least, total, round_up=True)
+        if needed is None or needed < total:
             return None
         counted = ", ".join(f"{one.described}: {one.replicas}" for one in matched[:3] if not one.is_owned)
         pods = "the only pod" if total == 1 else f"all of the {total} pods"
-        message = f"minAvailable: {least} keeps {pods} that it selects ({counted}): none can be evicted, and {waits}"
+        message = (
+            f"minAvailable: {budget.least} keeps {pods} that it selects ({counted}): none can be evicted, and {waits}"
+        )
         hint = "write maxUnavailable: 1 instead" + ("" if total > 1 else ", or give the workload a second replica")
         return Complaint(rule, "spec.minAvailable", message, hint)
 
@@ -187,11 +185,3 @@ def _matches(budget: _Budget, workload: _Workload) -> bool:
     return budget.selector is not None and (
         any(key in added for key in budget.keys) or budget.selector.match(workload.labels)
     )
-
-
-def _percentage(limit: int | str) -> int | None:
-    """Return the number of `30%`, or a plain number; None if it is neither."""
-    if isinstance(limit, int):
-        return limit
-    digits = limit.removesuffix("%")
-    return int(digits) if digits.isdigit() and len(digits) < 10 else None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from moorage.lint.facts.shares import scaled
 from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.label_keys import POD_TEMPLATE_HASH
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject
@@ -108,17 +109,6 @@ def _daemon_set_never_frees(subject: Subject) -> str | None:
     if strategy.rollingUpdate.maxSurge in (None, 0, "0%", "0"):
         return None
     return "with maxSurge the old pod of a node is removed only when the new one is ready on the same node"
-
-
-def scaled(value: int | str, total: int, *, round_up: bool) -> int | None:
-    """Resolve a number or a percentage of the total; None if it is neither."""
-    if isinstance(value, int):
-        return value
-    digits = value.removesuffix("%")
-    if digits == value or not digits.isascii() or not digits.isdigit() or len(digits) > 9:
-        return None
-    product = int(digits) * total
-    return -(-product // 100) if round_up else product // 100
 
 
 def _selects_old_pods(term: PodAffinityTerm, pods: PodPart, namespace: str, revision_key: str) -> bool:
