@@ -35,7 +35,7 @@ class SnapshotSource:
             return Response(200, self.description)
         if path != SNAPSHOT_PATH:
             raise no_such_path()
-        return Stream(self._chunks(), "application/octet-stream")
+        return Stream(self._chunks(), "application/octet-stream", is_whole=True)
 
     async def _chunks(self) -> AsyncGenerator[bytes, None]:
         with tempfile.TemporaryDirectory(prefix="snapshot-", dir=self._folder) as folder:

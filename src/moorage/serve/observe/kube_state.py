@@ -170,7 +170,7 @@ _NODES = (
 
 
 def answer_kube_state(store: Store) -> Stream:
-    return Stream(_page(store), TEXT)
+    return Stream(_page(store), TEXT, is_whole=True)
 
 
 async def _page(store: Store) -> AsyncIterator[bytes]:

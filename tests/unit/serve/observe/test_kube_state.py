@@ -22,6 +22,7 @@ SPEC = {
 async def page(api: Api) -> str:
     answer = answer_kube_state(api.store)
     assert isinstance(answer, Stream)
+    assert answer.is_whole
     return b"".join([chunk async for chunk in answer.chunks]).decode()
 
 
