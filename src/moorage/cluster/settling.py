@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from moorage.client.protocol import Client
+from moorage.control.framework.nodes import is_ready
 from moorage.model.kinds import KINDS
 
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
@@ -31,7 +32,7 @@ async def settled(client: Client, seconds: float) -> str:
 
 
 async def _unsettled(client: Client) -> AsyncIterator[str]:
-    for kind, is_settled in ((_NODE, _node), *((kind, _workload) for kind in _WORKLOADS), (_POD, _pod)):
+    for kind, is_settled in ((_NODE, is_ready), *((kind, _workload) for kind in _WORKLOADS), (_POD, _pod)):
         for found in (await client.list_all(kind)).items:
             if not is_settled(found.view):
                 yield f"{kind.name.lower()} {found.key}"
@@ -39,10 +40,6 @@ async def _unsettled(client: Client) -> AsyncIterator[str]:
 
 def _conditions(view: Any) -> Iterator[tuple[str, str]]:
     return ((condition.type, condition.status) for condition in view.status.conditions)
-
-
-def _node(node: Any) -> bool:
-    return ("Ready", "True") in _conditions(node)
 
 
 def _workload(view: Any) -> bool:

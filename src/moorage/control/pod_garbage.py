@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Plan, Raw, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.nodes import is_ready
 from moorage.control.framework.workloads import POD, disruption_target, is_finished, nonempty
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
@@ -157,7 +158,7 @@ def is_out_of_service(node: Node) -> bool:
     """Return whether the node has the out-of-service taint and is not ready."""
     if not any(taint.key == _OUT_OF_SERVICE for taint in node.spec.taints):
         return False
-    return not any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
+    return not is_ready(node)
 
 
 def _is_removed(pod: Pod) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from moorage.control.framework.nodes import is_ready
+from moorage.control.framework.workloads import is_finished
 from moorage.control.framework.world import controller_of
 from moorage.match.taint_text import describe_taint_with_effect
 from moorage.match.tolerations import compile_tolerations
@@ -22,7 +24,6 @@ _MAX_DEPARTURES = 100
 _MAX_WORKLOADS = 10_000
 _ALL_GATES = all_gates()
 _HASH = "pod-template-hash"
-_OVER = ("Succeeded", "Failed")
 _ALL = frozenset({"NoExecute"})
 
 
@@ -83,10 +84,6 @@ def key_of(pod: Pod) -> str:
     return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
-def is_over(pod: Pod) -> bool:
-    return pod.status.phase in _OVER
-
-
 def waiting_condition(pod: Pod) -> PodCondition | None:
     """Return why the scheduler has not placed a pod; None if it has, or has not tried yet."""
     for condition in pod.status.conditions:
@@ -103,11 +100,11 @@ class Chronicle:
 
     def of_pod(self, old: Pod | None, new: Pod | None, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
         if new is None:
-            if old is not None and not _is_going(old) and not is_over(old):
+            if old is not None and not _is_going(old) and not is_finished(old):
                 yield self._departs(old, nodes, now)
             return
         if old is not None and old.metadata.uid != new.metadata.uid:
-            if not _is_going(old) and not is_over(old):
+            if not _is_going(old) and not is_finished(old):
                 yield self._departs(old, nodes, now)
             old = None
         if new.spec.nodeName and (old is None or not old.spec.nodeName):
@@ -116,9 +113,9 @@ class Chronicle:
         if condition is not None and not new.spec.nodeName and (old is None or waiting_condition(old) is None):
             text = f"{condition.reason}: {without_preemption(condition.message)}"
             yield Happening(now, HappeningKind.PENDING, key_of(new), workload_of(new), text)
-        if is_over(new) and (old is None or not is_over(old)):
+        if is_finished(new) and (old is None or not is_finished(old)):
             yield _ended(new, now)
-        elif _is_going(new) and (old is None or not _is_going(old)) and not is_over(new):
+        elif _is_going(new) and (old is None or not _is_going(old)) and not is_finished(new):
             yield self._departs(new, nodes, now)
 
     def _placed(self, pod: Pod, now: float) -> Happening:
@@ -190,10 +187,6 @@ def of_node(old: Node | None, new: Node | None, now: float) -> Iterator[Happenin
             changes.append("is ready" if is_ready(new) else "is not ready")
     for text in changes:
         yield Happening(now, HappeningKind.NODE, new.metadata.name, "", text)
-
-
-def is_ready(node: Node) -> bool:
-    return any(one.type == "Ready" and one.status == "True" for one in node.status.conditions)
 
 
 def _shown_taints(node: Node) -> list[str]:

@@ -6,6 +6,8 @@ from heapq import nsmallest
 
 from moorage.client.informer import Delta
 from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, amounts, pod_requests
+from moorage.control.framework.nodes import is_ready
+from moorage.control.framework.workloads import is_finished
 from moorage.match.taint_text import describe_taint_with_effect
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -14,8 +16,6 @@ from moorage.watch.happenings import (
     Chronicle,
     Happening,
     HappeningKind,
-    is_over,
-    is_ready,
     key_of,
     of_node,
     waiting_condition,
@@ -91,7 +91,7 @@ class Watched:
             used = self._used[before[0]]
             for name, amount in before[1].items():
                 used[name] -= amount
-        if pod is not None and pod.spec.nodeName and not is_over(pod):
+        if pod is not None and pod.spec.nodeName and not is_finished(pod):
             taken = {**pod_requests(pod.spec), PODS: 1}
             self._requests[key] = (pod.spec.nodeName, taken)
             used = self._used.setdefault(pod.spec.nodeName, {})
@@ -141,7 +141,7 @@ class Watched:
 
 
 def _waits(pod: Pod) -> bool:
-    return not pod.spec.nodeName and not is_over(pod) and pod.metadata.deletionTimestamp is None
+    return not pod.spec.nodeName and not is_finished(pod) and pod.metadata.deletionTimestamp is None
 
 
 def _pending_line(pod: Pod) -> PodLine:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from moorage.columns.cluster import PodRecord
-from moorage.model.types.node import Node
+from moorage.control.framework.nodes import is_ready
 from moorage.plan.explain.target import TargetError
 from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.outcome import NodeLine, PlannedPod, node_lines, planned_pods, record_of
@@ -73,7 +73,7 @@ def explain_node(simulation: Simulation, inventory: Inventory, name: str, *, alo
     line = next(one for one in node_lines(simulation.cluster) if one.name == name)
     return NodeExplanation(
         line,
-        _readiness(simulation.cluster.nodes.node(slot)),
+        "Ready" if is_ready(simulation.cluster.nodes.node(slot)) else "NotReady",
         tuple(here),
         tuple(sorted(found, key=lambda one: (not one.pending, one.distance))),
         len(groups) - len(asked),
@@ -89,12 +89,6 @@ def _no_node(known: Sequence[str], name: str) -> str:
 def _is_daemon_elsewhere(pod: PlannedPod) -> bool:
     """Return whether a pod was made for another node, so that it cannot be here."""
     return pod.owner is not None and pod.owner.kind == "DaemonSet" and bool(pod.node)
-
-
-def _readiness(node: Node) -> str:
-    """Say in one word what kubectl says of the node."""
-    status = next((one.status for one in node.status.conditions if one.type == "Ready"), "Unknown")
-    return "Ready" if status == "True" else "NotReady"
 
 
 def _refusals(simulation: Simulation, pod: PlannedPod, slot: int) -> tuple[Refusal, ...]:
