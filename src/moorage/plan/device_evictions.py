@@ -5,15 +5,20 @@ Kubernetes: the device taint eviction controller, which the simulation runs; her
 
 from functools import partial
 
-from moorage.match.devices.eviction import DeviceEviction, PublishedDevices, claim_eviction, pod_eviction
-from moorage.match.devices.taints import NO_EXECUTE, device_taints
-from moorage.match.devices.tolerations import as_taint, compile_device_tolerations
-from moorage.match.taint_text import describe_taint
+from moorage.match.devices.eviction import (
+    DeviceEviction,
+    PublishedDevices,
+    claim_eviction,
+    describe_evictions,
+    pod_eviction,
+)
+from moorage.match.devices.taints import NO_EXECUTE
+from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.devices import DeviceTaintRule, ResourceClaim
 from moorage.model.types.pod import Pod
-from moorage.plan.devices import CLAIM, DeviceLine, devices_of
+from moorage.plan.devices import CLAIM, claims_of
 from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import Simulation
 
@@ -28,10 +33,10 @@ class DeviceEvictions:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self._gates: GateSet = simulation.settings.gates_of(Component.CONTROLLER_MANAGER)
-        self._had: dict[str, tuple[DeviceLine, ...]] = {}  # by the pod's UID
+        self._had: dict[str, tuple[ResourceClaim, ...]] = {}  # by the pod's UID
         for pod in simulation.world.all(POD):
             if pod.view.spec.resourceClaims and pod.view.spec.nodeName:
-                self._had[pod.uid] = devices_of(pod.view, simulation.world)
+                self._had[pod.uid] = claims_of(pod.view, simulation.world)
 
     def is_due(self) -> bool:
         """Return whether a pod that had devices before still has to leave, sooner or later."""
@@ -58,14 +63,8 @@ class DeviceEvictions:
     def because(self, uid: str) -> str:
         """Say which devices of a pod that was evicted have which taint."""
         published, rules = self._published(), self._rules()
-        said: list[str] = []
-        for line in self._had.get(uid, ()):
-            found = published.get(line.driver, line.pool, line.device)
-            if found is None:
-                continue
-            for taint in device_taints(line.driver, line.pool, found[1], rules):
-                if taint.effect == NO_EXECUTE:
-                    said.append(f"device {line.name} has the taint {describe_taint(as_taint(taint))}:NoExecute")
+        read = partial(compile_device_tolerations, gates=self._gates)
+        said = (text for claim in self._had.get(uid, ()) for text in describe_evictions(claim, published, rules, read))
         return "; ".join(dict.fromkeys(said)) or _UNKNOWN
 
     def _published(self) -> PublishedDevices:

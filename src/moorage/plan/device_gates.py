@@ -10,7 +10,7 @@ from functools import partial
 
 from moorage.lint.facts.claim_offers import DeviceOffers
 from moorage.lint.facts.device_gates import KINDS as DEVICE_KINDS
-from moorage.match.devices.eviction import PublishedDevices, claim_eviction
+from moorage.match.devices.eviction import PublishedDevices, claim_eviction, describe_evictions
 from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.model import gates as known
 from moorage.model.gates import Gate, GateSet
@@ -89,12 +89,11 @@ class DeviceAudit:
     def _of_allocated(self, claim: ResourceClaim, on: GateSet, off: GateSet) -> Consequence:
         devices = PublishedDevices(item.view for item in self._inventory.of_kind("ResourceSlice"))
         rules = [item.view for item in self._inventory.of_kind("DeviceTaintRule")]
-        before, after = (
-            claim_eviction(claim, devices, rules, partial(compile_device_tolerations, gates=gates))
-            for gates in (on, off)
-        )
+        reading = [partial(compile_device_tolerations, gates=gates) for gates in (on, off)]
+        before, after = (claim_eviction(claim, devices, rules, read) for read in reading)
         if after is not None and (before is None or after.when < before.when):
-            text = f"pods that use it would be evicted from their devices: {after.reason}"
+            tainted = "; ".join(dict.fromkeys(describe_evictions(claim, devices, rules, reading[1])))
+            text = f"pods that use it would be evicted: {tainted}"
             return Consequence(MANAGER, text, breaks=True)
         return Consequence(MANAGER, "pods that use it keep their devices", breaks=False)
 

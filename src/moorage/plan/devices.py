@@ -40,17 +40,23 @@ class DeviceLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def devices_of(pod: Pod, world: World) -> tuple[DeviceLine, ...]:
     """Return the devices of a pod's claims, in its order; empty for the many pods without claims."""
+    return tuple(
+        line
+        for claim in claims_of(pod, world)
+        if claim.status.allocation is not None
+        for line in device_lines(claim.metadata.name, claim.status.allocation)
+    )
+
+
+def claims_of(pod: Pod, world: World) -> tuple[ResourceClaim, ...]:
+    """Return the claims of a pod, that for its extended resources last."""
     if not pod.spec.resourceClaims and pod.status.extendedResourceClaimStatus is None:
         return ()
-    keys = [name for _, name in claim_keys(pod)]
+    names = [name for _, name in claim_keys(pod)]
     if pod.status.extendedResourceClaimStatus is not None:
-        keys.append(pod.status.extendedResourceClaimStatus.resourceClaimName)
-    lines: list[DeviceLine] = []
-    for name in dict.fromkeys(keys):
-        claim: ResourceClaim | None = world.view(CLAIM, f"{pod.metadata.namespace}/{name}")
-        if claim is not None and claim.status.allocation is not None:
-            lines += device_lines(name, claim.status.allocation)
-    return tuple(lines)
+        names.append(pod.status.extendedResourceClaimStatus.resourceClaimName)
+    found = (world.view(CLAIM, f"{pod.metadata.namespace}/{name}") for name in dict.fromkeys(names))
+    return tuple(claim for claim in found if claim is not None)
 
 
 def device_lines(claim: str, allocation: AllocationResult) -> Iterator[DeviceLine]:

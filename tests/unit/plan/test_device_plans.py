@@ -208,3 +208,34 @@ def test_a_pod_whose_device_is_not_ready_waits_for_its_conditions() -> None:
     assert waiting.message == (
         f"waiting for binding conditions for device on node n1: attached of {DRIVER}/n1/f0 (claim c)"
     )
+
+
+def rule(name: str, value: str) -> Raw:
+    return {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": name},
+        "spec": {
+            "deviceSelector": {"driver": DRIVER},
+            "taint": {"key": BUDGET, "value": value, "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"},
+        },
+    }
+
+
+def test_an_eviction_names_the_taints_that_are_not_tolerated_only() -> None:
+    plan = Plan(
+        *with_gpus("n1", gpu("gpu-0")),
+        device_class(),
+        rule("mild", "30"),
+        template("t", request(tolerations=above("24", "NoExecute"))),
+        deployment("web", 1, of_template("t")),
+        gates=GATES,
+    )
+    (gone,) = plan.what_if(Changes(), rule("harsh", "8")).departures
+    assert gone.cause is Cause.DEVICE_TAINT
+    assert gone.because == f"device {DRIVER}/n1/gpu-0 has the taint {BUDGET}=8:NoExecute"
+
+
+def test_a_rule_that_the_cluster_does_not_serve_is_refused() -> None:
+    plan = Plan(node("n1"), rule("r", "8"), gates={"DRADeviceTaintRules": False})
+    assert any("no matches for kind" in str(note) and "DRADeviceTaintRules=true" in str(note) for note in plan.notes)

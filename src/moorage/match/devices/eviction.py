@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from moorage.match.devices.claim_references import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
 from moorage.match.devices.taints import NO_EXECUTE, rule_selects
+from moorage.match.devices.tolerations import as_taint
+from moorage.match.taint_text import describe_taint
 from moorage.model.go.times import seconds_of
 
 if TYPE_CHECKING:
@@ -109,6 +111,19 @@ def claim_eviction(
         if added is not None and (when is None or added + tolerated < when):
             when = added + tolerated
     return None if when is None else DeviceEviction(when, tuple(sorted(found)))
+
+
+def describe_evictions(
+    claim: ResourceClaim,
+    devices: DeviceLookup,
+    rules: Iterable[DeviceTaintRule],
+    compile_tolerations: CompileTolerations,
+) -> Iterator[str]:
+    """Yield which devices of a claim have which NoExecute taints that are not tolerated for ever."""
+    for result, _, taint in taints_of_devices(claim, devices, rules):
+        if tolerated_seconds(taint, compile_tolerations(result.tolerations)) is not None:
+            device = f"{result.driver}/{result.pool}/{result.device}"
+            yield f"device {device} has the taint {describe_taint(as_taint(taint))}:NoExecute"
 
 
 def taints_of_devices(

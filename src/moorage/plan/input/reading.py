@@ -17,7 +17,7 @@ from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request
 from moorage.client.protocol import Template
 from moorage.lint.finding import Severity
-from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, kind_complaint, written_path
+from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, gate_complaint, kind_complaint, written_path
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
 from moorage.model.gates import GateSet
@@ -113,6 +113,9 @@ class Reader:
         kind = kind_of(raw)
         if kind is None or kind.name in _WITHOUT_PLACEMENT:
             self._pass_over(document, place)
+            return
+        if (unserved := gate_complaint(kind, self._gates)) is not None:
+            self.inventory.reject(identity(raw, kind), f"{unserved.message}; it {unserved.hint}", place)
             return
         name, namespace = _text(raw, "name"), ""
         if kind.namespaced:

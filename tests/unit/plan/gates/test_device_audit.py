@@ -84,7 +84,8 @@ def test_pods_of_an_allocated_claim_are_evicted_if_nothing_else_tolerates(
     text += f"status: {{allocation: {{devices: {{results: {results}}}}}}}\n"
     found = findings(OFFER.replace("TAINTS", taints) + text, tmp_path)["TaintTolerationComparisonOperators"]
     assert found.breaks is breaks
-    assert ("would be evicted" in said(found)) is breaks
+    evicted = "would be evicted: device gpu.example.com/n1/gpu-0 has the taint sla=960:NoExecute"
+    assert (evicted in said(found)) is breaks
 
 
 def test_claims_of_a_template_and_a_rule(tmp_path: Path) -> None:
