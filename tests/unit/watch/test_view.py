@@ -1,8 +1,10 @@
 """The screen, the log, and the keys."""
 
 import pytest
+from click.testing import CliRunner
 from tests.unit.watch.test_happenings import NOW, UNSCHEDULABLE, node, pod, watched
 
+from moorage.cli.commands.watch import command
 from moorage.client.informer import Delta
 from moorage.lint.report.printable import visible_length
 from moorage.watch.state import Watched
@@ -86,3 +88,9 @@ def test_lines_are_cut_beside_their_colours(line: str, width: int, shown: str) -
 )
 def test_keys(typed: str, keys: list[str]) -> None:
     assert meanings(typed) == keys
+
+
+def test_a_rate_that_is_no_number_is_refused() -> None:
+    ran = CliRunner().invoke(command, ["--rate", "nan"])
+    assert ran.exit_code == 2
+    assert "Invalid value for '--rate': must be a number" in ran.output

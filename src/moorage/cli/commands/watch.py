@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 
 import click
@@ -54,6 +55,9 @@ def command(kubeconfig: str, context: str, namespace: str, plain: bool, once: bo
     def write(line: str) -> None:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
+
+    if math.isnan(rate):
+        raise click.BadParameter("must be a number", param_hint="'--rate'")
 
     async def run() -> int:
         watching = Watching(load, namespace=namespace, rate=rate, colour=coloured(colour))

@@ -268,14 +268,6 @@ def read_object(body: bytes, kind: Kind) -> Raw:
     return {"apiVersion": api_version, "kind": name} | raw
 
 
-#: Kinds of other groups whose names the core group has too.
-_SHARED_NAMES = ("Event", "ResourceClaim")
-
-
-def _table_name(kind: Kind) -> str:
-    return f"{kind.group.partition('.')[0]}.{kind.name}" if kind.name in _SHARED_NAMES and kind.group else kind.name
-
-
 @cache
 def _fields_of(view: type[View], name: str) -> dict[int, _Numbered]:
     shape = struct_shape(view)
