@@ -97,6 +97,7 @@ class Explanation(msgspec.Struct):
     column: Column | None = None
     suggestions: tuple[Suggestion, ...] = ()
     together: Together | None = None
+    not_all_tried: bool = False  # of the changes that might help: that took too long
     notes: tuple[Note, ...] = ()
     devices: tuple[DeviceLine, ...] = ()  # that it has, or would get on the node it goes to
     troubles: tuple[str, ...] = ()  # why it does not stay there, where other components have other gates
@@ -247,6 +248,7 @@ class _Explaining:
         found = trials.suggestions(among) if among.any() else []
         if not found and among.any():
             made.together = trials.together(among)
+        made.not_all_tried = trials.ran_out_of_time
         made.suggestions = (*found, *self._priority(made, record))
 
     def _acceptance(self, pod: Pod) -> AdmissionCheck:
@@ -361,6 +363,7 @@ def plain(told: Explanation) -> dict[str, Any]:
         "together": {"node": told.together.node, "changes": [_change(one) for one in told.together.changes]}
         if told.together is not None
         else None,
+        "notAllTried": told.not_all_tried,
         "notes": as_data(told.notes),
     }
 

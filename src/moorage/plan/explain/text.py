@@ -187,7 +187,11 @@ class ExplanationText(ExplanationLines):
                 yield from self._change(number, change, "")
             yield ""
         elif told.reason == "Unschedulable" and told.nodes:
-            yield self._styled("No single change to the pod or to one node would be enough.", BOLD)
+            if told.not_all_tried:
+                text = "No change was found that would be enough, but not all were tried: each takes a long search."
+            else:
+                text = "No single change to the pod or to one node would be enough."
+            yield self._styled(text, BOLD)
             yield ""
 
     def _suggestion(self, number: int, suggestion: Suggestion, *, wide: bool) -> Iterator[str]:

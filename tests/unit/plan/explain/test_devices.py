@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.unit.plan.device_worlds import (
     BUDGET,
     DRIVER,
@@ -22,6 +23,7 @@ from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node
 
 from moorage.plan.explain.explanation import Explanation, Standing, plain
+from moorage.plan.explain.remedies import trials
 from moorage.plan.explain.remedies.change import ChangeKind
 from moorage.plan.explain.text import ExplanationText
 
@@ -193,3 +195,14 @@ def test_devices_that_come_closest_are_told_first() -> None:
     first, *_, last = details(told).partition("; ")[2].split("; ")
     assert first.startswith(f"1 of 4: taint {BUDGET}=8 is not tolerated: 8 > 24 is false")
     assert last == "1 more reason"
+
+
+def test_trials_that_take_too_long_are_said_to_be_incomplete(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = with_gpus("n1", gpu("gpu-0", "8"))
+    assert not wanting(*world).not_all_tried
+    monkeypatch.setattr(trials, "MAX_SECONDS", -1.0)
+    told = wanting(*world)
+    assert told.not_all_tried
+    assert not told.suggestions
+    text = "\n".join(ExplanationText(colour=False, width=120, everything=False).lines(told))
+    assert "not all were tried" in text

@@ -4,6 +4,7 @@ Changes that open most nodes come first, then the smallest. Where no single chan
 that open the nearest node together. Kubernetes has nothing like it.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -26,6 +27,7 @@ from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask, Profile
 
 MAX_TRIALS = 300
+MAX_SECONDS = 20.0  # a search for devices among many combinations may take a second in each trial
 MAX_SUGGESTIONS = 12
 _NEAREST = 3
 _MAX_RANKED = 50
@@ -98,12 +100,18 @@ class Trials:
         self._programs = programs
         self._proposals = proposals
         self._accepts = accepts
+        self._until = time.monotonic() + MAX_SECONDS
+        self.ran_out_of_time = False
+
+    def _is_late(self) -> bool:
+        self.ran_out_of_time = self.ran_out_of_time or time.monotonic() > self._until
+        return self.ran_out_of_time
 
     def suggestions(self, among: Mask) -> list[Suggestion]:
         blockers = Blockers(self._pod, self._candidates(self._pod), among)
         worked = []
         for number, change in enumerate(self._proposals(blockers, self._gates, self._programs)):
-            if number >= MAX_TRIALS:
+            if number >= MAX_TRIALS or self._is_late():
                 break
             slots = np.flatnonzero(self._opened(change) & among)
             accepted = self._accepts(change) if len(slots) else None
@@ -117,7 +125,7 @@ class Trials:
 
     def together(self, among: Mask) -> Together | None:
         """Return several changes that together open one of the nearest nodes."""
-        for slot in self._nearest(among):
+        for slot in self._nearest(among) if not self._is_late() else ():
             changes = self._open(slot)
             if changes:
                 return Together(self._name(slot), changes)
@@ -205,6 +213,8 @@ class Trials:
             proposed = self._proposals(blockers, self._gates, self._programs)
             changes = [one for one in proposed if one.pod is not None or (one.devices and not one.gone)]
             for change in sorted(changes, key=lambda change: (change.size, change.move)):
+                if self._is_late():
+                    return None
                 left = self._objections_after(change, pod, slot)
                 if not _is_better(left, objections):
                     continue
