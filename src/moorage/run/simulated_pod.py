@@ -19,7 +19,7 @@ START_DELAY = "simulate.moorage.dev/start-delay"
 COMPLETES_AFTER = "simulate.moorage.dev/completes-after"
 EXIT_CODE = "simulate.moorage.dev/exit-code"
 STOP_DELAY = "simulate.moorage.dev/stop-delay"
-_JOBS_TAKE = 1.0
+_JOBS_TAKE, _STATEFUL_SETS_TAKE = 1.0, 0.5
 _SECOND = 1_000_000_000
 _DIGITS, _LONGEST = 3, 40
 
@@ -48,8 +48,21 @@ def script_of(pod: Pod) -> Script:
         ready_delay=_until_ready(pod),
         completes_after=completes_after,
         exit_code=min(int(code), 255) if reads else 0,
-        stop_delay=_seconds(annotations.get(STOP_DELAY)) or 0.0,
+        stop_delay=_until_stopped(pod),
     )
+
+
+def _until_stopped(pod: Pod) -> float:
+    """Return the seconds that containers take to stop.
+
+    A name that a StatefulSet gives again at once would look to `kubectl delete` like a pod that never goes.
+    """
+    said = _seconds(pod.metadata.annotations.get(STOP_DELAY))
+    if said is None:
+        return (
+            _STATEFUL_SETS_TAKE if any(owner.kind == "StatefulSet" for owner in pod.metadata.ownerReferences) else 0.0
+        )
+    return said
 
 
 def _until_ready(pod: Pod) -> float:

@@ -4,6 +4,9 @@ import pytest
 from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container
 
 from moorage.model.go.times import time_text
+from moorage.model.types.meta import ObjectMeta, OwnerReference
+from moorage.model.types.pod import Pod
+from moorage.run.simulated_pod import script_of
 
 
 @pytest.mark.parametrize(
@@ -174,3 +177,14 @@ async def test_annotations_that_cannot_be_read_do_no_harm(text: str, simulation:
     await simulation.settle(1)
     await simulation.pod("other")
     assert await simulation.phase("other") == "Running"
+
+
+@pytest.mark.parametrize(
+    ("kind", "annotations", "takes"),
+    [("StatefulSet", {}, 0.5), ("StatefulSet", {"simulate.moorage.dev/stop-delay": "0"}, 0.0), ("ReplicaSet", {}, 0.0)],
+)
+def test_a_pod_whose_name_returns_takes_a_moment_to_stop(kind: str, annotations: dict[str, str], takes: float) -> None:
+    """Kubectl reads a deleted pod once more, and only then begins to watch its name."""
+    owner = OwnerReference(apiVersion="apps/v1", kind=kind, name="db", uid="1")
+    metadata = ObjectMeta(name="db-0", annotations=annotations, ownerReferences=(owner,))
+    assert script_of(Pod(metadata=metadata)).stop_delay == takes

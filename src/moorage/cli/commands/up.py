@@ -255,8 +255,9 @@ def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> 
     found_by_kubectl = default_kubeconfig()
     is_found = shares and found_by_kubectl is not None and process.kubeconfig == str(found_by_kubectl.absolute())
     place = "" if is_found else f" --kubeconfig {shlex.quote(process.kubeconfig)}"
+    banner = f"{made.banner}\n" if made.banner else ""
     click.echo(
-        f"{made.banner}{cluster.capital_title} is ready at {process.url} (pid {process.pid}).\n\n"
+        f"{banner}{cluster.capital_title} is ready at {process.url} (pid {process.pid}).\n\n"
         f"  kubectl{place}{context} get nodes\n"
         f"  {cluster.stop_command}\n\n"
         f"Its log is {log}."
