@@ -199,8 +199,8 @@ def _waiting(simulation: Simulation, pods: Sequence[PlannedPod], key: Key) -> Ta
     if not pending:
         return None
     count = f"{len(pending)} of {len(pods)} pods" if len(pods) > 1 else "the pod"
-    waits = "wait" if len(pending) > 1 else "waits"
-    return _target(simulation, pending[0], story=f"{count} of {key} {waits} for a node; this is one")
+    waits, which = ("wait", "one of them") if len(pending) > 1 else ("waits", "it")
+    return _target(simulation, pending[0], story=f"{count} of {key} {waits} for a node; this is {which}")
 
 
 def _of_cron_job(simulation: Simulation, item: Item) -> Target:

@@ -177,7 +177,7 @@ def test_pods_that_are_not_there(text: str, says: str) -> None:
 def test_a_workload_is_its_first_pending_pod_or_its_next() -> None:
     some = explained(node("a"), workload("Deployment", "web", cpu="2", replicas=3), pod="deploy/web")
     assert (some.standing, some.workload) == (Standing.PENDING, "Deployment default/web")
-    assert some.story == "1 of 3 pods of Deployment default/web waits for a node; this is one"
+    assert some.story == "1 of 3 pods of Deployment default/web waits for a node; this is it"
     more = explained(node("a"), workload("Deployment", "web", replicas=3), pod="deployment/web")
     assert (more.standing, more.node) == (Standing.FITS, "a")
     assert more.story == "all 3 pods of Deployment default/web have a node; this would be the next one"

@@ -60,7 +60,7 @@ def test_a_pod_of_a_cron_job_that_waits_comes_first() -> None:
     job["metadata"]["ownerReferences"] = [owner]
     told = explained(node("a"), cron_job("c"), job, pod="cj/c")
     assert told.workload == "Job default/c-1"
-    assert told.story == "the pod of CronJob default/c waits for a node; this is one"
+    assert told.story == "the pod of CronJob default/c waits for a node; this is it"
 
 
 def test_cron_jobs_that_are_suspended_or_ask_for_nothing() -> None:
