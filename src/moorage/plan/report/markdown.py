@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from moorage.columns.resources import CPU, MEMORY, PODS
+from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.plan.outcome import NodeLine, Outcome, shown_usage
 from moorage.plan.report.grouping import (
@@ -45,9 +46,10 @@ class MarkdownReport:
         yield "# Plan"
         yield ""
         yield (
-            f"{numbers['pods']:,} pods on {numbers['nodes']:,} nodes: **{numbers['placed']:,} placed**, "
-            f"{numbers['bound']:,} already there, **{numbers['pending']:,} Pending**, "
-            f"{numbers['rejectedObjects']:,} objects refused, {numbers['unreadable']:,} unreadable."
+            f"{counted(numbers['pods'], 'pod')} on {counted(numbers['nodes'], 'node')}: "
+            f"**{numbers['placed']:,} placed**, {numbers['bound']:,} already there, "
+            f"**{numbers['pending']:,} Pending**, {counted(numbers['rejectedObjects'], 'object')} refused, "
+            f"{numbers['unreadable']:,} unreadable."
         )
         yield ""
         if difference is not None:
@@ -134,7 +136,7 @@ class MarkdownReport:
         yield from _table(title, (*head, *(["devices"] if devices else ())), rows, folds=True)
         parts = [f"{title} {average(outcome.nodes, name)} %" for title, name in (("CPU", CPU), ("memory", MEMORY))]
         totals = [f"{', '.join(parts)} requested", *other_totals(outcome.nodes)]
-        yield f"All {len(outcome.nodes):,} nodes: {_cell('; '.join(totals))}."
+        yield f"All nodes: {_cell('; '.join(totals))}."
         yield ""
 
     def _difference(self, difference: Difference) -> Iterator[str]:

@@ -137,6 +137,9 @@ def test_markdown_is_a_page_and_escapes_its_cells() -> None:
     evil = Plan(node("n1"), pod("a", nodeSelector={"x": "y"}, schedulerName="a|b<script>*"))
     row = next(line for line in MarkdownReport().lines(evil.outcome) if "NoScheduler" in line or "refused" in line)
     assert "<script>" not in row
+    assert "0 pods on 1 node: **0 placed**, 0 already there, **0 Pending**, 1 object refused" in "\n".join(
+        MarkdownReport().lines(evil.outcome)
+    )
 
 
 def test_names_from_files_cannot_command_the_terminal() -> None:
