@@ -123,13 +123,20 @@ class PodFeed:
         return record.pod if record is not None else None
 
     def _record(self, key: str, pod: Pod, template: Template | None) -> PodRecord:
-        """Return the pod's record, with a shape that its template has already."""
+        """Return the pod's record, with a shape that its template has already for pods with such labels.
+
+        Pods get more labels when they are bound.
+        """
         if template is None:
             return self._cluster.record(key, pod)
         held = template.shape
         if held is None or held[0] is not self._shapes_are_of:
             held = template.shape = (self._shapes_are_of, {})
-        return self._cluster.record(key, pod, held[1])
+        labels = tuple(pod.metadata.labels.items())
+        shapes = held[1].get(labels)
+        if shapes is None:
+            shapes = held[1][labels] = {}
+        return self._cluster.record(key, pod, shapes)
 
     def _unbound(self, key: str, pod: Pod, now: float, template: Template | None = None) -> None:
         scheduler = self._scheduler
