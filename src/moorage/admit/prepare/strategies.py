@@ -76,10 +76,12 @@ def prepare_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
     if old is None and not new["spec"].get("manualSelector"):
         _generate_selector(new)
     prepare_workload(new, old, gates)
-    # From here on a job's labels are its own, also if defaulting took them from the template.
+    # From here on a job's labels are its own, also if they are the template's. Kubernetes gives a job without labels
+    # those that the template has now when it reads what was stored, because reading fills in defaults.
     metadata = part(new, "metadata")
-    if metadata.get("labels") is not None:
-        metadata["labels"] = dict(metadata["labels"])
+    labels = metadata.get("labels") or (part(new["spec"], "template").get("metadata") or {}).get("labels")
+    if labels is not None:
+        metadata["labels"] = dict(labels)
 
 
 def _generate_selector(job: Raw) -> None:

@@ -200,6 +200,26 @@ def test_the_selector_is_made_from_the_uid() -> None:
     }
 
 
+@pytest.mark.parametrize(("of_job", "of_template"), [(None, None), ({}, {}), ({}, {"app": "web"}), (None, {"a": "b"})])
+def test_a_job_without_labels_has_those_of_its_pods(of_job: Raw | None, of_template: Raw | None) -> None:
+    job = workload("Job")
+    for metadata, labels in ((job["metadata"], of_job), (job["spec"]["template"]["metadata"], of_template)):
+        metadata.pop("labels", None)
+        if labels is not None:
+            metadata["labels"] = labels
+    made = stored(job)
+    labels = made["metadata"]["labels"]
+    assert labels == made["spec"]["template"]["metadata"]["labels"]
+    assert labels["batch.kubernetes.io/controller-uid"] == made["metadata"]["uid"]
+    assert labels is not made["spec"]["template"]["metadata"]["labels"]
+
+
+def test_a_job_keeps_labels_of_its_own() -> None:
+    job = workload("Job")
+    job["metadata"]["labels"] = {"mine": "yes"}
+    assert stored(job)["metadata"]["labels"] == {"mine": "yes"}
+
+
 def test_a_selector_of_ones_own_must_be_asked_for() -> None:
     own = {"matchLabels": {"app": "web"}}
     assert [text.partition(":")[0] for text in complaints(workload("Job", {"selector": own}))] == ["spec.selector"]
