@@ -12,6 +12,8 @@ Raw = dict[str, Any]
 
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40
+#: Where a kubelet listens. No simulated one does.
+KUBELET_PORT = 10250
 _ZONES = ("zone-a", "zone-b", "zone-c")
 #: Default capacity of a node.
 CAPACITY = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}
@@ -83,6 +85,8 @@ def node_status(node: Node, number: int, now: float, capacity: Mapping[str, str]
         status_part["addresses"] = [{"type": kind, "address": value} for kind, value in addresses]
     if not node.status.nodeInfo.kubeletVersion:
         status_part["nodeInfo"] = _node_info(node)
+    if not node.status.daemonEndpoints.kubeletEndpoint.Port:
+        status_part["daemonEndpoints"] = {"kubeletEndpoint": {"Port": KUBELET_PORT}}
     return status_part
 
 

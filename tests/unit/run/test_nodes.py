@@ -30,6 +30,7 @@ async def test_a_node_made_by_hand_gets_all_that_it_lacks(simulation: Simulation
     assert len(conditions) == 4
     assert status["nodeInfo"]["kubeletVersion"] == "v1.36.4"
     assert {"type": "Hostname", "address": "n1"} in status["addresses"]
+    assert status["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
     assert node["metadata"]["labels"] == {"a": "b"}
     assert node["spec"]["taints"] == [taint]
     assert await simulation.phase() == "Running"  # it waited for the node to know what it has
