@@ -25,11 +25,34 @@ _UNBROKEN = 100_000  # what is piped into another program is searched by line
 @live_kubeconfig_option
 @context_option
 @scrape_option
+@click.option(
+    "--scrape-ca",
+    "authority",
+    default="",
+    type=click.Path(),
+    metavar="FILE",
+    help="Certificates to trust where --scrape is https, in PEM; else those of the system.",
+)
+@click.option(
+    "--scrape-token-file",
+    "token",
+    default="",
+    type=click.Path(),
+    metavar="FILE",
+    help="A bearer token for --scrape, sent by https only.",
+)
 @click.option("-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form.")
 @colour_option
 @click.pass_context
 def command(
-    ctx: click.Context, kubeconfig: str | None, context: str, endpoints: tuple[str, ...], form: str, colour: str
+    ctx: click.Context,
+    kubeconfig: str | None,
+    context: str,
+    endpoints: tuple[str, ...],
+    authority: str,
+    token: str,
+    form: str,
+    colour: str,
 ) -> None:
     """List the feature gates, and what each is set to in every component of a live cluster.
 
@@ -46,12 +69,14 @@ def command(
         return
     prepare_output(is_text=form == "text")
     values: Values = {gate.name: dict.fromkeys(_readers(gate), gate.default) for gate in GATES}
+    if not endpoints and (authority or token):
+        raise click.UsageError("--scrape-ca and --scrape-token-file need --scrape.")
     if kubeconfig is None and not endpoints:
         _print(values, form, colour)
         return
-    from moorage.plan.input.live_gates import read_gates
+    from moorage.plan.input.live_gates import ScrapeLogin, read_gates
 
-    live = read_gates(kubeconfig, context, endpoints)
+    live = read_gates(kubeconfig, context, endpoints, ScrapeLogin(authority, token))
     for problem in live.problems:
         say(problem)
     unknown = {gate.name: dict.fromkeys(_readers(gate)) for gate in GATES}

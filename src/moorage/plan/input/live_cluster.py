@@ -6,7 +6,7 @@ Kubernetes: kubectl get.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from moorage.client.http.client import HttpClient
@@ -49,7 +49,7 @@ class LiveCluster(NamedTuple):
     gates: LiveGates = LiveGates({})
 
 
-def read_live_cluster(kubeconfig: str, context: str = "", endpoints: Iterable[str] = ()) -> LiveCluster:
+def read_live_cluster(kubeconfig: str, context: str = "", endpoints: Collection[str] = ()) -> LiveCluster:
     """Read objects and gates; `endpoints` are where components other than the API server serve metrics.
 
     Raises NoLiveCluster.

@@ -7,9 +7,11 @@ Kubernetes: kubernetes_feature_enabled.
 
 import asyncio
 import re
+import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from moorage.client.http.client import HttpClient
@@ -32,6 +34,16 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _SECONDS = 10.0
 _MAX_BYTES = 64 * 1024 * 1024
 _ORDER = {gate.name: number for number, gate in enumerate(GATES)}
+
+
+class ScrapeLogin(NamedTuple):
+    """Files to ask components with that serve metrics by HTTPS: whose certificates to trust, and a bearer token."""
+
+    authority: str = ""
+    token: str = ""
+
+
+_NO_LOGIN = ScrapeLogin()
 
 
 class LiveGates(NamedTuple):
@@ -65,7 +77,9 @@ def gates_in(texts: Mapping[str, str], problems: Iterable[str] = ()) -> LiveGate
     return LiveGates({name: dict(sorted(values[name].items())) for name in names}, tuple(problems))
 
 
-def read_gates(kubeconfig: str | None, context: str = "", endpoints: Iterable[str] = ()) -> LiveGates:
+def read_gates(
+    kubeconfig: str | None, context: str = "", endpoints: Collection[str] = (), login: ScrapeLogin = _NO_LOGIN
+) -> LiveGates:
     """Ask the API server of a kubeconfig, if there is one, and the components that serve metrics elsewhere."""
     texts: dict[str, str] = {}
     problems: list[str] = []
@@ -75,7 +89,7 @@ def read_gates(kubeconfig: str | None, context: str = "", endpoints: Iterable[st
             asyncio.run(_ask_and_close(client, texts, problems))
         except KubeconfigError as error:
             problems.append(str(error))
-    ask_endpoints(endpoints, texts, problems)
+    ask_endpoints(endpoints, texts, problems, login)
     return gates_in(texts, problems)
 
 
@@ -100,26 +114,49 @@ async def ask_server(client: HttpClient, texts: dict[str, str], problems: list[s
             problems.append(f"no {NAME} in the API server's metrics: it does not say what its gates are")
 
 
-def ask_endpoints(endpoints: Iterable[str], texts: dict[str, str], problems: list[str]) -> None:
-    """Read the metrics that components serve by HTTP."""
+def ask_endpoints(
+    endpoints: Collection[str], texts: dict[str, str], problems: list[str], login: ScrapeLogin = _NO_LOGIN
+) -> None:
+    """Read the metrics that components serve by HTTP or HTTPS."""
+    if not endpoints:
+        return
+    try:
+        trusted = ssl.create_default_context(cafile=login.authority or None)
+    except (OSError, ValueError) as error:
+        problems.append(f"--scrape-ca: {login.authority}: {_reason(error)}")
+        return
+    try:
+        token = Path(login.token).read_text("ascii").strip() if login.token else ""
+    except (OSError, ValueError) as error:
+        problems.append(f"--scrape-token-file: {login.token}: {_reason(error)}")
+        return
     for endpoint in endpoints:
-        _ask_endpoint(endpoint, texts, problems)
+        _ask_endpoint(endpoint, texts, problems, trusted, token)
 
 
-def _ask_endpoint(endpoint: str, texts: dict[str, str], problems: list[str]) -> None:
+def _ask_endpoint(
+    endpoint: str, texts: dict[str, str], problems: list[str], trusted: ssl.SSLContext, token: str
+) -> None:
     if not endpoint.startswith(("http://", "https://")):
         problems.append(f"--scrape: {endpoint}: must begin with http:// or https://")
         return
     url = endpoint if endpoint.endswith("/metrics") else f"{endpoint.rstrip('/')}/metrics"
     try:
-        with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
+        request = urllib.request.Request(url)
+        if token and url.startswith("https://"):
+            request.add_unredirected_header("Authorization", f"Bearer {token}")
+        with urllib.request.urlopen(request, timeout=_SECONDS, context=trusted) as answer:
             texts[endpoint] = str(answer.read(_MAX_BYTES).decode("utf-8", "replace"))
     except (OSError, urllib.error.URLError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        problems.append(f"--scrape: {url}: {getattr(reason, 'strerror', None) or reason}")
+        problems.append(f"--scrape: {url}: {_reason(error)}")
     else:
         if f"{NAME}{{" not in texts[endpoint]:
             problems.append(f"--scrape: {url}: no {NAME} in the metrics")
+
+
+def _reason(error: Exception) -> str:
+    reason = getattr(error, "reason", error)
+    return str(getattr(reason, "strerror", None) or reason)
 
 
 # -- for a plan -------------------------------------------------------------------------------------------------------
