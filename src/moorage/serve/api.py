@@ -1,10 +1,10 @@
 """Hold what every verb needs: the store, admission and its lookups, the clock, the pod templates.
 
-Admission looks up namespaces, PriorityClasses, StorageClasses, Services and zones of nodes. All writes of the server
-pass through `AdmissionLookups` before they are acknowledged, so that a new namespace can be used at once. Services get
-cluster IPs from 10.96.0.0/12 and node ports from 30000-32767; the API's own has the first address. Kubernetes: the
-generic registry's Store with its strategies; the informers that admission plugins have; the ipallocator and
-portallocator of pkg/registry/core/service.
+Admission looks up namespaces, PriorityClasses, StorageClasses and Services. All writes of the server pass through
+`AdmissionLookups` before they are acknowledged, so that a new namespace can be used at once. Services get cluster IPs
+from 10.96.0.0/12 and node ports from 30000-32767; the API's own has the first address. Kubernetes: the generic
+registry's Store with its strategies; the informers that admission plugins have; the ipallocator and portallocator of
+pkg/registry/core/service.
 """
 
 import ipaddress
@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
-
-import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit_own
 from moorage.admit.plugins import Forbidden, Plugin
@@ -26,7 +24,6 @@ from moorage.admit.plugins.standard import (
     TaintNodesByCondition,
 )
 from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
-from moorage.admit.plugins.topology import NO_TOPOLOGY, PodTopologyLabels, topology_labels
 from moorage.admit.prepare.service_addresses import NotAllocated, ServiceAddresses
 from moorage.admit.request import Request
 from moorage.admit.subresources.status_update import admit_status
@@ -105,19 +102,7 @@ _NAMESPACE = KINDS["v1", "Namespace"]
 _PRIORITY_CLASS = KINDS["scheduling.k8s.io/v1", "PriorityClass"]
 _STORAGE_CLASS = KINDS["storage.k8s.io/v1", "StorageClass"]
 _SERVICE = KINDS["v1", "Service"]
-_NODE = KINDS["v1", "Node"]
 _LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE)
-
-
-class _LabelledMetadata(msgspec.Struct):
-    labels: dict[str, str] = {}
-
-
-class _Labelled(msgspec.Struct):
-    metadata: _LabelledMetadata
-
-
-_read_labels = msgspec.json.Decoder(_Labelled).decode
 
 
 class AdmissionLookups:
@@ -129,15 +114,12 @@ class AdmissionLookups:
         self.generation = 0
         self._random = random or Random()
         self._known: dict[str, dict[str, Any]] = {kind.name: {} for kind in _LOOKED_UP}
-        self._topology: dict[str, Mapping[str, str]] = {}
         self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
 
     async def load(self, store: Store) -> None:
         for kind in _LOOKED_UP:
             listing = await store.list(prefix_of(kind))
             self._known[kind.name].update({_name(kind, item): _view(kind, item) for item in listing.items})
-        for item in (await store.list(prefix_of(_NODE))).items:
-            self._learn_topology(item)
         self._changed()
 
     def learn(self, kind: Kind, stored: Stored) -> None:
@@ -145,28 +127,12 @@ class AdmissionLookups:
         if known is not None:
             known[_name(kind, stored)] = _view(kind, stored)
             self._changed()
-        elif kind is _NODE:
-            self._learn_topology(stored)
 
     def forget(self, kind: Kind, stored: Stored) -> None:
         known = self._known.get(kind.name)
         if known is not None:
             known.pop(_name(kind, stored), None)
             self._changed()
-        elif kind is _NODE and self._topology.pop(_name(kind, stored), None) is not None:
-            self._changed()
-
-    def _learn_topology(self, stored: Stored) -> None:
-        """Remember the zone of a node. Nodes are written often, and hardly ever have another zone than before."""
-        labels = (stored.view if stored.view is not None else _read_labels(stored.value)).metadata.labels
-        name, topology = _name(_NODE, stored), topology_labels(labels)
-        if topology != self.topology_of(name):
-            self._topology[name] = topology
-            self._changed()
-
-    def topology_of(self, node: str) -> Mapping[str, str]:
-        """Return the labels that pods get from their node."""
-        return self._topology.get(node, NO_TOPOLOGY)
 
     def _changed(self) -> None:
         self.generation += 1
@@ -191,7 +157,6 @@ class AdmissionLookups:
             Priority(lambda: tuple(known["PriorityClass"].values())),  # in one step: there is a second thread
             DefaultTolerationSeconds(),
             DefaultStorageClass(lambda: tuple(known["StorageClass"].values())),
-            PodTopologyLabels(self.topology_of),
             *((StorageObjectInUseProtection(),) if protects_storage else ()),
             PersistentVolumeClaimResize(lambda: known["StorageClass"]),
             ServiceAddresses(lambda: allocator),

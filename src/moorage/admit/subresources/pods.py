@@ -5,7 +5,7 @@ decrements `disruptionsAllowed` itself so that two evictions cannot both use the
 target is invalid (422) where upstream fails (500).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -53,15 +53,6 @@ def validate_binding(binding: Binding) -> FieldErrors:
         yield not_supported("target.kind", binding.target.kind, ("Node", "<empty>"))
     if not binding.target.name:
         yield required("target.name")
-
-
-def binding_with_labels(binding: Binding, labels: Mapping[str, str]) -> Binding:
-    """Return the binding with these labels for the pod, too."""
-    metadata = binding.metadata
-    if not labels:
-        return binding
-    metadata = msgspec.structs.replace(metadata, labels={**metadata.labels, **labels})
-    return msgspec.structs.replace(binding, metadata=metadata)
 
 
 def bind_pod(pod: Raw, binding: Binding, now: str, resource_version: str = "") -> Raw:

@@ -123,20 +123,13 @@ class PodFeed:
         return record.pod if record is not None else None
 
     def _record(self, key: str, pod: Pod, template: Template | None) -> PodRecord:
-        """Return the pod's record, with a shape that its template has already for pods with such labels.
-
-        Pods get more labels when they are bound.
-        """
+        """Return the pod's record, with a shape that its template has already."""
         if template is None:
             return self._cluster.record(key, pod)
         held = template.shape
         if held is None or held[0] is not self._shapes_are_of:
             held = template.shape = (self._shapes_are_of, {})
-        labels = tuple(pod.metadata.labels.items())
-        shapes = held[1].get(labels)
-        if shapes is None:
-            shapes = held[1][labels] = {}
-        return self._cluster.record(key, pod, shapes)
+        return self._cluster.record(key, pod, held[1])
 
     def _unbound(self, key: str, pod: Pod, now: float, template: Template | None = None) -> None:
         scheduler = self._scheduler

@@ -8,11 +8,9 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.subresources.deletion import check_preconditions
 from moorage.admit.subresources.pods import (
     bind_pod,
-    binding_with_labels,
     bound_view,
     decide_eviction,
     marked_for_eviction,
@@ -52,14 +50,13 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     """Bind a pod to a node. The fields that this sets get no owner."""
     key = key_of(POD, namespace, name)
     stored = await api.store.get(key)
-    topology = api.directory.topology_of(binding.target.name) if binding.target.kind == "Node" else NO_TOPOLOGY
     changes_metadata = binding.metadata.labels or binding.metadata.annotations
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(POD, name)
         template = stored.template if not changes_metadata else None
-        at_once = template.bind(stored, binding, api.now_text(), topology) if template is not None else None
-        value, view = at_once or _bound(api, stored, binding_with_labels(binding, topology), template)
+        at_once = template.bind(stored, binding, api.now_text()) if template is not None else None
+        value, view = at_once or _bound(api, stored, binding, template)
         if dry_run:
             return
         try:
