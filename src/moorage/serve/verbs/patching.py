@@ -3,7 +3,7 @@
 Kubernetes: the patch handler.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,7 +26,7 @@ from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
 from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
-from moorage.serve.resources.objects import decode, key_of
+from moorage.serve.resources.objects import cached_view, encode, key_of
 from moorage.serve.templates import POD
 from moorage.serve.verbs.changing import (
     Change,
@@ -41,7 +41,7 @@ from moorage.serve.verbs.changing import (
     name_owners_once,
     refuse_unknown_uid,
 )
-from moorage.store.protocol import KeyMissing, RevisionMismatch
+from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
 
@@ -112,10 +112,9 @@ async def _patch_claim(api: Api, ref: Ref, patch: Any, manager: str, subresource
             return WriteResult(await api.store.update(key, at_once[0], stored.revision, at_once[1], template), ())
         except (RevisionMismatch, KeyMissing):
             pass
-    done = await change(api, ref, make, takes_long=has_much_cel(ref.kind, patch))
-    if write is not None and now == api.now_text() and not done.warnings:
-        write.learn(done.stored)
-    return done
+    if write is not None and stored is not None:
+        make = _learning(ref.kind, make, stored, lambda written, _: write.learn(written))
+    return await change(api, ref, make, takes_long=has_much_cel(ref.kind, patch))
 
 
 async def _name_claims(api: Api, ref: Ref, claims: ClaimNames, manager: str, make: Change) -> WriteResult:
@@ -132,10 +131,25 @@ async def _name_claims(api: Api, ref: Ref, claims: ClaimNames, manager: str, mak
         except (RevisionMismatch, KeyMissing):
             return await change(api, ref, make)
         return WriteResult(written, ())
-    done = await change(api, ref, make)
-    if now == api.now_text():
-        learn_names(template, stored, done.stored, decode(ref.kind, done.stored), claims, manager, now)
-    return done
+
+    def learn(written: Stored, document: Raw) -> None:
+        learn_names(template, stored, written, document, claims, manager, now)
+
+    return await change(api, ref, _learning(ref.kind, make, stored, learn))
+
+
+def _learning(kind: Kind, make: Change, stored: Stored, learn: Callable[[Stored, Raw], None]) -> Change:
+    """Return a change that is remembered before it is written: others like it are on their way already."""
+
+    def make_and_learn(old: Raw, old_view: Any) -> Changed:
+        changed = make(old, old_view)
+        document, view = changed.admitted.object, changed.admitted.view
+        is_of_stored = old["metadata"]["resourceVersion"] == str(stored.revision)
+        if is_of_stored and view is not None and not changed.warnings and not changed.admitted.warnings:
+            learn(stored._replace(value=encode(kind, document), view=cached_view(kind, view)), document)
+        return changed
+
+    return make_and_learn
 
 
 async def _apply(
