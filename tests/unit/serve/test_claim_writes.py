@@ -1,5 +1,6 @@
 """What the scheduler writes into claims of one template is written at once, as if each went the usual way."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,22 @@ async def test_what_the_usual_way_refuses_is_refused(result: Raw) -> None:
         claim = await allocate(scheduler, claim, status_of("q"))
         with pytest.raises(ApiError, match="field is immutable"):
             await allocate(scheduler, claim, status_of("r"))
+
+
+async def test_only_the_first_of_many_at_once_goes_the_usual_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Any] = []
+    at_once = claim_writes.ClaimWrite.at_once
+    monkeypatch.setattr(claim_writes.ClaimWrite, "at_once", lambda write: taken.append(at_once(write)) or taken[-1])
+    async with VirtualCluster.running(list, clock=clock()) as cluster:
+        scheduler = LoopbackClient(cluster.api, "scheduler")
+        names = [f"p{number}" for number in range(10)]
+        claims = [await cluster.client.create(CLAIM, generated(name), "default") for name in names]
+        claims = await asyncio.gather(*(protect(scheduler, claim) for claim in claims[2:]))  # two have no template yet
+        await asyncio.gather(
+            *(allocate(scheduler, claim, status_of(name)) for claim, name in zip(claims, names[2:], strict=True))
+        )
+    # The status of the first is written the usual way as well: its template went with the finalizer.
+    assert [one is None for one in taken] == [True] + [False] * 7 + [True] + [False] * 6
 
 
 async def test_a_claim_that_has_changed_is_not_written() -> None:

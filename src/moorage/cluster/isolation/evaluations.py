@@ -16,6 +16,7 @@ from itertools import count, islice
 from moorage.cluster.isolation.worker_process import Worker, WorkerGone, WorkerProcess
 from moorage.match.evaluation.accounts import BUDGET, Account, Evaluations, Undecided, budget_text
 from moorage.match.evaluation.questions import CelAnswer, CelQuestion, Compute
+from moorage.match.evaluation.worker import INTERNAL_ERROR
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 
@@ -180,6 +181,10 @@ class IsolatedEvaluations(Evaluations):
                 return
             self._is_fresh = False
             self.results["failed" if isinstance(answer.value, str) else "answered"] += 1
+            if isinstance(answer.value, str) and answer.value.startswith(INTERNAL_ERROR):
+                _LOG.error(
+                    "An expression could not be evaluated", expression=question.expression[:200], err=answer.value
+                )
             self._note(account, question, answer)
             if account.spent >= BUDGET:
                 break

@@ -26,6 +26,8 @@ TURN_SECONDS = 0.1
 #: What compiling costs, for each character, in the units of evaluation.
 COST_OF_COMPILING = 50
 _NICENESS = 10
+#: How the answer to a question begins on which the worker itself failed.
+INTERNAL_ERROR = "internal error: "
 LENGTH_BYTES = 4
 
 
@@ -46,7 +48,7 @@ class Answerer:
         try:
             return self._by_environment[question.environment](question.expression, question.subject)
         except Exception as error:
-            return CelAnswer(f"internal error: {type(error).__name__}: {error}")
+            return CelAnswer(f"{INTERNAL_ERROR}{type(error).__name__}: {error}")  # logged by the parent
 
     def _taint(self, expression: str, subject: Any) -> CelAnswer:
         misses = self._programs.misses

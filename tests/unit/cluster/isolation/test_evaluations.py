@@ -173,3 +173,13 @@ async def test_a_worker_without_work_ends_and_starts_again_when_there_is_some() 
     assert called == ["other"]
     assert worker.started == 2
     await found.close()
+
+
+async def test_a_mistake_of_the_worker_is_an_answer_and_an_error_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    worker = FakeWorker(lambda asked: CelAnswer("internal error: TypeError: no"))
+    found = evaluations(worker)
+    ask(found, "broken")
+    await asyncio.sleep(1)
+    assert answer(found, "broken").value == "internal error: TypeError: no"
+    assert [record.levelname for record in caplog.records if "could not be evaluated" in record.message] == ["ERROR"]
+    await found.close()

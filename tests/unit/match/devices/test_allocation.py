@@ -9,6 +9,7 @@ from moorage.match.devices.allocation.allocate import allocate
 from moorage.match.devices.allocation.explain import explain_request
 from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.pools import DevicePool, gather_pools
+from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.allocation.published import AllocationNode, PublishedSlice
 from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate
@@ -102,3 +103,33 @@ def test_the_result_can_be_used_where_the_slice_can() -> None:
     results = allocate(found, [claim(ALL_ON)], DeviceUse(), NODE, allocator_features(ALL_ON))
     assert results is not None
     assert results[0]["nodeSelector"] == where
+
+
+def paired(expression: str = "") -> ClaimToAllocate:
+    """A claim for two devices of the same model, chosen by an expression."""
+    selectors = [{"cel": {"expression": expression}}] if expression else []
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 2, "selectors": selectors}
+    devices = {"requests": [{"name": "r0", "exactly": exactly}], "constraints": [{"matchAttribute": f"{DRIVER}/model"}]}
+    spec = convert_view({"devices": devices}, ResourceClaimSpec)
+    return ClaimToAllocate("default/claim", compile_claim(spec, lambda _: DeviceClass(), ALL_ON))
+
+
+def modelled(*models: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"name": f"d{i}", "attributes": {"model": {"string": one}, **more}} for i, one in enumerate(models)]
+
+
+def test_devices_of_one_model_are_found_among_others() -> None:
+    gates = gates_from({"DRAListTypeAttributes": False})
+    found = pools(gates, modelled("a", "b", "c", "b", "a"))
+    assert devices_given(found, paired(), gates) == ["d0", "d4"]
+    assert devices_given(found[:1], paired(f"device.attributes['{DRIVER}'].model != 'a'"), gates) == ["d1", "d3"]
+
+
+def test_a_selector_that_fails_for_a_device_of_another_model_is_not_passed_over() -> None:
+    gates = gates_from({"DRAListTypeAttributes": False})
+    devices = modelled("a", "b", "a")
+    for index in (0, 2):
+        devices[index]["attributes"]["fast"] = {"bool": True}
+    wanted = paired(f"device.attributes['{DRIVER}'].fast")
+    with pytest.raises(AllocationError, match="no such key: fast"):
+        devices_given(pools(gates, devices), wanted, gates)
