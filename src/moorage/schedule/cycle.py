@@ -162,7 +162,7 @@ class Scheduler:
         return NoNode(pod, text, rejected_by, node, is_waiting=True)
 
     def _try(self, pod: QueuedPod, nominated: int | None, now: float) -> Action:
-        """Find a node for a pod, or say why there is none. Raises Undecided."""
+        """Find a node for a pod, or say why no node fits. Raises Undecided."""
         record = pod.record
         engine = self.engines[pod.scheduler]
         if not self.nominations and nominated is None:

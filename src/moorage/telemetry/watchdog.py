@@ -1,6 +1,6 @@
 """Report what keeps an event loop from its other work for longer than 50 milliseconds: a metric, and a log line.
 
-A thread asks the loop for an answer every 20 milliseconds. While there is none it looks at the stack of the loop's
+A thread asks the loop for an answer every 20 milliseconds. While the answer is late it looks at the stack of the loop's
 thread, in which functions that were declared with `operation` name what is being done. Nothing is added to the work
 itself. A pause of the garbage collector is measured by its own callbacks.
 """

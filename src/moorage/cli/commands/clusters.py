@@ -30,7 +30,7 @@ def _named(function: Command) -> Command:
 
 
 def found_cluster(name: str, data_dir: Path | None) -> KeptCluster:
-    """Return the cluster; exit if there is none. Raises UsageError if two are named."""
+    """Return the cluster that is named; exit if it does not exist. Raises UsageError if two are named."""
     from moorage.cluster.kept.kept_cluster import find_cluster
     from moorage.cluster.kept.places import ClusterError
 

@@ -48,7 +48,9 @@ def data_options(function: Command) -> Command:
             help="Where to write the kubeconfig, when all is ready; in one that exists, the context is added to the "
             "others.  [default: in the data directory]",
         ),
-        click.option("--force", is_flag=True, help="Replace the file of --write-kubeconfig although it is none."),
+        click.option(
+            "--force", is_flag=True, help="Replace the file of --write-kubeconfig even if it is not a kubeconfig."
+        ),
         click.option("--ephemeral", is_flag=True, help="Keep nothing: the cluster is gone when the process ends."),
         click.option(
             "--data-dir",

@@ -127,7 +127,7 @@ async def _group_versions(client: HttpClient) -> list[tuple[str, str]]:
 
 
 async def _get(client: HttpClient, path: str) -> dict[str, Any]:
-    """Return a document of the server, an empty one if there is none."""
+    """Return a document of the server; an empty one if the server has no such path."""
     try:
         return msgspec.json.decode(await client.get_path(path), type=dict[str, Any])
     except (ApiError, msgspec.MsgspecError):

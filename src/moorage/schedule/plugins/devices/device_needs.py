@@ -79,7 +79,7 @@ class AllocatedClaim:
         self._sole = SoleSlot(self.predicate) if self.predicate is not None else None
 
     def sole_slot(self, cluster: Cluster) -> int | None:
-        """Return the only slot from which it can be used; -1 if there is none, None if several may be."""
+        """Return the only slot from which it can be used; -1 if no node can use it, None if several may."""
         return None if self._sole is None else self._sole.find(cluster.nodes)
 
     def is_usable(self, slot: int) -> bool:
