@@ -184,7 +184,9 @@ def test_owners_in_a_circle_are_named_and_nobody_turns_in_it() -> None:
 
     plan = Plan(node("n1"), owned("a", "b"), owned("b", "a"))
     assert len(plan.where) == 2
-    assert not any("does not come to rest" in n for n in plan.notes)  # with one uid they would take each other's pods for ever
+    assert not any(
+        "does not come to rest" in n for n in plan.notes
+    )  # with one uid they would take each other's pods for ever
     assert any(
         "owns itself: ReplicaSet default/a → ReplicaSet default/b → ReplicaSet default/a" in n for n in plan.notes
     )

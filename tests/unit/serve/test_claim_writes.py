@@ -108,7 +108,12 @@ async def test_what_the_usual_way_refuses_is_refused(result: Raw) -> None:
 async def test_only_the_first_of_many_at_once_goes_the_usual_way(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[Any] = []
     at_once = claim_writes.ClaimWrite.at_once
-    monkeypatch.setattr(claim_writes.ClaimWrite, "at_once", lambda write: taken.append(at_once(write)) or taken[-1])
+
+    def counted(write: claim_writes.ClaimWrite) -> Any:
+        taken.append(at_once(write))
+        return taken[-1]
+
+    monkeypatch.setattr(claim_writes.ClaimWrite, "at_once", counted)
     async with VirtualCluster.running(list, clock=clock()) as cluster:
         scheduler = LoopbackClient(cluster.api, "scheduler")
         names = [f"p{number}" for number in range(10)]
