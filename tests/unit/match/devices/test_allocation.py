@@ -9,7 +9,7 @@ from moorage.match.devices.allocation.allocate import allocate
 from moorage.match.devices.allocation.explain import explain_request
 from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.pools import DevicePool, gather_pools
-from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
 from moorage.match.devices.allocation.published import AllocationNode, PublishedSlice
 from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate
@@ -133,3 +133,18 @@ def test_a_selector_that_fails_for_a_device_of_another_model_is_not_passed_over(
     wanted = paired(f"device.attributes['{DRIVER}'].fast")
     with pytest.raises(AllocationError, match="no such key: fast"):
         devices_given(pools(gates, devices), wanted, gates)
+
+
+def test_looking_for_a_value_in_many_pools_counts_as_steps() -> None:
+    gates = gates_from({"DRAListTypeAttributes": False})
+    features, found = allocator_features(gates), []
+    for number in range(200):
+        pool = {"name": f"p{number:03}", "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": DRIVER, "pool": pool, "nodeName": "n0", "devices": modelled(f"m{number}")}
+        made = convert_view({"metadata": {"name": f"s{number:03}"}, "spec": spec}, ResourceSlice)
+        found.append(PublishedSlice(made, gates))
+    seen = gather_pools(found, NODE, features)
+    wanted = [paired()]
+    assert allocate(seen, wanted, DeviceUse(), NODE, features) is None
+    with pytest.raises(SearchLimitError, match="after 600 steps"):  # 200 devices, 100 pools on average for each
+        allocate(seen, wanted, DeviceUse(), NODE, features, max_steps=600)

@@ -23,7 +23,7 @@ from moorage.match.devices.allocation.problems import AllocationError, SearchLim
 from moorage.match.devices.allocation.result import PickedDevice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from moorage.match.devices.allocation.constraints import Constraint
     from moorage.match.devices.allocation.features import AllocatorFeatures
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         PublishedDevice,
     )
     from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
-    from moorage.match.devices.attributes import AttributeValue
 
 #: The most devices that one claim can be allocated.
 MAX_RESULTS = 32
@@ -46,8 +45,8 @@ MAX_STEPS = 100_000
 _DOUBTFUL_STEPS = 2_000
 #: Of requests, how many of the first devices no search can pick for them until a device is freed or changed.
 Hopeless = dict["CompiledRequest", int]
-#: How much evaluating a selector may cost in CEL's units to count as one step.
-_COST_OF_A_STEP = 50
+#: How much evaluating a selector may cost in CEL's units, and how many pools are asked for a value, in one step.
+_COST_OF_A_STEP, _POOLS_OF_A_STEP = 50, 16
 
 
 class ClaimToAllocate:
@@ -244,20 +243,18 @@ class Search:
                 failed.add(self._like(device))
         return _FAILED
 
-    def _positions(self, claim: int, request: CompiledRequest, start: int) -> Iterable[int]:
-        """Return the positions to try; where a constraint asks for a value, those of devices that have it."""
+    def _positions(self, claim: int, request: CompiledRequest, start: int) -> Iterator[int]:
+        """Yield the positions to try; where a constraint asks for a value, those of devices that have it."""
         wanted = next((found for one in self._constraints[claim] if (found := one.wanted(request)) is not None), None)
-        everywhere = range(start, len(self._devices))
-        return everywhere if wanted is None else self._positions_having(claim, request, *wanted, start)
-
-    def _positions_having(
-        self, claim: int, request: CompiledRequest, attribute: str, value: AttributeValue, start: int
-    ) -> Iterator[int]:
+        if wanted is None:
+            yield from range(start, len(self._devices))
+            return
         first = max(0, bisect(self._begins, start) - 1)
+        self._step((len(self._pools) - first) // _POOLS_OF_A_STEP)
         for begin, pool in zip(self._begins[first:], self._pools[first:], strict=True):
             end = begin + len(pool.devices)
             if end > start and (pool in request.asked or self._asks(claim, request, pool)):
-                yield from (begin + one for one in pool.having(attribute, value) if begin + one >= start)
+                yield from (begin + one for one in pool.having(*wanted) if begin + one >= start)
             else:
                 yield from range(max(begin, start), end)
 
