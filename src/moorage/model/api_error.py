@@ -4,6 +4,7 @@ The texts are part of the contract: kubectl prints them, controllers look at `re
 api/errors.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from moorage.model.go.quoting import go_quote
@@ -13,12 +14,18 @@ Raw = dict[str, Any]
 
 
 class ApiError(Exception):
-    """A request that was refused or failed. `headers` go out with the answer."""
+    """A request that was refused or failed. `headers` go out with the answer, and so do `warnings`."""
 
     def __init__(self, status: Raw, headers: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(status.get("message", ""))
         self.status = status
         self.headers = headers
+        self.warnings: tuple[str, ...] = ()
+
+    def warned(self, warnings: Sequence[str]) -> "ApiError":
+        """Return this error with warnings that come before its own."""
+        self.warnings = (*warnings, *self.warnings)
+        return self
 
     @property
     def code(self) -> int:

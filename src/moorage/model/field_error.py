@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from moorage.model.go.quoting import go_json, go_quote
+from moorage.model.go.quoting import go_float, go_json, go_quote
 
 
 class ErrorKind(Enum):
@@ -16,6 +16,7 @@ class ErrorKind(Enum):
     REQUIRED = ("FieldValueRequired", "Required value")
     DUPLICATE = ("FieldValueDuplicate", "Duplicate value")
     INVALID = ("FieldValueInvalid", "Invalid value")
+    TYPE_INVALID = ("FieldValueTypeInvalid", "Invalid value")
     NOT_SUPPORTED = ("FieldValueNotSupported", "Unsupported value")
     FORBIDDEN = ("FieldValueForbidden", "Forbidden")
     TOO_LONG = ("FieldValueTooLong", "Too long")
@@ -72,6 +73,8 @@ FieldErrors: TypeAlias = Iterable[FieldError]
 def _render(value: Any) -> str:
     if isinstance(value, str):
         return go_quote(value)
+    if isinstance(value, float):
+        return go_float(value)
     return go_json(value.value if isinstance(value, AsJSON) else value)
 
 

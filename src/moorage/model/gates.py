@@ -111,6 +111,14 @@ MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE = Gate(
     (Release(34, Stage.BETA, True),),
     needs=("MatchLabelKeysInPodTopologySpread",),
 )
+POD_TOPOLOGY_LABELS_ADMISSION = Gate(
+    "PodTopologyLabelsAdmission",
+    Stage.BETA,
+    True,
+    frozenset({Component.API_SERVER}),
+    "zone and region of their node as labels of bound pods",
+    (Release(33, Stage.ALPHA, False), Release(35, Stage.BETA, True)),
+)
 DYNAMIC_RESOURCE_ALLOCATION = Gate(
     "DynamicResourceAllocation",
     Stage.GA,
@@ -263,6 +271,7 @@ GATES = (
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE,
+    POD_TOPOLOGY_LABELS_ADMISSION,
     DYNAMIC_RESOURCE_ALLOCATION,
     DRA_ADMIN_ACCESS,
     DRA_CONSUMABLE_CAPACITY,

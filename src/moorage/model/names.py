@@ -121,6 +121,17 @@ def dns1123_subdomain_errors(value: str) -> list[str]:
     return _too_long(value, 253) + ([] if _is_dns_subdomain(value) else [_SUBDOMAIN_ERROR])
 
 
+def wildcard_subdomain_errors(value: str) -> list[str]:
+    """The rule for host names that begin with `*.`."""
+    if value.startswith("*.") and _is_dns_subdomain(value[2:]):
+        return _too_long(value, 253)
+    words = (
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+        "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
+    )
+    return [*_too_long(value, 253), regex_error(words, rf"\*\.{_DNS_SUBDOMAIN}", "*.example.com")]
+
+
 def dns1123_subdomain_with_underscore_errors(value: str) -> list[str]:
     if _is_dns_subdomain_underscore(value):
         return _too_long(value, 253)

@@ -24,6 +24,8 @@ from moorage.model.go.integers import (
 )
 
 MAX_TEXT = 4096
+#: The largest value that can be counted in thousandths.
+MAX_MILLI_VALUE = INT64_MAX // 1000
 
 _FORMAT_WRONG = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # as upstream prints

@@ -1,5 +1,7 @@
 """Go's ways of writing values, which Kubernetes' error texts are made of: `%q` and `json.Marshal`."""
 
+import math
+from decimal import Decimal
 from typing import Any
 
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP
@@ -51,6 +53,18 @@ def _quoted(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def go_float(value: float) -> str:
+    """Write a float as `%v` does: `2.5`, `1e+06`, and an exponent also below 0.0001."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    power = len(digits) + int(exponent) - 1 if value else 0
+    if -4 <= power < 6:
+        return repr(value).removesuffix(".0")
+    rest = "".join(map(str, digits[1:]))
+    return f"{'-' if sign else ''}{digits[0]}{'.' if rest else ''}{rest}e{power:+03d}"
+
+
 def go_json(value: Any) -> str:
     """`json.Marshal`: no spaces, maps sorted by key (give structs as dicts in field order wrapped in `GoStruct`)."""
     if value is None or value is ABSENT_LIST or value is ABSENT_MAP:
@@ -62,7 +76,7 @@ def go_json(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+        return _json_float(value)
     if isinstance(value, GoStruct):
         return "{" + ",".join(f"{go_json(name)}:{go_json(item)}" for name, item in value.items()) + "}"
     if isinstance(value, dict):
@@ -70,6 +84,13 @@ def go_json(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(go_json(item) for item in value) + "]"
     return go_json(str(value))
+
+
+def _json_float(value: float) -> str:
+    """Write a float in full unless it is very large or small, and its exponent without a leading zero."""
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        return f"{Decimal(repr(value)):f}".removesuffix(".0")
+    return repr(value).replace("e-0", "e-")
 
 
 class GoStruct(dict[str, Any]):

@@ -75,6 +75,9 @@ def _without_nulls(raw: Any, shape: shapes.Shape) -> Any:
             for name, value in raw.items()
             if value is not None and name in shape.known
         }
+    if isinstance(shape, shapes.EitherShape):
+        is_odd = isinstance(shape.other, shapes.ListShape) and not isinstance(raw, dict | list)
+        return [] if is_odd else _without_nulls(raw, shape.chosen(raw))
     if isinstance(shape, shapes.ListShape) and isinstance(raw, list):
         return [_zero(shape.item) if item is None else _without_nulls(item, shape.item) for item in raw]
     if isinstance(shape, shapes.MapShape) and isinstance(raw, dict):
@@ -121,6 +124,8 @@ def _find_problems(raw: Any, shape: shapes.Shape, at: _Context, problems: _Probl
         return
     if isinstance(shape, shapes.StructShape):
         _find_in_struct(raw, shape, at, problems)
+    elif isinstance(shape, shapes.EitherShape):
+        _find_in_either(raw, shape, at.path, problems)
     elif isinstance(shape, shapes.ListShape):
         if not isinstance(raw, list):
             problems.others.append(at.mismatch(json_type(raw), shape.go_type))
@@ -154,6 +159,16 @@ def _find_in_struct(raw: Any, shape: shapes.StructShape, at: _Context, problems:
             stack = (*at.stack, name) if embedded is None else (*at.stack, embedded, name)
             context = _Context(child_path(at.path, name), shape.go_name, stack)
             _find_problems(value, shape.field(name), context, problems)
+
+
+def _find_in_either(raw: Any, shape: shapes.EitherShape, path: str, problems: _Problems) -> None:
+    """Find the problems of a type that decodes itself, which begins anew with the names of structs and fields."""
+    if isinstance(raw, dict | list) and isinstance(shape.chosen(raw), shapes.StructShape | shapes.ListShape):
+        inner = _Problems([], [])
+        _find_problems(raw, shape.chosen(raw), _Context(path, "", ()), inner)
+        problems.fatal.extend((*inner.fatal, *inner.others))
+    elif isinstance(shape.other, shapes.ScalarShape) and not isinstance(raw, bool):
+        problems.fatal.append(TypeProblem(path, "boolean or JSON schema expected"))
 
 
 def _scalar_problem(raw: Any, shape: shapes.Shape, at: _Context) -> TypeProblem | None:

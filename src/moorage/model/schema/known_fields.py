@@ -1,8 +1,8 @@
 """Tell the fields that a kind has from those it has not: drop the unknown, or report them with a suggestion.
 
-Kubernetes: decoding into a Go struct and writing it again, and strict decoding (`unknown field "spec.foo"`). Times that
-Go writes as null when they are not set stay. Differs: suggests a name. Documents without unknown fields, which are
-nearly all, cost one set comparison per object.
+Kubernetes: decoding into a Go struct and writing it again (zeros and quantities as Go writes them), and strict decoding
+(`unknown field "spec.foo"`). Times that Go writes as null when they are not set stay. Differs: suggests a name.
+Documents without unknown fields, which are nearly all, cost one set comparison per object.
 """
 
 from contextlib import suppress
@@ -10,11 +10,21 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from moorage.model.field_path import child_path
-from moorage.model.go.quoting import go_quote
-from moorage.model.schema.shapes import ListShape, MapShape, Shape, StructShape, struct_shape
+from moorage.model.go.quoting import go_json, go_quote
+from moorage.model.quantity import QuantityError, parse_quantity
+from moorage.model.schema.shapes import (
+    EitherShape,
+    ListShape,
+    MapShape,
+    QuantityShape,
+    ScalarShape,
+    Shape,
+    StructShape,
+    struct_shape,
+)
 from moorage.model.types.view import View
 
-#: Times that are no pointers in Go, where a time that is not set is still there.
+#: Times that are no pointers in Go, and lists that Go always writes: what is not set is still there.
 _WRITTEN_AS_NULL = frozenset(
     [
         "lastProbeTime",
@@ -29,44 +39,108 @@ _WRITTEN_AS_NULL = frozenset(
         "deprecatedLastTimestamp",
         "eventTime",
         "lastObservedTime",
+        "currentMetrics",
     ]
 )
 
+#: A longer text is kept as it is: exponents can be absurd.
+_MAX_AMOUNT_LENGTH = 32
+
 
 def kept_part(raw: Any, view: type[View]) -> Any:
-    """Return the document without unknown fields and nulls; the argument is not modified."""
+    """Return the document as Go writes it: without unknown fields, nulls and zeros, but for those always written.
+
+    The argument is not modified.
+    """
     return _kept(raw, struct_shape(view))
 
 
 def _kept(raw: Any, shape: Shape) -> Any:
+    if isinstance(shape, EitherShape):
+        shape = shape.chosen(raw)
     if isinstance(shape, StructShape):
         return _kept_fields(raw, shape) if isinstance(raw, dict) else raw
     if isinstance(shape, ListShape) and isinstance(raw, list):
-        items = [_kept(item, shape.item) for item in raw]
+        items = [_kept(_element(item, shape.item), shape.item) for item in raw]
         return items if _differ(items, raw) else raw
     if isinstance(shape, MapShape) and isinstance(raw, dict):
-        values = {key: _kept(value, shape.value) for key, value in raw.items()}
+        values = {key: _kept(_element(value, shape.value), shape.value) for key, value in raw.items()}
         return values if _differ(values.values(), raw.values()) else raw
-    return raw
+    return canonical_amount(raw) if isinstance(shape, QuantityShape) else raw
+
+
+def canonical_amount(raw: Any) -> Any:
+    """Return a quantity as Go writes it: `1000m` is `1`, 0.5 is `500m`. Other values are left alone."""
+    text = raw.strip() if isinstance(raw, str) else go_json(raw) if type(raw) in (int, float) else ""
+    if not text or len(text) > _MAX_AMOUNT_LENGTH:
+        return raw
+    canonical = _canonical(text)
+    return raw if canonical in (raw, None) else canonical
+
+
+@lru_cache(maxsize=4096)
+def _canonical(text: str) -> str | None:
+    try:
+        return str(parse_quantity(text))
+    except QuantityError:
+        return None
+
+
+def _element(value: Any, shape: Shape) -> Any:
+    """Return an element of a list or map; a null is the zero of its type."""
+    if value is not None:
+        return value
+    if isinstance(shape, StructShape):
+        return {}
+    return shape.zero if isinstance(shape, ScalarShape) else "0" if isinstance(shape, QuantityShape) else None
 
 
 def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
-    known, nested = shape.known, shape.nested
+    known, nested, omitted = shape.known, shape.rewritten, shape.omitted
     kept: dict[str, Any] = {}
     for name, value in raw.items():
         if name not in known:
             continue
-        if value is None:
-            if name not in _WRITTEN_AS_NULL:
+        if not value:
+            if value is None:
+                if name not in _WRITTEN_AS_NULL:
+                    continue
+            elif omitted.get(name) is type(value):
                 continue
-        elif name in nested:
+        if name in nested:
             value = _kept(value, nested[name])
         kept[name] = value
+    if not shape.written.keys() <= kept.keys():
+        return {**shape.written, **kept}
     return kept if len(kept) != len(raw) or _differ(kept.values(), raw.values()) else raw
 
 
 def _differ(new: Any, old: Any) -> bool:
     return any(one is not other for one, other in zip(new, old, strict=True))
+
+
+def omit_empty(raw: dict[str, Any], view: type[View]) -> None:
+    """Remove the empty lists and maps that Go does not write from a document that was admitted."""
+    _omit_empty(raw, struct_shape(view))
+
+
+def _omit_empty(raw: Any, shape: Shape) -> None:
+    if isinstance(shape, EitherShape):
+        shape = shape.chosen(raw)
+    if isinstance(shape, StructShape):
+        if isinstance(raw, dict):
+            empty = [name for name, value in raw.items() if value in ([], {}) and name in shape.collections]
+            for name in empty:
+                del raw[name]
+            for name, nested in shape.nested.items():
+                if value := raw.get(name):
+                    _omit_empty(value, nested)
+    elif isinstance(shape, ListShape) and isinstance(raw, list):
+        for item in raw:
+            _omit_empty(item, shape.item)
+    elif isinstance(shape, MapShape) and isinstance(raw, dict):
+        for item in raw.values():
+            _omit_empty(item, shape.value)
 
 
 MAX_SUGGESTIONS = 100

@@ -83,6 +83,7 @@ MERGED_FIELDS: Final[dict[tuple[str, str], MergeRow]] = {
     ("ServiceSpec", "ports"): _by("port", "protocol"),
     ("ServiceStatus", "conditions"): _by("type"),
     ("ServiceAccount", "secrets"): _by("name"),
+    ("Endpoint", "addresses"): _SET,
     # Storage
     ("PersistentVolumeClaimStatus", "conditions"): _by("type"),
     ("CSINodeSpec", "drivers"): _by("name"),
@@ -96,40 +97,76 @@ MERGED_FIELDS: Final[dict[tuple[str, str], MergeRow]] = {
     ("DeploymentSpec", "strategy"): MergeRow(patch_strategy="retainKeys"),
     ("DeploymentStatus", "conditions"): _by("type"),
     ("ReplicaSetStatus", "conditions"): _by("type"),
+    ("ReplicationControllerStatus", "conditions"): _by("type"),
     ("StatefulSetStatus", "conditions"): _by("type"),
     ("DaemonSetStatus", "conditions"): _by("type"),
     ("JobStatus", "conditions"): _patched_by("type"),
     ("UncountedTerminatedPods", "succeeded"): _SET,
     ("UncountedTerminatedPods", "failed"): _SET,
     ("PodFailurePolicyOnExitCodesRequirement", "values"): _SET,
+    # Custom resources
+    ("CustomResourceDefinitionStatus", "conditions"): _applied_by("type"),
+    ("JSONSchemaProps", "x-kubernetes-validations"): _by("rule"),
+    # Kinds that are stored only
+    ("ServiceCIDRStatus", "conditions"): _by("type"),
+    ("HorizontalPodAutoscalerStatus", "conditions"): _by("type"),
+    ("APIServiceStatus", "conditions"): _by("type"),
+    ("FlowSchemaStatus", "conditions"): _by("type"),
+    ("PriorityLevelConfigurationStatus", "conditions"): _by("type"),
+    **{("ResourcePolicyRule", name): _SET for name in ("verbs", "apiGroups", "resources", "namespaces")},
+    **{("NonResourcePolicyRule", name): _SET for name in ("verbs", "nonResourceURLs")},
+    ("MutatingWebhookConfiguration", "webhooks"): _by("name"),
+    ("ValidatingWebhookConfiguration", "webhooks"): _by("name"),
+    ("MutatingWebhook", "matchConditions"): _by("name"),
+    ("ValidatingWebhook", "matchConditions"): _by("name"),
+    ("ValidatingAdmissionPolicySpec", "matchConditions"): _by("name"),
+    ("ValidatingAdmissionPolicySpec", "variables"): _by("name"),
+    ("ValidatingAdmissionPolicyStatus", "conditions"): _applied_by("type"),
+    ("ValidatingAdmissionPolicyBindingSpec", "validationActions"): _SET,
+    ("MutatingAdmissionPolicySpec", "matchConditions"): _by("name"),
+    ("ComponentStatus", "conditions"): _by("type"),
     # Policy
     ("PodDisruptionBudgetSpec", "selector"): MergeRow(patch_strategy="replace"),
     ("PodDisruptionBudgetStatus", "conditions"): _by("type"),
 }
 
-#: Objects that server-side apply owns and replaces as a whole, wherever they occur.
+#: Objects that server-side apply owns and replaces as a whole, wherever they occur: names of types or of definitions.
 ATOMIC_STRUCTS: Final = frozenset(
     {
         "ConfigMapKeySelector",
+        "EndpointAddress",
+        "EndpointPort",
         "FileKeySelector",
         "LabelSelector",
         "LocalObjectReference",
+        "MatchResources",
+        "NamedRuleWithOperations",
         "NodeSelector",
         "NodeSelectorTerm",
         "ObjectFieldSelector",
         "ObjectReference",
         "OwnerReference",
+        "ParamKind",
+        "ParamRef",
         "ResourceFieldSelector",
+        "ScopeSelector",
+        "RoleRef",
         "SecretKeySelector",
         "SecretReference",
+        "ServiceBackendPort",
         "TopologySelectorTerm",
         "TypedLocalObjectReference",
+        "Variable",
+        "io.k8s.api.autoscaling.v1.CrossVersionObjectReference",
+        "io.k8s.api.rbac.v1.Subject",
     }
 )
 
 #: Single fields that are replaced as a whole, or are not although their type is.
 ATOMIC_FIELDS: Final[dict[tuple[str, str], bool]] = {
     ("PodSpec", "nodeSelector"): True,
+    ("Scheduling", "nodeSelector"): True,
+    ("ReplicationControllerSpec", "selector"): True,
     ("ServiceSpec", "selector"): True,
     ("PersistentVolumeSpec", "claimRef"): False,
 }
@@ -153,7 +190,13 @@ class Scalar(NamedTuple):
 
 
 class Untyped:
-    """Nothing is known: the value tells what it is. Lists are atomic, maps are granular."""
+    """Nothing is known: the value tells what it is. Lists are atomic, maps are granular.
+
+    `definition` names the API's own type for it, if there is one.
+    """
+
+    def __init__(self, definition: str = "") -> None:
+        self.definition = definition
 
 
 class StructType:
@@ -168,7 +211,7 @@ class StructType:
     def fields(self) -> dict[str, "Field"]:
         shape = shapes.struct_shape(self.view)
         owners = [owner.__name__ for owner in self.view.__mro__]
-        return {name: _field(owners, name, shape.field(name)) for name in self.view.__struct_fields__}
+        return {name: _field(owners, name, shape.field(name)) for name in self.view.__struct_encode_fields__}
 
     def field(self, name: str) -> "Field":
         """Return the field of that name; what the view does not know is untyped."""
@@ -228,7 +271,7 @@ def schema_of(kind: Kind) -> StructType:
 @cache
 def struct_type(view: type[View]) -> StructType:
     """Return the merge schema of a view, the same object every time."""
-    return StructType(view, view.__name__ in ATOMIC_STRUCTS)
+    return StructType(view, not ATOMIC_STRUCTS.isdisjoint((view.__name__, f"{view.package}.{view.__name__}")))
 
 
 @cache
@@ -279,4 +322,6 @@ def _type_of(shape: shapes.Shape) -> SchemaType:
         return Scalar("string", "date-time", "MicroTime" if shape.micro else "Time")
     if isinstance(shape, shapes.ScalarShape):
         return Scalar(_JSON_TYPES[shape.python_type], _INTEGERS.get(shape.go_type, ""))
+    if isinstance(shape, shapes.EitherShape | shapes.AnyShape) and shape.definition:
+        return Untyped(shape.definition)
     return _SCALARS.get(type(shape), UNTYPED)

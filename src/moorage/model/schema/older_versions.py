@@ -2,7 +2,8 @@
 
 In: raw documents, or parts of them such as merge patches. Out: new documents; unknown fields stay where they are. Only
 v1beta1 of resource.k8s.io has another structure: requests for one class of devices have no `exactly`, and devices
-have all but their name below `basic`. Kubernetes: the conversions of pkg/apis/resource.
+have all but their name below `basic`; autoscaling/v1 has a module of its own. Kubernetes: the conversions of
+pkg/apis/resource.
 """
 
 import re
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from moorage.model.kinds import OLDER_VERSIONS, Kind
+from moorage.model.schema import autoscaler_versions
 from moorage.model.text.documents import Document
 from moorage.model.types.resource_slice import Device
 
@@ -45,6 +47,11 @@ def misplaced_fields(raw: Raw) -> Iterator[str]:
     kind = OLDER_VERSIONS.get((api_version, str(raw.get("kind")))) if isinstance(api_version, str) else None
     if kind is None or not has_other_structure(kind, str(api_version).rpartition("/")[2]):
         return
+    if kind.older_views:
+        for holder, name in autoscaler_versions.NEWER_FIELDS:
+            if isinstance(raw.get(holder), dict) and name in raw[holder]:
+                yield f"{holder}.{name}"
+        return
     value: Any = raw
     for name in _PATHS[kind.name]:
         value = value.get(name) if isinstance(value, dict) else None
@@ -65,18 +72,22 @@ def from_older(raw: Raw, kind: Kind, version: str, *, keeps_misplaced: bool = Fa
 
     Fields that only newer versions have where they are count as unknown, and are left out.
     """
+    if kind.older_views:
+        return autoscaler_versions.from_v1(raw) | {"apiVersion": kind.api_version}
     request, device = (_exactly, _without_basic) if keeps_misplaced else (_only_flat, _only_basic)
     return _convert(raw, kind, version, request, device) | {"apiVersion": kind.api_version}
 
 
 def to_older(raw: Raw, kind: Kind, version: str) -> Raw:
     """Return a document in an older version."""
+    if kind.older_views:
+        return autoscaler_versions.to_v1(raw) | {"apiVersion": f"{kind.group}/{version}"}
     return _convert(raw, kind, version, _flat, _with_basic) | {"apiVersion": f"{kind.group}/{version}"}
 
 
 def has_other_structure(kind: Kind, version: str) -> bool:
     """True if documents of the version differ by more than its name."""
-    return version == "v1beta1" and kind.name in _PATHS
+    return bool(kind.older_views) or (version == "v1beta1" and kind.name in _PATHS)
 
 
 #: The fields that lead to the lists that v1beta1 has in another form.

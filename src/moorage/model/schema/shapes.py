@@ -12,12 +12,14 @@ from msgspec import Meta
 from moorage.model.go.base64_text import BYTES_TITLE
 from moorage.model.go.times import MICRO_TIME_TITLE, TIME_TITLE
 from moorage.model.quantity import Quantity
+from moorage.model.schema.always_written import ALWAYS_WRITTEN
 from moorage.model.types.view import View
 
 #: The structs that Go embeds into others; any other base class of a view only has the same fields.
 _EMBEDDED = frozenset(
     {
         "EphemeralContainerCommon",
+        "IngressRuleValue",
         "LocalObjectReference",
         "PersistentVolumeSource",
         "ProbeHandler",
@@ -30,9 +32,13 @@ Shape = Any  # one of the classes below; they refer to each other, and some have
 
 
 class AnyShape:
-    """Whatever the document holds: nothing is known about it."""
+    """Whatever the document holds: nothing is known about it. `definition` names the API's own type for it, if any."""
 
+    __slots__ = ("definition",)
     go_type = "interface {}"
+
+    def __init__(self, definition: str = "") -> None:
+        self.definition = definition
 
 
 class ScalarShape:
@@ -95,22 +101,63 @@ class MapShape:
         self.go_type = go_type or f"map[string]{value.go_type}"
 
 
+class EitherShape:
+    """A struct, or something that is no object: a list of it, a list of strings, or a boolean.
+
+    Its Go type decodes itself. A list's may be anything else as well, which is taken for an empty list.
+    """
+
+    __slots__ = ("definition", "go_type", "other", "struct")
+
+    def __init__(self, struct: Shape, other: Shape) -> None:
+        self.struct, self.other = struct, other
+        suffix = "Bool" if isinstance(other, ScalarShape) else "Array" if other.item is struct else "StringArray"
+        self.definition = f"{struct.go_name}Or{suffix}"
+        self.go_type = f"v1.{self.definition}"
+
+    def chosen(self, raw: Any) -> Shape:
+        return self.struct if isinstance(raw, dict) else self.other
+
+
 class StructShape:
     """An object with known fields. `embedded` names, for inherited fields, the Go struct they are embedded by."""
 
-    __slots__ = ("_nested", "_types", "embedded", "fields", "go_name", "go_type", "known", "view")
+    __slots__ = (
+        "_collections",
+        "_nested",
+        "_omitted",
+        "_rewritten",
+        "_types",
+        "_written",
+        "embedded",
+        "fields",
+        "go_name",
+        "go_type",
+        "known",
+        "pointers",
+        "view",
+    )
 
     def __init__(self, view: type[View]) -> None:
         self.view = view
         self.go_name = view.__name__
-        self.go_type = f"v1.{view.__name__}"
-        self._types = get_type_hints(view, include_extras=True)
-        self.known = frozenset(view.__struct_fields__)
+        self.go_type = f"{view.package.rpartition('.')[2]}.{view.__name__}"
+        types = get_type_hints(view, include_extras=True)
+        names = zip(view.__struct_fields__, view.__struct_encode_fields__, strict=True)
+        self._types = {in_json: types[name] for name, in_json in names}
+        self.known = frozenset(self._types)
         own = view.__annotations__ if "__annotations__" in view.__dict__ else {}
         bases = [base for base in view.__mro__[:0:-1] if issubclass(base, View) and base.__name__ in _EMBEDDED]
         self.embedded = {name: base.__name__ for base in bases for name in base.__struct_fields__ if name not in own}
         self.fields: dict[str, Shape] = {}
+        self._collections: frozenset[str] | None = None
         self._nested: dict[str, Shape] | None = None
+        self._omitted: dict[str, type] | None = None
+        self._rewritten: dict[str, Shape] | None = None
+        self._written: dict[str, Any] | None = None
+        defaults = zip(reversed(view.__struct_encode_fields__), reversed(view.__struct_defaults__), strict=False)
+        #: The fields whose zero value differs from absence.
+        self.pointers = frozenset(name for name, default in defaults if default is None)
 
     def field(self, name: str) -> Shape:
         found = self.fields.get(name)
@@ -123,14 +170,51 @@ class StructShape:
         """The fields below which there are structs again."""
         if self._nested is None:
             shapes = {name: self.field(name) for name in self.known}
-            self._nested = {name: shape for name, shape in shapes.items() if _has_structs(shape)}
+            self._nested = {name: shape for name, shape in shapes.items() if _holds(shape, StructShape | EitherShape)}
         return self._nested
 
+    @property
+    def rewritten(self) -> dict[str, Shape]:
+        """The fields below which there is something that Go may write in another way than it was sent."""
+        if self._rewritten is None:
+            shapes = {name: self.field(name) for name in self.known}
+            quantities = {name: shape for name, shape in shapes.items() if _holds(shape, QuantityShape)}
+            self._rewritten = {**self.nested, **quantities}
+        return self._rewritten
 
-def _has_structs(shape: Shape) -> bool:
+    @property
+    def omitted(self) -> dict[str, type]:
+        """The scalars that are left out when they are zero, with the types of their values."""
+        if self._omitted is None:
+            always = ALWAYS_WRITTEN.get(self.go_name, frozenset())
+            self._omitted = {name: shape.python_type for name, shape in self._scalars() if name not in always}
+        return self._omitted
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """The zeros of the scalars that are there even when they are not set."""
+        if self._written is None:
+            always = ALWAYS_WRITTEN.get(self.go_name, frozenset())
+            self._written = {name: shape.zero for name, shape in self._scalars() if name in always}
+        return self._written
+
+    @property
+    def collections(self) -> frozenset[str]:
+        """The lists and maps that are left out when they are empty."""
+        if self._collections is None:
+            names = self.known - self.pointers - ALWAYS_WRITTEN.get(self.go_name, frozenset())
+            self._collections = frozenset(name for name in names if isinstance(self.field(name), ListShape | MapShape))
+        return self._collections
+
+    def _scalars(self) -> list[tuple[str, Shape]]:
+        shapes = [(name, self.field(name)) for name in self.known - self.pointers]
+        return [(name, shape) for name, shape in shapes if isinstance(shape, ScalarShape)]
+
+
+def _holds(shape: Shape, kind: Any) -> bool:
     while isinstance(shape, ListShape | MapShape):
         shape = shape.item if isinstance(shape, ListShape) else shape.value
-    return isinstance(shape, StructShape)
+    return isinstance(shape, kind)
 
 
 @cache
@@ -149,11 +233,14 @@ def shape_of(annotation: Any) -> Shape:
     if go_type == BYTES_TITLE:
         return BytesShape()
     if annotation is Any:
-        return AnyShape()
+        return AnyShape(go_type)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         chosen = [argument for argument in arguments if argument is not type(None)]
-        return shape_of(chosen[0]) if len(chosen) == 1 else IntOrStringShape()
+        if len(chosen) == 1:
+            return shape_of(chosen[0])
+        first = shape_of(chosen[0])
+        return EitherShape(first, shape_of(chosen[1])) if isinstance(first, StructShape) else IntOrStringShape()
     if origin is tuple:
         return ListShape(shape_of(arguments[0]))
     if origin is dict:

@@ -85,26 +85,36 @@ def decode_json_values(text: str, source: str, first_line: int) -> Iterator[Json
 
 
 def json_duplicates(text: str, start: int, limit: int | None = None) -> list[JsonDuplicate]:
-    """Return the duplicate keys of the value at `start`, or the first of them, with their paths.
+    """Return the duplicate keys of the value at `start`, or the first of them, with their paths, in their order.
 
     Decodes once more, so only for rare use.
     """
     duplicates: list[JsonDuplicate] = []
     value, _ = json.JSONDecoder(object_pairs_hook=_Pairs).raw_decode(text, start)
-    pending: list[tuple[Any, str, tuple[str, ...]]] = [(value, "", ())]
+    pending = [_members(value, "", ())]
     while pending and (limit is None or len(duplicates) < limit):
-        item, path, steps = pending.pop()
-        if isinstance(item, _Pairs):
-            seen: set[str] = set()
-            for key, child in item:
-                below, steps_below = child_path(path, key), (*steps, key)
-                if key in seen:
-                    duplicates.append(JsonDuplicate(below, steps_below))
-                seen.add(key)
-                pending.append((child, below, steps_below))
-        elif isinstance(item, list):
-            pending.extend((child, f"{path}[{i}]", (*steps, str(i))) for i, child in enumerate(item))
+        found = next(pending[-1], None)
+        if found is None:
+            pending.pop()
+            continue
+        child, path, steps, is_repeated = found
+        if is_repeated:
+            duplicates.append(JsonDuplicate(path, steps))
+        if isinstance(child, list):
+            pending.append(_members(child, path, steps))
     return duplicates
+
+
+def _members(value: Any, path: str, steps: tuple[str, ...]) -> Iterator[tuple[Any, str, tuple[str, ...], bool]]:
+    """Yield what is in an object or a list: the value, its path, the steps to it, whether its key was there before."""
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, child in value:
+            yield child, child_path(path, key), (*steps, key), key in seen
+            seen.add(key)
+    elif isinstance(value, list):
+        for i, child in enumerate(value):
+            yield child, f"{path}[{i}]", (*steps, str(i)), False
 
 
 class _Pairs(list[tuple[str, Any]]):

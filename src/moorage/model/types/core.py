@@ -30,6 +30,17 @@ class Namespace(ApiObject, frozen=True, gc=False):
     status: NamespaceStatus = NamespaceStatus()
 
 
+class ComponentCondition(View, frozen=True, gc=False):
+    type: named.ComponentConditionType = ""
+    status: named.ConditionStatus = ""
+    message: str = ""
+    error: str = ""
+
+
+class ComponentStatus(ApiObject, frozen=True, gc=False):
+    conditions: tuple[ComponentCondition, ...] = ABSENT_LIST
+
+
 class ConfigMap(ApiObject, frozen=True, gc=False):
     immutable: bool | None = None
     data: dict[str, str] = ABSENT_MAP

@@ -3,10 +3,15 @@
 Kubernetes: k8s.io/api/core/v1.
 """
 
+from typing import Final
+
 from moorage.model.quantity import Quantity
 from moorage.model.schema import named_types as named
 from moorage.model.types.container import ResourceRequirements
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
+
+#: The phases of pods that have finished: their containers never start again.
+FINISHED_PHASES: Final = frozenset({"Succeeded", "Failed"})
 
 
 class PodCondition(View, frozen=True, gc=False):

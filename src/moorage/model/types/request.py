@@ -1,4 +1,4 @@
-"""Documents that are sent and never stored: Binding, Eviction, Scale, DeleteOptions, reviews of oneself.
+"""Documents that are sent and never stored: Binding, Eviction, Scale, DeleteOptions, reviews of users.
 
 Kubernetes: k8s.io/api/core/v1, policy/v1, autoscaling/v1, authentication/v1, authorization/v1, apimachinery meta/v1.
 """
@@ -117,6 +117,25 @@ class SubjectAccessReviewStatus(AuthorizationView, frozen=True, gc=False):
 
 class SelfSubjectAccessReview(ApiObject, frozen=True, gc=False):
     spec: SelfSubjectAccessReviewSpec = SelfSubjectAccessReviewSpec()
+    status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
+
+
+class SubjectAccessReviewSpec(AuthorizationView, frozen=True, gc=False):
+    resourceAttributes: ResourceAttributes | None = None
+    nonResourceAttributes: NonResourceAttributes | None = None
+    user: str = ""
+    groups: tuple[str, ...] = ABSENT_LIST
+    extra: dict[str, tuple[str, ...]] = ABSENT_MAP
+    uid: str = ""
+
+
+class SubjectAccessReview(ApiObject, frozen=True, gc=False):
+    spec: SubjectAccessReviewSpec = SubjectAccessReviewSpec()
+    status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
+
+
+class LocalSubjectAccessReview(ApiObject, frozen=True, gc=False):
+    spec: SubjectAccessReviewSpec = SubjectAccessReviewSpec()
     status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
 

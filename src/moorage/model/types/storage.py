@@ -172,6 +172,11 @@ class VolumeNodeResources(StorageView, frozen=True, gc=False):
     count: Int32 | None = None
 
 
+class VolumeAttributesClass(ApiObject, frozen=True, gc=False):
+    driverName: str = ""
+    parameters: dict[str, str] = ABSENT_MAP
+
+
 class CSINodeDriver(StorageView, frozen=True, gc=False):
     name: str = ""
     nodeID: str = ""

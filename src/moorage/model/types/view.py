@@ -48,6 +48,14 @@ class MetaView(View, frozen=True):
     package = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
 
+class AdmissionRegistrationView(View, frozen=True):
+    package = "io.k8s.api.admissionregistration.v1"
+
+
+class ApiRegistrationView(View, frozen=True):
+    package = "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1"
+
+
 class AppsView(View, frozen=True):
     package = "io.k8s.api.apps.v1"
 
@@ -64,12 +72,32 @@ class AutoscalingView(View, frozen=True):
     package = "io.k8s.api.autoscaling.v1"
 
 
+class AutoscalingV2View(View, frozen=True):
+    package = "io.k8s.api.autoscaling.v2"
+
+
 class BatchView(View, frozen=True):
     package = "io.k8s.api.batch.v1"
 
 
+class DiscoveryView(View, frozen=True):
+    package = "io.k8s.api.discovery.v1"
+
+
+class FlowControlView(View, frozen=True):
+    package = "io.k8s.api.flowcontrol.v1"
+
+
+class NetworkingView(View, frozen=True):
+    package = "io.k8s.api.networking.v1"
+
+
 class PolicyView(View, frozen=True):
     package = "io.k8s.api.policy.v1"
+
+
+class RbacView(View, frozen=True):
+    package = "io.k8s.api.rbac.v1"
 
 
 class ResourceView(View, frozen=True):

@@ -1,6 +1,6 @@
 """The kinds that make pods from a template.
 
-Kubernetes: k8s.io/api/apps/v1 and k8s.io/api/batch/v1.
+Kubernetes: k8s.io/api/apps/v1, k8s.io/api/batch/v1, and the ReplicationController of k8s.io/api/core/v1.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from moorage.model.schema import named_types as named
 from moorage.model.types.meta import ApiObject, LabelSelector, ObjectMeta, ObjectReference
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage import PersistentVolumeClaim
-from moorage.model.types.view import ABSENT_LIST, AppsView, BatchView, Int32, Int64
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, AppsView, BatchView, Int32, Int64, View
 
 
 class PodFailurePolicyOnExitCodesRequirement(BatchView, frozen=True, gc=False):
@@ -196,6 +196,43 @@ class ReplicaSetStatus(AppsView, frozen=True, gc=False):
 class ReplicaSet(ApiObject, frozen=True, gc=False):
     spec: ReplicaSetSpec = ReplicaSetSpec()
     status: ReplicaSetStatus = ReplicaSetStatus()
+
+
+#: The template of a ReplicationController without one: an empty template is another mistake.
+ABSENT_TEMPLATE = PodTemplateSpec()
+
+
+class PodTemplate(ApiObject, frozen=True, gc=False):
+    template: PodTemplateSpec = ABSENT_TEMPLATE
+
+
+class ReplicationControllerSpec(View, frozen=True, gc=False):
+    replicas: Int32 | None = None
+    minReadySeconds: Int32 = 0
+    selector: dict[str, str] = ABSENT_MAP
+    template: PodTemplateSpec = ABSENT_TEMPLATE
+
+
+class ReplicationControllerCondition(View, frozen=True, gc=False):
+    type: named.ReplicationControllerConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class ReplicationControllerStatus(View, frozen=True, gc=False):
+    replicas: Int32 = 0
+    fullyLabeledReplicas: Int32 = 0
+    readyReplicas: Int32 = 0
+    availableReplicas: Int32 = 0
+    observedGeneration: Int64 = 0
+    conditions: tuple[ReplicationControllerCondition, ...] = ABSENT_LIST
+
+
+class ReplicationController(ApiObject, frozen=True, gc=False):
+    spec: ReplicationControllerSpec = ReplicationControllerSpec()
+    status: ReplicationControllerStatus = ReplicationControllerStatus()
 
 
 class RollingUpdateStatefulSetStrategy(AppsView, frozen=True, gc=False):

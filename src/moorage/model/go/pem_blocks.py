@@ -1,0 +1,110 @@
+"""Find PEM blocks as Go's encoding/pem does, and read certificate requests with the complaints of crypto/x509.
+
+Differs: what is wrong deep inside a request is told in one general text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from cryptography import x509
+
+_BLOCK = re.compile(
+    rb"^-----BEGIN ([^\r\n]*?)-----[ \t]*\r?\n(.*?)^-----END \1-----[ \t]*\r?$", re.DOTALL | re.MULTILINE
+)
+_HEADER = re.compile(rb"[^\r\n:]+:[^\r\n]*\r?\n")
+_REQUEST = "CERTIFICATE REQUEST"
+_SEQUENCE = 0x30
+_PARAMETERS = (
+    "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 "
+    "timeType:0 set:false omitEmpty:false}"
+)
+
+
+class PemBlock(NamedTuple):
+    """What is between a BEGIN and its END."""
+
+    type: str
+    has_headers: bool
+    content: bytes
+
+
+class UnreadableRequest(ValueError):
+    """A certificate request cannot be read, or its signature is wrong."""
+
+
+def pem_blocks(text: bytes) -> list[PemBlock]:
+    """Return the blocks of a text; what is not a block is skipped."""
+    found = []
+    for match in _BLOCK.finditer(text):
+        body, has_headers = match[2], False
+        while (header := _HEADER.match(body)) is not None:
+            body, has_headers = body[header.end() :], True
+        try:
+            content = base64.b64decode(b"".join(body.split()), validate=True)
+        except binascii.Error:
+            continue
+        found.append(PemBlock(match[1].decode("utf-8", "replace"), has_headers, content))
+    return found
+
+
+def read_request(pem: bytes) -> x509.CertificateSigningRequest:
+    """Return the certificate request in a PEM block, without verifying it. Raises UnreadableRequest."""
+    from cryptography import x509  # takes a while to import, and few clusters see such a request
+
+    block = next(iter(pem_blocks(pem)), None)
+    if block is None or block.type != _REQUEST:
+        raise UnreadableRequest(f"PEM block type must be {_REQUEST}")
+    if complaint := _structure_complaint(block.content):
+        raise UnreadableRequest(complaint)
+    try:
+        request = x509.load_der_x509_csr(block.content)
+        _ = request.subject, request.extensions, request.public_key()
+    except Exception:  # also panics of the library's parser, which are no ValueErrors
+        raise UnreadableRequest("asn1: structure error: the request cannot be read") from None
+    return request
+
+
+def check_signature(request: x509.CertificateSigningRequest) -> None:
+    """Raise UnreadableRequest unless the request was signed with its own key."""
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    try:
+        if request.is_signature_valid:
+            return
+    except Exception:
+        raise UnreadableRequest("x509: cannot verify signature: algorithm unimplemented") from None
+    key = request.public_key()
+    if isinstance(key, rsa.RSAPublicKey):
+        raise UnreadableRequest("crypto/rsa: verification error")
+    kind = "ECDSA" if isinstance(key, ec.EllipticCurvePublicKey) else "Ed25519"
+    raise UnreadableRequest(f"x509: {kind} verification failure")
+
+
+def _structure_complaint(der: bytes) -> str:
+    """Return what Go says where the outermost element is not one whole sequence."""
+    if not der:
+        return "asn1: syntax error: sequence truncated"
+    if len(der) < 2:
+        return "asn1: syntax error: truncated tag or length"
+    length, start = der[1], 2
+    if length & 0x80:
+        count = length & 0x7F
+        if count == 0:
+            return "asn1: syntax error: indefinite length found (not DER)"
+        if len(der) < 2 + count:
+            return "asn1: syntax error: truncated tag or length"
+        length, start = int.from_bytes(der[2 : 2 + count]), 2 + count
+    if der[0] != _SEQUENCE:
+        is_compound = "true" if der[0] & 0x20 else "false"
+        found = f"{{class:{der[0] >> 6} tag:{der[0] & 0x1F} length:{length} isCompound:{is_compound}}}"
+        return f"asn1: structure error: tags don't match (16 vs {found}) {_PARAMETERS} certificateRequest @{start}"
+    if length == 0:
+        return "asn1: syntax error: sequence truncated"
+    if len(der) < start + length:
+        return "asn1: syntax error: data truncated"
+    return "asn1: syntax error: trailing data" if len(der) > start + length else ""

@@ -1,0 +1,97 @@
+"""Kinds of the core group, events and leases."""
+
+from typing import Final
+
+from moorage.model.kind_rows.kind import ALL, CREATE, REACHED_BY_PROXY, STANDARD_VERBS, WITH_STATUS, Kind, Subresource
+from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount
+from moorage.model.types.events.event import Event, Lease
+from moorage.model.types.events.reported_event import Event as ReportedEvent
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+
+ROWS: Final = (
+    Kind(
+        "v1",
+        "namespaces",
+        Namespace,
+        ("ns",),
+        namespaced=False,
+        subresources=(Subresource("finalize", ("update",)), *WITH_STATUS),
+        verbs=tuple(verb for verb in STANDARD_VERBS if verb != "deletecollection"),
+        loads_first=True,
+    ),
+    Kind(
+        "v1",
+        "nodes",
+        Node,
+        ("no",),
+        namespaced=False,
+        subresources=(Subresource("proxy", REACHED_BY_PROXY, "NodeProxyOptions"), *WITH_STATUS),
+        loads_first=True,
+    ),
+    Kind(
+        "v1",
+        "pods",
+        Pod,
+        ("po",),
+        categories=ALL,
+        subresources=(
+            Subresource("attach", ("create", "get"), "PodAttachOptions"),
+            Subresource("binding", CREATE, "Binding", "v1"),
+            Subresource("ephemeralcontainers", ("get", "patch", "update")),
+            Subresource("eviction", CREATE, "Eviction", "policy/v1"),
+            Subresource("exec", ("create", "get"), "PodExecOptions"),
+            Subresource("log", ("get",)),
+            Subresource("portforward", ("create", "get"), "PodPortForwardOptions"),
+            Subresource("proxy", REACHED_BY_PROXY, "PodProxyOptions"),
+            Subresource("resize", ("get", "patch", "update")),
+            *WITH_STATUS,
+        ),
+        returns_deleted=True,
+        status_resets=(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
+    ),
+    Kind("v1", "configmaps", ConfigMap, ("cm",), read_by_plan=False),
+    Kind("v1", "secrets", Secret, read_by_plan=False),
+    Kind(
+        "v1",
+        "services",
+        Service,
+        ("svc",),
+        categories=ALL,
+        subresources=(Subresource("proxy", REACHED_BY_PROXY, "ServiceProxyOptions"), *WITH_STATUS),
+        creates_on_update=True,
+        returns_deleted=True,
+    ),
+    Kind(
+        "v1",
+        "serviceaccounts",
+        ServiceAccount,
+        ("sa",),
+        subresources=(Subresource("token", CREATE, "TokenRequest", "authentication.k8s.io/v1"),),
+        unconditional_update=False,
+        returns_deleted=True,
+        read_by_plan=False,
+    ),
+    *(
+        Kind(
+            api_version,
+            "events",
+            view,
+            ("ev",),
+            creates_on_update=True,
+            dependents="none",
+            read_by_plan=False,
+            is_chatty=True,
+        )
+        for api_version, view in (("events.k8s.io/v1", ReportedEvent), ("v1", Event))
+    ),
+    Kind(
+        "coordination.k8s.io/v1",
+        "leases",
+        Lease,
+        creates_on_update=True,
+        unconditional_update=False,
+        read_by_plan=False,
+        is_chatty=True,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Views of identities and rights: tokens, certificates, roles and their bindings, access reviews."""

@@ -1,0 +1,1 @@
+"""Typed views of the kinds that extend the API."""

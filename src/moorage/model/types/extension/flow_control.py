@@ -1,0 +1,125 @@
+"""FlowSchemas and PriorityLevelConfigurations.
+
+Kubernetes: k8s.io/api/flowcontrol/v1.
+"""
+
+from moorage.model.schema import named_types as named
+from moorage.model.types.meta import ApiObject
+from moorage.model.types.view import ABSENT_LIST, FlowControlView, Int32
+
+
+class PriorityLevelConfigurationReference(FlowControlView, frozen=True, gc=False):
+    name: str = ""
+
+
+class FlowDistinguisherMethod(FlowControlView, frozen=True, gc=False):
+    type: named.FlowDistinguisherMethodType = ""
+
+
+class UserSubject(FlowControlView, frozen=True, gc=False):
+    name: str = ""
+
+
+class GroupSubject(FlowControlView, frozen=True, gc=False):
+    name: str = ""
+
+
+class ServiceAccountSubject(FlowControlView, frozen=True, gc=False):
+    namespace: str = ""
+    name: str = ""
+
+
+class Subject(FlowControlView, frozen=True, gc=False):
+    kind: named.SubjectKind = ""
+    user: UserSubject | None = None
+    group: GroupSubject | None = None
+    serviceAccount: ServiceAccountSubject | None = None
+
+
+class ResourcePolicyRule(FlowControlView, frozen=True, gc=False):
+    verbs: tuple[str, ...] = ABSENT_LIST
+    apiGroups: tuple[str, ...] = ABSENT_LIST
+    resources: tuple[str, ...] = ABSENT_LIST
+    clusterScope: bool = False
+    namespaces: tuple[str, ...] = ABSENT_LIST
+
+
+class NonResourcePolicyRule(FlowControlView, frozen=True, gc=False):
+    verbs: tuple[str, ...] = ABSENT_LIST
+    nonResourceURLs: tuple[str, ...] = ABSENT_LIST
+
+
+class PolicyRulesWithSubjects(FlowControlView, frozen=True, gc=False):
+    subjects: tuple[Subject, ...] = ABSENT_LIST
+    resourceRules: tuple[ResourcePolicyRule, ...] = ABSENT_LIST
+    nonResourceRules: tuple[NonResourcePolicyRule, ...] = ABSENT_LIST
+
+
+class FlowSchemaSpec(FlowControlView, frozen=True, gc=False):
+    priorityLevelConfiguration: PriorityLevelConfigurationReference = PriorityLevelConfigurationReference()
+    matchingPrecedence: Int32 = 0
+    distinguisherMethod: FlowDistinguisherMethod | None = None
+    rules: tuple[PolicyRulesWithSubjects, ...] = ABSENT_LIST
+
+
+class FlowSchemaCondition(FlowControlView, frozen=True, gc=False):
+    type: named.FlowSchemaConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class FlowSchemaStatus(FlowControlView, frozen=True, gc=False):
+    conditions: tuple[FlowSchemaCondition, ...] = ABSENT_LIST
+
+
+class FlowSchema(ApiObject, frozen=True, gc=False):
+    spec: FlowSchemaSpec = FlowSchemaSpec()
+    status: FlowSchemaStatus = FlowSchemaStatus()
+
+
+class QueuingConfiguration(FlowControlView, frozen=True, gc=False):
+    queues: Int32 = 0
+    handSize: Int32 = 0
+    queueLengthLimit: Int32 = 0
+
+
+class LimitResponse(FlowControlView, frozen=True, gc=False):
+    type: named.LimitResponseType = ""
+    queuing: QueuingConfiguration | None = None
+
+
+class LimitedPriorityLevelConfiguration(FlowControlView, frozen=True, gc=False):
+    nominalConcurrencyShares: Int32 | None = None
+    limitResponse: LimitResponse = LimitResponse()
+    lendablePercent: Int32 | None = None
+    borrowingLimitPercent: Int32 | None = None
+
+
+class ExemptPriorityLevelConfiguration(FlowControlView, frozen=True, gc=False):
+    nominalConcurrencyShares: Int32 | None = None
+    lendablePercent: Int32 | None = None
+
+
+class PriorityLevelConfigurationSpec(FlowControlView, frozen=True, gc=False):
+    type: named.PriorityLevelEnablement = ""
+    limited: LimitedPriorityLevelConfiguration | None = None
+    exempt: ExemptPriorityLevelConfiguration | None = None
+
+
+class PriorityLevelConfigurationCondition(FlowControlView, frozen=True, gc=False):
+    type: named.PriorityLevelConfigurationConditionType = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class PriorityLevelConfigurationStatus(FlowControlView, frozen=True, gc=False):
+    conditions: tuple[PriorityLevelConfigurationCondition, ...] = ABSENT_LIST
+
+
+class PriorityLevelConfiguration(ApiObject, frozen=True, gc=False):
+    spec: PriorityLevelConfigurationSpec = PriorityLevelConfigurationSpec()
+    status: PriorityLevelConfigurationStatus = PriorityLevelConfigurationStatus()

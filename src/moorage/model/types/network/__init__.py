@@ -1,0 +1,1 @@
+"""Kinds that say how pods are reached."""

@@ -1,0 +1,1 @@
+"""What namespaces may use, and how pods are run: LimitRange, ResourceQuota, RuntimeClass."""

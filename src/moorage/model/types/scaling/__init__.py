@@ -1,0 +1,1 @@
+"""Typed views of what scales workloads."""
