@@ -193,6 +193,24 @@ class Cluster:
         record.slot = -1
         self._count(record, slot, -1)
 
+    def swap_shape(self, record: PodRecord, pod: Pod, shape: Shape) -> bool:
+        """Give a placed pod a new version and shape where nothing is counted otherwise; False if something is.
+
+        Such is a pod that gets the labels of its node's zone, if no selector that is counted asks for them.
+        """
+        old, slot = record.shape, record.slot
+        stays, stayed = (one.metadata.deletionTimestamp is None for one in (pod, record.pod))
+        if record.claims or stays is not stayed or not old.counts_as(shape):
+            return False
+        record.pod, record.shape = pod, shape
+        remaining = old.slots[slot] - 1
+        if remaining:
+            old.slots[slot] = remaining
+        else:
+            del old.slots[slot]
+        shape.slots[slot] = shape.slots.get(slot, 0) + 1
+        return True
+
     def _count(self, record: PodRecord, slot: int, by: int) -> None:
         shape = record.shape
         self.nodes.changes.note(slot)

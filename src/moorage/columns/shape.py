@@ -5,6 +5,7 @@ first. Of volumes, a shape holds disks and the facts about claims, but not whose
 same goes for claims on devices.
 """
 
+from operator import attrgetter
 from typing import Any
 
 from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
@@ -47,6 +48,7 @@ class Shape:
         "slots",
         "spec",
         "tracked",
+        "twins",
         "uses",
     )
 
@@ -89,6 +91,33 @@ class Shape:
         self.tracked: list[Any] = []
         # Filled in by the cluster: its arrays of what is free and what is asked for, and what a pod changes there.
         self.uses: tuple[tuple[SlotArray, int], ...] = ()
+        #: By the number of another shape: how many counts both were in, and whether these were the same.
+        self.twins: dict[int, tuple[int, int, bool]] = {}
+
+    def counts_as(self, other: "Shape") -> bool:
+        """Return whether a pod of this shape and one of the other change the same numbers by the same amounts."""
+        known = self.twins.get(other.number)
+        tracked, others = len(self.tracked), len(other.tracked)
+        if known is None or known[0] != tracked or known[1] != others:
+            known = tracked, others, tracked == others and self._counts_as(other)
+            if len(self.twins) >= _MAX_TWINS:
+                self.twins.clear()
+            self.twins[other.number] = known
+        return known[2]
+
+    def _counts_as(self, other: "Shape") -> bool:
+        return (
+            _NUMBERS(self) == _NUMBERS(other)
+            and not (self.disks or self.attachables or self.devices or self.claims)
+            and not (other.disks or other.attachables or other.devices or other.claims)
+            and set(map(id, self.tracked)) == set(map(id, other.tracked))
+        )
+
+
+_MAX_TWINS = 64
+_NUMBERS = attrgetter(
+    "namespace", "priority", "requests", "non_zero_cpu", "non_zero_memory", "host_ports", "controller"
+)
 
 
 def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:

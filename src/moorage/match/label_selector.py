@@ -71,6 +71,13 @@ def conjunction(requirements: Iterable[Requirement]) -> Selector:
     return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
 
+def as_label_selector(selector: LabelSelector | Mapping[str, str] | None) -> LabelSelector | None:
+    """Return the selector of any workload as a structured one; that of a ReplicationController is a map of labels."""
+    if selector is None or isinstance(selector, LabelSelector):
+        return selector
+    return LabelSelector(matchLabels=dict(selector))
+
+
 def compile_label_selector(selector: LabelSelector | None) -> Selector:
     """Compile, or raise `SelectorError` with the first complaint, as Kubernetes words it."""
     if selector is None:

@@ -48,6 +48,8 @@ class Environment:
 
     `homogeneous` demands elements of one type in list and map literals, and valid durations, timestamps and patterns.
     `strict_presence` makes has() and `?` fail on values that have no fields, where Kubernetes finds nothing there.
+    `objects_are_maps` where values of object types are maps of their fields, not Python objects with attributes.
+    `root` declares the sizes of what every variable holds, whatever its name; `has_bindings` offers cel.bind.
     `results` are the types that the whole expression may have; empty means any. `max_length` bounds the text, in bytes.
     """
 
@@ -57,17 +59,25 @@ class Environment:
     container: str = ""
     homogeneous: bool = True
     strict_presence: bool = False
+    objects_are_maps: bool = False
+    root: ObjectField | None = None
+    has_bindings: bool = True
     results: tuple[types.Type, ...] = ()
     max_length: int | None = None
 
     @cached_property
     def functions(self) -> dict[str, Function]:
         """Return all functions by name; rows of one name from several libraries are joined in order."""
-        merged: dict[str, Function] = {}
-        for row in self.function_rows:
-            before = merged.get(row.name)
-            merged[row.name] = row if before is None else Function(row.name, before.overloads + row.overloads)
-        return merged
+        found = _MERGED.get(id(self.function_rows))
+        if found is None or found[0] is not self.function_rows:
+            merged: dict[str, Function] = {}
+            for row in self.function_rows:
+                before = merged.get(row.name)
+                merged[row.name] = row if before is None else Function(row.name, before.overloads + row.overloads)
+            if self.function_rows is not KUBERNETES_FUNCTIONS:
+                return merged
+            found = _MERGED[id(self.function_rows)] = (self.function_rows, merged)
+        return found[1]
 
     @cached_property
     def type_names(self) -> dict[str, types.Type]:
@@ -108,6 +118,9 @@ KUBERNETES_FUNCTIONS: tuple[Function, ...] = (
     *ip_address.FUNCTIONS,
     *named_format.FUNCTIONS,
 )
+
+# What most environments have in common is joined once.
+_MERGED: dict[int, tuple[tuple[Function, ...], dict[str, Function]]] = {}
 
 TAINT_ENVIRONMENT = Environment(
     KUBERNETES_FUNCTIONS,

@@ -179,7 +179,7 @@ def actual_size(value: Any) -> int:
     if isinstance(value, OpaqueValue):
         size = value.cel_size()
         return 1 if size is None else size
-    return 1
+    return len(value) if isinstance(value, list) else 1
 
 
 def traversal_cost(value: Any) -> int:
@@ -193,7 +193,7 @@ def traversal_cost(value: Any) -> int:
         return sum(map(traversal_cost, value))
     if kind is CelMap:
         return sum(traversal_cost(key) + traversal_cost(entry) for key, entry in value.items())
-    return 1
+    return sum(map(traversal_cost, value)) if isinstance(value, list) else 1
 
 
 def argument_estimate(factor: float, *, keeps_size: bool = False) -> Estimate:

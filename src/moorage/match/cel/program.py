@@ -45,6 +45,11 @@ class Program:
         self._names = tuple(slots.items())
 
     @property
+    def variables(self) -> frozenset[str]:
+        """The variables that the expression refers to."""
+        return frozenset(name for name, _ in self._names)
+
+    @property
     def exceeds_cost_limit(self) -> bool:
         """Return whether evaluation might cost more than is allowed, so that admission refuses the expression."""
         return self.estimate.max > COST_LIMIT
@@ -115,7 +120,7 @@ def compile_expression(source: str, environment: Environment, *, checked: bool =
 
 
 def _compile(source: Source, environment: Environment, checked: bool) -> Program | list[Issue]:
-    root = parse(source)
+    root = parse(source, has_bindings=environment.has_bindings)
     if isinstance(root, list):
         return root
     make_room(tree_depth(root))

@@ -8,7 +8,7 @@
 | bool, null | `bool`, `None` |
 | string | `str`; sizes and offsets count code points, as CEL's do |
 | bytes | `bytes` |
-| list | `list`, never changed after it was made |
+| list | `list`, never changed after it was made; `SetList` and `KeyedList` in custom objects whose schema says so |
 | map | `CelMap` |
 | duration, timestamp | `Duration`, `Timestamp` |
 | optional_type(T) | `OptionalValue` (`OPTIONAL_NONE`, `OptionalValue.of(x)`) |
@@ -23,7 +23,7 @@ Kubernetes: cel-go common/types. Differs: no protobuf messages, no unknowns.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -177,6 +177,72 @@ class CelMap:
         return f"CelMap({self.items()!r})"
 
 
+class SetList(list[Any]):
+    """A list in which every element is there once: equal in any order, `+` adds elements that are not there yet."""
+
+    __slots__ = ()
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list) and len(self) == len(other) and all(map(self._finder(), other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __add__(self, other: Any) -> SetList:
+        is_simple = only_type([*self, *other]) in _PYTHON_EQUALITY
+        known = set(self) if is_simple else None
+        merged = SetList(self)
+        for item in other:
+            if known is None:
+                if index_of(merged, item) < 0:
+                    merged.append(item)
+            elif item not in known:
+                known.add(item)
+                merged.append(item)
+        return merged
+
+    def _finder(self) -> Callable[[Any], bool]:
+        """Return the function that tells whether an element is in the list."""
+        if only_type(self) in _PYTHON_EQUALITY:
+            return set(self).__contains__
+        return lambda item: index_of(self, item) >= 0
+
+
+class KeyedList(list[Any]):
+    """A list of maps with some keys that tell them apart: equal in any order, `+` replaces maps of the same keys."""
+
+    __slots__ = ("_names",)
+    __hash__ = None
+
+    def __init__(self, items: Iterable[Any], names: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self._names = names
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, list) or len(self) != len(other):
+            return False
+        mine = {self._key(item): item for item in self}
+        return all((key := self._key(item)) in mine and equal(mine[key], item) for item in other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __add__(self, other: Any) -> KeyedList:
+        merged = KeyedList(self, self._names)
+        places = {self._key(item): place for place, item in enumerate(self)}
+        for item in other:
+            place = places.get(self._key(item))
+            if place is None:
+                merged.append(item)
+            else:
+                merged[place] = item
+        return merged
+
+    def _key(self, item: Any) -> tuple[Any, ...]:
+        return tuple(item.find(name) for name in self._names) if isinstance(item, CelMap) else ()
+
+
 def _slot(key: Any) -> Any:
     kind = type(key)
     if kind is str or kind is int or kind is bytes:
@@ -219,6 +285,8 @@ def equal(a: Any, b: Any) -> bool:
         return bool(a == b)
     if is_number(a) and is_number(b):
         return compare_numbers(a, b) == 0
+    if isinstance(a, list) and isinstance(b, list):
+        return bool(a == b) if kind is not list else len(a) == len(b) and all(map(equal, a, b))
     return isinstance(a, OpaqueValue) and isinstance(b, OpaqueValue) and bool(a == b)
 
 
@@ -271,7 +339,7 @@ def require_modest_nesting(value: Any) -> None:
 
     Ten lists of ten references to ten lists … cost next to nothing to build, and take forever to compare or to print.
     """
-    if type(value) is OptionalValue and type(value.value) not in _CONTAINERS:
+    if type(value) is OptionalValue and type(value.value) not in CONTAINERS:
         return
     count = -len(value) if isinstance(value, list | CelMap) else 0
     waiting = [value]
@@ -289,7 +357,7 @@ def require_modest_nesting(value: Any) -> None:
         count += len(items)
         if count > MAX_NESTED_SIZE:
             raise CelError(f"value too large: more than {MAX_NESTED_SIZE} elements in nested lists and maps")
-        waiting.extend(item for item in items if type(item) in _CONTAINERS)
+        waiting.extend(item for item in items if type(item) in CONTAINERS)
 
 
 def type_of_value(value: Any) -> Type:
@@ -301,7 +369,7 @@ def type_of_value(value: Any) -> Type:
     return types.DYN
 
 
-_CONTAINERS = frozenset((list, CelMap, OptionalValue))
+CONTAINERS = frozenset((list, SetList, KeyedList, CelMap, OptionalValue))
 # Types of which Python's equality is CEL's, among their own kind; and for ints among all kinds, but for bools, as long
 # as doubles are exact.
 _PYTHON_EQUALITY = frozenset((str, int, bytes, bool, UInt))
@@ -317,6 +385,8 @@ _TYPES: dict[type, Type] = {
     bytes: types.BYTES,
     type(None): types.NULL,
     list: types.LIST,
+    SetList: types.LIST,
+    KeyedList: types.LIST,
     CelMap: types.MAP,
     Duration: types.DURATION,
     Timestamp: types.TIMESTAMP,

@@ -13,6 +13,7 @@ from moorage.match.cel.check.unify import Bindings, assign, assign_all, most_gen
 from moorage.match.cel.environment import Environment
 from moorage.match.cel.functions import Function, Overload
 from moorage.match.cel.parse import syntax
+from moorage.match.cel.parse.tokens import RESERVED
 from moorage.match.cel.types import (
     BOOL,
     DYN,
@@ -108,10 +109,12 @@ class _Checker:
             fields = self.environment.objects.get(target.name)
             if fields is None:
                 self.report(node.position, f"unexpected failed resolution of '{target.name}'")
-            elif field not in fields:
-                self.report(node.position, f"undefined field '{field}'")
             else:
-                result = fields[field].type
+                found = fields.get(field) or (fields.get(f"__{field}__") if field in RESERVED else None)
+                if found is None:
+                    self.report(node.position, f"undefined field '{field}'")
+                else:
+                    result = found.type
         elif target.kind is TypeKind.TYPE_PARAM:
             self.assignable(DYN, target)
             result = DYN

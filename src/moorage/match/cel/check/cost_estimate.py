@@ -74,10 +74,12 @@ class _Estimator:
 
     def declared_size(self, path: Path) -> Interval | None:
         """Return what the environment declares of the value at a path."""
-        type_ = self.environment.variables.get(path[0]) if path else None
-        if type_ is None or type_.name not in self.environment.objects:
-            return None
-        field: ObjectField | None = ObjectField(type_, 0)
+        field = self.environment.root if path else None
+        if field is None:
+            type_ = self.environment.variables.get(path[0]) if path else None
+            if type_ is None or type_.name not in self.environment.objects:
+                return None
+            field = ObjectField(type_, 0)
         for name in path[1:]:
             assert field is not None
             if name in ("@items", "@values"):
@@ -142,7 +144,7 @@ class _Estimator:
         path = self.path(node)
         if path and path[0] in (syntax.ACCUMULATOR, "__result__"):
             path = ()
-        element_size = self.declared_size((*path, "@items")) if node.type.parameters else None
+        element_size = self.declared_size((*path, "@items")) if path and node.type.parameters else None
         literal = node.value if isinstance(node, syntax.Literal) else None
         return Argument(node.type, self.known_size(node), element_size, literal)
 

@@ -177,13 +177,15 @@ def _index(key: Any) -> int:
 
 
 def find(value: Any, key: Any) -> Any:
-    if type(value) is list:
+    if isinstance(value, list):
         index = _index(key)
         if 0 <= index < len(value):
             return value[index]
         raise CelError(f"index out of bounds: {show_value(key)}")
     if type(value) is CelMap:
         found = value.find(key, _MISSING)
+        if type(found) is CelError:  # a value that is not of its declared type
+            raise without_traceback(found)
         if found is not _MISSING:
             return found
     raise CelError(f"no such key: {show_value(key)}")
@@ -191,11 +193,14 @@ def find(value: Any, key: Any) -> Any:
 
 def find_if_present(value: Any, key: Any, strict: bool) -> Any:
     """Return what a key selects, or a marker if there is nothing; an index of a wrong type is still an error."""
-    if type(value) is list:
+    if isinstance(value, list):
         index = _index(key)
         return value[index] if 0 <= index < len(value) else _MISSING
     if type(value) is CelMap:
-        return value.find(key, _MISSING)
+        found = value.find(key, _MISSING)
+        if type(found) is CelError:
+            raise without_traceback(found)
+        return found
     if strict and not isinstance(value, OptionalValue):
         raise CelError(f"no such key: {show_value(key)}")
     return _MISSING

@@ -29,7 +29,14 @@ from moorage.match.cel.evaluate.steps import (
 from moorage.match.cel.functions import STRING_FACTOR, Overload
 from moorage.match.cel.standard.operators import NEGATE_DURATION
 from moorage.match.cel.types import Type, TypeKind
-from moorage.match.cel.values import CelError, CelMap, OpaqueValue, OptionalValue, require_modest_nesting, type_of_value
+from moorage.match.cel.values import (
+    CONTAINERS,
+    CelError,
+    OpaqueValue,
+    OptionalValue,
+    require_modest_nesting,
+    type_of_value,
+)
 
 _ANYTHING = frozenset((TypeKind.TYPE_PARAM, TypeKind.DYN, TypeKind.ANY))
 _NUMBERS = frozenset((TypeKind.INT, TypeKind.UINT, TypeKind.DOUBLE))
@@ -221,7 +228,7 @@ def _weighed(run: Run) -> Run:
 
     def evaluate(state: State) -> Any:
         value = run(state)
-        if type(value) in (list, CelMap, OptionalValue):
+        if type(value) in CONTAINERS:
             check_clock(state)
             require_modest_nesting(value)
         return value

@@ -26,6 +26,7 @@ from moorage.match.cel.evaluate.loops import BindingStep, LoopStep, append_in_pl
 from moorage.match.cel.evaluate.steps import FIRST_SLOT, ConstantStep, EvaluationStep, Run, State, charged
 from moorage.match.cel.generate.loop_function import generate_loop
 from moorage.match.cel.parse import syntax
+from moorage.match.cel.parse.tokens import RESERVED
 from moorage.match.cel.patterns import compile_pattern
 from moorage.match.cel.types import TypeKind
 from moorage.match.cel.values import CelError, CelMap, OptionalValue, UInt
@@ -82,7 +83,9 @@ class Compiler:
         type_ = self.environment.variables[node.name]
         slot = self.slot_of(node.name)
         fields = self.environment.objects.get(type_.name) if type_.kind is TypeKind.STRUCT else None
-        return variable(slot) if fields is None else ObjectStep(slot, tuple(fields))
+        if fields is None or self.environment.objects_are_maps:
+            return variable(slot)
+        return ObjectStep(slot, tuple(fields))
 
     def unchecked_name(self, name: str) -> EvaluationStep:
         """Return a name that was not checked: a variable of any of the names it may stand for, else a type."""
@@ -108,7 +111,12 @@ class Compiler:
             if name is not None and self.local(name.partition(".")[0]) is None:
                 return self.unchecked_path(node, name)
         operand = as_attribute(self.compile(node.operand))
-        return operand.select(self.qualifier(node.field, test_only=node.test_only))
+        return operand.select(self.qualifier(self.field_name(node.operand, node.field), test_only=node.test_only))
+
+    def field_name(self, operand: syntax.Node, field: str) -> str:
+        """Return the name by which an object has a field: reserved words are escaped there."""
+        is_escaped = field in RESERVED and self.checked and operand.type.kind is TypeKind.STRUCT
+        return f"__{field}__" if is_escaped else field
 
     def qualifier(
         self, key: Any, compute: Run | None = None, optional: bool = False, test_only: bool = False

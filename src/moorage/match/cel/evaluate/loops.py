@@ -139,13 +139,13 @@ class LoopStep(EvaluationStep):
 
 
 def elements(items: Any) -> Iterable[tuple[Any, None]]:
-    if type(items) is list or type(items) is CelMap:
+    if isinstance(items, list) or type(items) is CelMap:
         return ((item, None) for item in items)
     raise CelError(f"got '{_go_name(items)}', expected iterable type")
 
 
 def pairs(items: Any) -> Iterable[tuple[Any, Any]]:
-    if type(items) is list:
+    if isinstance(items, list):
         return enumerate(items)
     if type(items) is CelMap:
         return items.items()

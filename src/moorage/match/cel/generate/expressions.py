@@ -165,7 +165,7 @@ class Emitter:
         name = self.writer.hoist(text)
         if name not in self._guarded:
             self._guarded.add(name)
-            self.writer.prologue(f"if type({name}) is not {self.writer.constant(python_type)}: return fold(s, items)")
+            self.writer.prologue(f"if {self.writer.is_not(name, python_type)}: return fold(s, items)")
         return name
 
     def variable(self, type_: Type, step: VariableStep) -> Operand:

@@ -271,8 +271,7 @@ class _Loop:
         writer = self.writer
         checked, known = types
         if known is None and checked.kind in PYTHON_TYPES:
-            python_type = writer.constant(PYTHON_TYPES[checked.kind])
-            with writer.block(f"if type({name}) is not {python_type}:"):
+            with writer.block(f"if {writer.is_not(name, PYTHON_TYPES[checked.kind])}:"):
                 resume = f"{writer.constant(self.step.resume)}(s, {self.accumulated}, {current}, {self.iterator_name})"
                 self.emitter.call_with_state(self.accumulated, resume)
                 writer.line("break")

@@ -19,10 +19,10 @@ from moorage.match.cel.evaluate.steps import (
 )
 from moorage.match.cel.standard.operators import divide_int, modulo_int
 from moorage.match.cel.values import (
+    CONTAINERS,
     CelCancelled,
     CelError,
     CelMap,
-    OptionalValue,
     require_modest_nesting,
     require_result_size,
 )
@@ -67,7 +67,7 @@ def as_bool(value: Any) -> Any:
 
 def weigh(value: Any) -> Any:
     """Return the value, or an error if it is a container of too many containers."""
-    if type(value) in (list, CelMap, OptionalValue):
+    if type(value) in CONTAINERS:
         try:
             require_modest_nesting(value)
         except CelError as error:

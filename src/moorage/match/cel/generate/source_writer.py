@@ -74,6 +74,12 @@ class SourceWriter:
             self.namespace[name] = value
         return name
 
+    def is_not(self, name: str, python_type: type) -> str:
+        """Return the test that a value is not of this type; there are several types of lists."""
+        if python_type is list:
+            return f"not isinstance({name}, {self.constant(list)})"
+        return f"type({name}) is not {self.constant(python_type)}"
+
     def hoist(self, text: str) -> str:
         """Return the name of an expression computed once, before anything else; it must not fail."""
         name = self._hoisted.get(text)

@@ -39,17 +39,18 @@ class _DepthError(Exception):
     """The expression is nested too deeply."""
 
 
-def parse(source: syntax.Source) -> syntax.Node | list[syntax.Issue]:
+def parse(source: syntax.Source, *, has_bindings: bool = True) -> syntax.Node | list[syntax.Issue]:
     syntax.make_room(syntax.nesting(source.text))
     try:
-        return _Parser(source).parse_all()
+        return _Parser(source, has_bindings).parse_all()
     except TooManyErrors as error:
         return error.issues
 
 
 class _Parser(TokenStream):
-    def __init__(self, source: syntax.Source) -> None:
+    def __init__(self, source: syntax.Source, has_bindings: bool) -> None:
         super().__init__(source)
+        self.has_bindings = has_bindings
         # How deep the parser is within each of the recursive grammar rules.
         self.expr_depth = 0
         self.relation_depth = 0
@@ -364,7 +365,8 @@ class _Parser(TokenStream):
         for arg in args:
             depth = max(depth, arg.depth)
         try:
-            node = expand_macro(at, function, target, args) or syntax.Call(at, function, target, args)
+            expansion = expand_macro(at, function, target, args) if self.has_bindings or function != "bind" else None
+            node = expansion or syntax.Call(at, function, target, args)
         except MacroError as error:
             node = self.issue(error.position, str(error))
         node.depth = depth + nested

@@ -91,12 +91,12 @@ def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
     for _ in range(depth):
-        if not any(type(item) is list for item in items):
+        if not any(isinstance(item, list) for item in items):
             break
-        require_result_size(sum(len(item) if type(item) is list else 1 for item in items))
+        require_result_size(sum(len(item) if isinstance(item, list) else 1 for item in items))
         flat: list[Any] = []
         for item in items:
-            if type(item) is list:
+            if isinstance(item, list):
                 flat += item
             else:
                 flat.append(item)
@@ -176,7 +176,7 @@ def _allocating_cost(factor: float, size: int) -> int:
 def _slice_cost(values: Sequence[Any]) -> int:
     """By the size of the result, which the bounds tell; a failed call counts as one element."""
     items, start, end = values
-    if type(items) is list and type(start) is int and type(end) is int and 0 <= start <= end <= len(items):
+    if isinstance(items, list) and type(start) is int and type(end) is int and 0 <= start <= end <= len(items):
         return _allocating_cost(1.0, end - start)
     return _allocating_cost(1.0, 1)
 
@@ -195,7 +195,7 @@ def _sort_cost(values: Sequence[Any]) -> int:
     items = values[-1]
     size = actual_size(items)
     factor = _COMPARISONS
-    if type(items) is list and items and type(items[0]) in (str, bytes):
+    if isinstance(items, list) and items and type(items[0]) in (str, bytes):
         factor += STRING_FACTOR
     return _allocating_cost(factor, size * size)
 

@@ -134,7 +134,7 @@ def _string(value: Any, _clause: Clause | None = None) -> str:
     if value is None:
         return "null"
     kind = type(value)
-    if kind is list:
+    if isinstance(value, list):
         return _list(value)
     if kind is CelMap:
         return _map(value)

@@ -167,7 +167,7 @@ def _join_cost(values: Sequence[Any]) -> int:
     """Charged by the result, whose size the parts tell; a failed call counts as one character."""
     parts = values[0]
     separator = values[1] if len(values) > 1 else ""
-    size = _joined_size(parts, separator) if type(parts) is list and type(separator) is str else None
+    size = _joined_size(parts, separator) if isinstance(parts, list) and type(separator) is str else None
     return ceil_factor((1 if size is None else size) * 2, STRING_FACTOR)
 
 
