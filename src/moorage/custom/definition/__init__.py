@@ -1,0 +1,1 @@
+"""What must hold of a CustomResourceDefinition: names, versions, schemas, rules, conversion."""

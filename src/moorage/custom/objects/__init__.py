@@ -1,0 +1,1 @@
+"""Custom objects by schema: pruning, defaulting, embedded metadata, validation with ratcheting. Pure functions."""

@@ -1,0 +1,119 @@
+"""New values beside the old ones they are compared with: what ratcheting needs of an update.
+
+Properties correlate by name, items of a list by their keys if its type is map; items of other lists do not.
+Kubernetes: apiserver/pkg/cel/common/equality.go and maplist.go.
+"""
+
+from collections.abc import Hashable
+from typing import Any
+
+from moorage.custom.schema.structural import Structural
+
+
+class Correlation:
+    """A new value, its old value, and the schema of both."""
+
+    __slots__ = ("_children", "_items", "_unchanged", "new", "old", "schema")
+
+    def __init__(self, new: Any, old: Any, schema: Structural) -> None:
+        self.new = new
+        self.old = old
+        self.schema = schema
+        self._children: dict[str | int, Correlation | None] = {}
+        self._unchanged: bool | None = None
+        self._items: dict[Hashable, Any] | None = None
+
+    def at_property(self, name: str) -> "Correlation | None":
+        """Return the property that both values have, if the schema knows it."""
+        if name not in self._children:
+            self._children[name] = self._find_property(name)
+        return self._children[name]
+
+    def at_item(self, number: int) -> "Correlation | None":
+        """Return the item of the new list beside the old one with the same keys."""
+        if number not in self._children:
+            self._children[number] = self._find_item(number)
+        return self._children[number]
+
+    @property
+    def unchanged(self) -> bool:
+        """Return whether the values are equal. An object with a field that the schema does not know never is."""
+        if self._unchanged is None:
+            self._unchanged = self._compare()
+        return self._unchanged
+
+    def _find_property(self, name: str) -> "Correlation | None":
+        if not isinstance(self.new, dict) or not isinstance(self.old, dict):
+            return None
+        if name not in self.new or name not in self.old:
+            return None
+        schema = self.schema.child(name)
+        return None if schema is None else Correlation(self.new[name], self.old[name], schema)
+
+    def _find_item(self, number: int) -> "Correlation | None":
+        if not isinstance(self.new, list) or not isinstance(self.old, list) or self.schema.listType != "map":
+            return None
+        if self._items is None:
+            self._items = items_by_key(self.old, self.schema)
+        old = find_item(self._items, self.new[number], self.schema)
+        items = self.schema.items
+        return None if old is None or items is None else Correlation(self.new[number], old, items)
+
+    def _compare(self) -> bool:
+        new, old = self.new, self.old
+        if isinstance(new, dict):
+            return isinstance(old, dict) and len(new) == len(old) and all(map(self._is_unchanged_property, new))
+        if isinstance(new, list):
+            return isinstance(old, list) and len(new) == len(old) and self._are_items_unchanged()
+        return same_values(new, old)
+
+    def _is_unchanged_property(self, name: str) -> bool:
+        child = self.at_property(name)
+        return child is not None and child.unchanged
+
+    def _are_items_unchanged(self) -> bool:
+        if self.schema.listType != "map":
+            return same_values(self.new, self.old)
+        children = map(self.at_item, range(len(self.new)))
+        return all(child is not None and child.unchanged for child in children)
+
+
+def items_by_key(items: list[Any], schema: Structural) -> dict[Hashable, Any]:
+    """Return the items of a list of type map by their keys, the first of those with equal keys. Others have none."""
+    if schema.type != "array" or schema.listType != "map" or not schema.listMapKeys:
+        return {}
+    found: dict[Hashable, Any] = {}
+    for item in items:
+        key = _key_of(item, schema)
+        if key is not None:
+            found.setdefault(key, item)
+    return found
+
+
+def find_item(items: dict[Hashable, Any], item: Any, schema: Structural) -> Any:
+    key = _key_of(item, schema)
+    return None if key is None else items.get(key)
+
+
+def _key_of(item: Any, schema: Structural) -> Hashable | None:
+    """Return an item's keys, or None if one is absent or no scalar. A number's type is part of its key."""
+    if not isinstance(item, dict):
+        return None
+    keys = []
+    for name in schema.listMapKeys:
+        value = item.get(name)
+        if not isinstance(value, str | int | float):
+            return None
+        keys.append((type(value), value))
+    return tuple(keys)
+
+
+def same_values(new: Any, old: Any) -> bool:
+    """Return whether two JSON values are equal as Go compares them: an integer is never a float."""
+    if isinstance(new, dict):
+        return (
+            isinstance(old, dict) and new.keys() == old.keys() and all(same_values(new[key], old[key]) for key in new)
+        )
+    if isinstance(new, list):
+        return isinstance(old, list) and len(new) == len(old) and all(map(same_values, new, old))
+    return type(new) is type(old) and bool(new == old)

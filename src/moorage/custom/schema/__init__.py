@@ -1,0 +1,1 @@
+"""Schemas of custom resources, compiled from openAPIV3Schema."""

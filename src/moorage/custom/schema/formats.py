@@ -1,0 +1,204 @@
+"""Formats of strings that a schema may ask for, and what each accepts.
+
+Kubernetes: kube-openapi, pkg/validation/strfmt; apiextensions-apiserver, validation/formats.go. Others are ignored.
+Dashes in a format's name do not count.
+"""
+
+import re
+from collections.abc import Callable
+
+from moorage.custom.schema.email_address import is_email
+from moorage.match.cel.libraries.network.ip_address import AddressError, parse_address
+from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri
+from moorage.match.cel.patterns import search
+from moorage.model.go.durations import DurationError, parse_duration
+from moorage.model.go.integers import fits_int64, wrap64
+from moorage.model.names import byte_length
+
+_HEX = "[0-9a-fA-F]"
+_SHORT_NAME = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_COLOR_PART = r"\s*(?:0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])\s*"
+_HOSTNAME_LETTER = r"a-zA-Z0-9\p{S}\p{L}"
+_HOSTNAME = (
+    rf"^(?:[{_HOSTNAME_LETTER}](?:-?[{_HOSTNAME_LETTER}]{{0,62}})?"
+    rf"|(?:[{_HOSTNAME_LETTER}](?:[{_HOSTNAME_LETTER}-]{{0,61}}[{_HOSTNAME_LETTER}])?\.)+[a-zA-Z\p{{L}}]{{2,63}})$"
+)
+_CARD = re.compile(
+    r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
+    r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
+)
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MAC = re.compile(rf"({_HEX}{{2}})(?:([:-]){_HEX}{{2}})(?:\2{_HEX}{{2}})+|{_HEX}{{4}}(?:\.{_HEX}{{4}})+|{_HEX}+")
+_MAC_DIGITS = (12, 16, 40)
+_SEPARATORS = re.compile(r"[\t\n\f\r -]+")
+_DURATION = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
+_SECOND = 1_000_000_000
+#: Names of units, of which the last may go on in any way, and their nanoseconds.
+_DURATION_UNITS = (
+    (("ns", "nano"), 1),
+    (("us", "µs", "micro"), 1_000),
+    (("ms", "milli"), 1_000_000),
+    (("s", "sec"), _SECOND),
+    (("m", "min"), 60 * _SECOND),
+    (("h", "hr", "hour"), 3_600 * _SECOND),
+    (("d", "day"), 86_400 * _SECOND),
+    (("w", "wk", "week"), 7 * 86_400 * _SECOND),
+)
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, re.ASCII)
+    return lambda text: compiled.fullmatch(text) is not None
+
+
+def _is_hostname(text: str) -> bool:
+    if byte_length(text) > 255 or any(byte_length(label) > 63 for label in text.split(".")):
+        return False
+    return search(_HOSTNAME, text)
+
+
+def _is_uri(text: str) -> bool:
+    try:
+        parse_request_uri(text)
+    except URLError:
+        return False
+    return True
+
+
+def _without_leading_zeros(text: str) -> str:
+    """Return an address whose decimal parts have no leading zeros: Kubernetes still accepts those."""
+    return re.sub(r"(?<![0-9a-fA-F:])0+(?=[0-9])|(?<=:)0+(?=[0-9]+\.)", "", text) if "." in text else text
+
+
+def _is_address(text: str, *, sloppy: bool) -> bool:
+    try:
+        return not parse_address(_without_leading_zeros(text) if sloppy else text).zone
+    except AddressError:
+        return False
+
+
+def _is_ipv4(text: str) -> bool:
+    return "." in text and _is_address(text, sloppy=True)
+
+
+def _is_ipv6(text: str) -> bool:
+    return ":" in text and _is_address(text, sloppy=False)
+
+
+def _is_cidr(text: str) -> bool:
+    address, slash, bits = text.partition("/")
+    if not slash or not re.fullmatch("[0-9]{1,8}", bits) or not _is_address(address, sloppy=True):
+        return False
+    return int(bits) <= (128 if ":" in address else 32)
+
+
+def _is_mac(text: str) -> bool:
+    return _MAC.fullmatch(text) is not None and len(re.sub("[:.-]", "", text)) in _MAC_DIGITS
+
+
+def _is_isbn10(text: str) -> bool:
+    digits = _SEPARATORS.sub("", text)
+    if not re.fullmatch("[0-9]{9}[0-9X]", digits):
+        return False
+    return sum(place * (10 if digit == "X" else int(digit)) for place, digit in enumerate(digits, 1)) % 11 == 0
+
+
+def _is_isbn13(text: str) -> bool:
+    digits = _SEPARATORS.sub("", text)
+    if not re.fullmatch("[0-9]{13}", digits):
+        return False
+    return sum((3 if place % 2 else 1) * int(digit) for place, digit in enumerate(digits)) % 10 == 0
+
+
+def _is_card(text: str) -> bool:
+    digits = re.sub("[^0-9]+", "", text)
+    if not _CARD.fullmatch(digits):
+        return False
+    doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
+    return (sum(doubled) + sum(map(int, digits[::-2]))) % 10 == 0
+
+
+def _is_date(text: str) -> bool:
+    found = _DATE.fullmatch(text)
+    if not found:
+        return False
+    year, month, day = map(int, found.groups())
+    if not 1 <= month <= 12:
+        return False
+    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 1 <= day <= _DAYS[month - 1] + leap
+
+
+def _is_date_time(text: str) -> bool:
+    """Return whether a date, a T and a time make up the text; what follows another T is not looked at."""
+    parts = text.lower().split("t")
+    if len(parts) < 2 or not _is_date(parts[0]):
+        return False
+    found = _TIME.fullmatch(parts[1])
+    return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+
+
+def duration_of(text: str) -> int | None:
+    """Return the nanoseconds of a duration as Go writes it, or of the parts in words, as in `3 days`; else None."""
+    try:
+        return parse_duration(text)
+    except DurationError:
+        parts = _DURATION.findall(text)
+    if not all(fits_int64(int(number[:32])) for number, _ in parts):
+        return None
+    found = [int(number) * unit for number, word in parts for unit in _units_of(word.lower())]
+    return wrap64(sum(found)) if found else None
+
+
+def _units_of(word: str) -> list[int]:
+    return [nanos for names, nanos in _DURATION_UNITS if word in names or word.startswith(names[-1])]
+
+
+def _at_most(limit: int, accepts: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda text: len(text) <= limit and accepts(text)
+
+
+_FORMATS: dict[str, Callable[[str], bool]] = {
+    "bsonobjectid": _matches(f"{_HEX}{{24}}"),
+    "uri": _is_uri,
+    "email": is_email,
+    "hostname": _is_hostname,
+    "ipv4": _is_ipv4,
+    "ipv6": _is_ipv6,
+    "cidr": _is_cidr,
+    "mac": _is_mac,
+    "uuid": _matches(f"{_HEX}{{8}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{12}}"),
+    "uuid3": _matches(f"{_HEX}{{8}}-?{_HEX}{{4}}-?3{_HEX}{{3}}-?{_HEX}{{4}}-?{_HEX}{{12}}"),
+    "uuid4": _matches(f"{_HEX}{{8}}-?{_HEX}{{4}}-?4{_HEX}{{3}}-?[89abAB]{_HEX}{{3}}-?{_HEX}{{12}}"),
+    "uuid5": _matches(f"{_HEX}{{8}}-?{_HEX}{{4}}-?5{_HEX}{{3}}-?[89abAB]{_HEX}{{3}}-?{_HEX}{{12}}"),
+    "isbn": lambda text: _is_isbn10(text) or _is_isbn13(text),
+    "isbn10": _is_isbn10,
+    "isbn13": _is_isbn13,
+    "creditcard": _is_card,
+    "ssn": _matches("[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}"),
+    "hexcolor": _matches(f"#?(?:{_HEX}{{3}}|{_HEX}{{6}})"),
+    "rgbcolor": _matches(rf"rgb\({_COLOR_PART},{_COLOR_PART},{_COLOR_PART}\)"),
+    "byte": _matches(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"),
+    "password": lambda _: True,
+    "date": _is_date,
+    "duration": lambda text: duration_of(text) is not None,
+    "datetime": _is_date_time,
+    "k8sshortname": _at_most(63, _matches(_SHORT_NAME)),
+    "k8slongname": _at_most(253, _matches(rf"{_SHORT_NAME}(?:\.{_SHORT_NAME})*")),
+}
+_NUMBER_FORMATS = {"integer": frozenset(("int32", "int64")), "number": frozenset(("float", "double"))}
+
+
+def is_known_format(name: str, types: tuple[str, ...]) -> bool:
+    """Return whether a format means something for values of these types; others are ignored."""
+    only = types[0] if len(types) == 1 else ""
+    if only in _NUMBER_FORMATS:
+        return name in _NUMBER_FORMATS[only]
+    return only in ("", "string") and name.replace("-", "") in _FORMATS
+
+
+def format_check(name: str) -> Callable[[str], bool] | None:
+    """Return the check of a format of strings, or None for a format of numbers."""
+    return _FORMATS.get(name.replace("-", ""))
