@@ -13,6 +13,7 @@ import msgspec
 from moorage.admit.kinds.row import KindRow
 from moorage.admit.messages.rejection_status import bad_request_status, invalid_status
 from moorage.admit.messages.warnings import name_warnings, pod_warnings
+from moorage.admit.metadata import validate_written_meta
 from moorage.admit.options import with_privileged
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.priority import Priority
@@ -25,6 +26,7 @@ from moorage.model.field_error import FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
+from moorage.model.schema.known_fields import omit_empty
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, PodTemplateSpec
 from moorage.model.types.view import INT64_MAX, View
@@ -48,7 +50,7 @@ class Admitted(msgspec.Struct, frozen=True):
 class Rejected(msgspec.Struct, frozen=True):
     """Why not: field errors (422), a plugin's refusal (403 or what it says), fields of the wrong type (400).
 
-    Never two of them.
+    Never two of them. `told` are the warnings that go out with the refusal.
     """
 
     kind: Kind
@@ -60,6 +62,7 @@ class Rejected(msgspec.Struct, frozen=True):
     object: Raw | None = None
     view: View | None = None
     refusal: Raw | None = None
+    told: tuple[str, ...] = ()
 
     @property
     def status(self) -> Raw:
@@ -137,24 +140,45 @@ def admit_own(
         options = with_privileged(options)
     if old_view is not None:
         errors = tuple(islice(row.validate_update(view, old_view, options), MAX_ERRORS))
+        if request is not None:
+            errors = (*common_errors(view, old_view, kind, row, errors), *errors)
     else:
         errors = (*_authorize(view, row, request), *islice(row.validate(view, options), MAX_ERRORS))
-    warnings = (*_warnings(kind, view, old_view), *row.warnings(view))
+    warnings = (*_warnings(kind, view, old_view), *row.warnings(view), *row.warnings_of_change(view, old_view))
+    if old_view is None:
+        warnings = (*warnings, *row.create_warnings(view))
     if errors:
         return Rejected(kind, _name(raw), errors, warnings=warnings, object=raw, view=view)
     try:
         for plugin in plugins:
             plugin.validate(kind.name, raw, old)
     except Forbidden as refusal:
-        return Rejected(kind, name_to_be, forbidden=str(refusal), warnings=warnings, object=raw, view=view)
+        return Rejected(kind, _name(raw), forbidden=str(refusal), warnings=warnings, object=raw, view=view)
     except ApiError as error:
-        return Rejected(kind, name_to_be, warnings=warnings, object=raw, view=view, refusal=error.status)
-    if row.has_generation and old_view is not None and view.spec != old_view.spec:
+        return Rejected(kind, _name(raw), warnings=warnings, object=raw, view=view, refusal=error.status)
+    warnings += tuple(text for plugin in plugins for text in plugin.warnings(kind.name, raw, old))
+    if row.has_generation and old_view is not None and _is_counted(view, old_view, row):
         # Some kinds keep the generation that their maker gave them, and the largest number has none after it.
         generation = min(old_view.metadata.generation + 1, INT64_MAX)
         part(raw, "metadata")["generation"] = generation
         view = _replace(view, metadata=_replace(view.metadata, generation=generation))
+    row.canonicalize(raw)
+    omit_empty(raw, kind.view)
     return Admitted(raw, view, warnings)
+
+
+def _is_counted(view: Any, old_view: Any, row: KindRow) -> bool:
+    if getattr(view, row.counted) != getattr(old_view, row.counted):
+        return True
+    return bool(row.counts_annotations and view.metadata.annotations != old_view.metadata.annotations)
+
+
+def common_errors(view: Any, old_view: Any, kind: Kind, row: KindRow, errors: tuple[FieldError, ...]) -> FieldErrors:
+    """Return what is wrong with the metadata of an update; there is nothing if the kind, which looked, said nothing."""
+    new, old = view.metadata, old_view.metadata
+    if row.checks_metadata and not errors and new.finalizers == old.finalizers:
+        return ()
+    return validate_written_meta(new, old, namespaced=kind.namespaced)
 
 
 def _authorize(view: View, row: KindRow, request: Request | None) -> FieldErrors:

@@ -73,9 +73,17 @@ _annotation_key_errors = remember(lambda key: label_key_errors(key.lower()))
 
 
 def validate_object_meta(
-    meta: ObjectMeta, path: str, *, namespaced: bool = True, name_rule: NameRule = subdomain_errors
+    meta: ObjectMeta,
+    path: str,
+    *,
+    namespaced: bool = True,
+    name_rule: NameRule = subdomain_errors,
+    any_finalizer: bool = False,
 ) -> list[FieldError]:
-    """What creating an object demands of its metadata; a name must have been generated before."""
+    """What creating an object demands of its metadata; a name must have been generated before.
+
+    `any_finalizer` is for kinds that allow finalizers without a domain, custom objects for example.
+    """
     errors: list[FieldError] = []
     if meta.generateName:
         shown = mask_trailing_dash(meta.generateName)
@@ -92,12 +100,14 @@ def validate_object_meta(
         errors += _validate_finalizers(meta.finalizers, f"{path}.finalizers")
     if meta.managedFields:
         errors += _validate_managed_fields(meta.managedFields, f"{path}.managedFields")
-    if meta.finalizers:
+    if meta.finalizers and not any_finalizer:
         errors += _validate_finalizer_qualification(meta.finalizers, f"{path}.finalizers")
     return errors
 
 
-def validate_object_meta_update(new: ObjectMeta, old: ObjectMeta, path: str) -> list[FieldError]:
+def validate_object_meta_update(
+    new: ObjectMeta, old: ObjectMeta, path: str, *, any_finalizer: bool = False
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if old.deletionTimestamp is not None:
         added = sorted(set(new.finalizers) - set(old.finalizers))
@@ -116,7 +126,18 @@ def validate_object_meta_update(new: ObjectMeta, old: ObjectMeta, path: str) -> 
             errors.append(invalid(f"{path}.{name}", rendered, FIELD_IS_IMMUTABLE))
     errors += _validate_labels_annotations_owners(new, path)
     errors += _validate_managed_fields(new.managedFields, f"{path}.managedFields")
-    return errors + _validate_finalizer_qualification(new.finalizers, f"{path}.finalizers")
+    return errors if any_finalizer else errors + _validate_finalizer_qualification(new.finalizers, f"{path}.finalizers")
+
+
+def validate_written_meta(new: ObjectMeta, old: ObjectMeta, *, namespaced: bool) -> list[FieldError]:
+    """What an update of any kind demands of metadata, before the kind itself is asked: its errors are told again.
+
+    Kubernetes: validateCommonFields (apiserver, registry/rest).
+    """
+    created = validate_object_meta(
+        new, "metadata", namespaced=namespaced, name_rule=path_segment_errors, any_finalizer=True
+    )
+    return created + validate_object_meta_update(new, old, "metadata", any_finalizer=True)
 
 
 def validate_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:

@@ -3,8 +3,9 @@
 Kubernetes: the strategies of pkg/registry with what they call.
 """
 
-from moorage.admit.kinds import apps, cluster, config, event, job, persistent_volume, service, storage
-from moorage.admit.kinds.devices import claims, classes, slices
+from importlib import import_module
+
+from moorage.admit.kinds import apps, cluster, config, event, service
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.pod.pod import validate_pod
@@ -18,6 +19,7 @@ from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
 from moorage.model.types.pod import Pod
+from moorage.model.types.view import View
 
 
 def _prepare_pod(new: Raw, old: Raw | None, gates: GateSet) -> None:
@@ -37,8 +39,51 @@ def _validate_pod_status(new: Pod, old: Pod, gates: GateSet) -> FieldErrors:
     return validate_pod_status_update(new, old, _pod_options(gates, old))
 
 
-#: By the kind's view.
-REGISTRY: Rows = {
+#: Modules of `moorage.admit.kinds` that are imported with the first object of one of their kinds. What they need takes
+#: longer to import than most commands take.
+_IMPORTED_LATER = {
+    "access.certificates": ("CertificateSigningRequest",),
+    "access.rbac": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+    "devices.claims": ("ResourceClaim", "ResourceClaimTemplate"),
+    "devices.classes": ("DeviceClass", "DeviceTaintRule"),
+    "devices.slices": ("ResourceSlice",),
+    "extension.admission_policies": (
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    ),
+    "extension.api_service": ("APIService",),
+    "extension.custom_resource_definitions": ("CustomResourceDefinition",),
+    "extension.flow_control": ("FlowSchema", "PriorityLevelConfiguration"),
+    "extension.webhooks": ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+    "job": ("CronJob", "Job"),
+    "network.addresses": ("IPAddress", "ServiceCIDR"),
+    "network.endpoints": ("Endpoints", "EndpointSlice"),
+    "network.ingress": ("Ingress", "IngressClass"),
+    "network.network_policy": ("NetworkPolicy",),
+    "persistent_volume": ("PersistentVolume",),
+    "quota.limit_range": ("LimitRange",),
+    "quota.resource_quota": ("ResourceQuota",),
+    "quota.runtime_class": ("RuntimeClass",),
+    "replication_controller": ("ReplicationController",),
+    "scaling.autoscaler": ("HorizontalPodAutoscaler",),
+    "scaling.pod_template": ("PodTemplate",),
+    "storage": ("CSIDriver", "CSINode", "CSIStorageCapacity", "PersistentVolumeClaim", "VolumeAttachment"),
+}
+#: A kind → the module of its row.
+HOMES = {name: module for module, names in _IMPORTED_LATER.items() for name in names}
+
+
+class _Registry(dict[type[View], KindRow]):
+    """Rows by the kind's view."""
+
+    def __missing__(self, view: type[View]) -> KindRow:
+        self.update(import_module(f"moorage.admit.kinds.{HOMES[view.__name__]}").ROWS)
+        return self[view]
+
+
+_COMMON: Rows = {
     Pod: KindRow(
         validate_pod,
         validate_pod_update,
@@ -49,17 +94,12 @@ REGISTRY: Rows = {
         has_generation=True,
     ),
     **apps.ROWS,
-    **claims.ROWS,
-    **classes.ROWS,
     **cluster.ROWS,
     **config.ROWS,
     **event.ROWS,
-    **job.ROWS,
-    **persistent_volume.ROWS,
     **service.ROWS,
-    **slices.ROWS,
-    **storage.ROWS,
 }
+REGISTRY: Rows = _Registry(_COMMON)
 
 
 def row_of(kind: Kind) -> KindRow:

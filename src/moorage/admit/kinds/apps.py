@@ -332,6 +332,14 @@ def _validate_revision(revision: views.ControllerRevision) -> FieldErrors:
     yield from validate_not_negative(revision.revision, "revision")
 
 
+def _history_warnings(stateful_set: views.StatefulSet) -> list[str]:
+    limit = stateful_set.spec.revisionHistoryLimit
+    if limit is None or limit >= 0:
+        return []
+    advice = "a negative value retains all historical revisions; a value >= 0 is recommended"
+    return [f"spec.revisionHistoryLimit: {advice}"]
+
+
 validate_deployment = _of_spec(_validate_deployment_spec)
 validate_daemon_set = _of_spec(_validate_daemon_set_spec)
 
@@ -341,6 +349,7 @@ ROWS: Rows = {
         _of_spec_update(_validate_deployment_spec),
         defaults.default_deployment,
         statuses.validate_deployment_status,
+        counts_annotations=True,
     ),
     views.ReplicaSet: workload(
         _of_spec(_validate_replica_set_spec),
@@ -354,6 +363,7 @@ ROWS: Rows = {
         defaults.default_stateful_set,
         statuses.validate_stateful_set_status,
         strategies.prepare_stateful_set,
+        warnings=_history_warnings,
     ),
     views.DaemonSet: workload(
         validate_daemon_set,

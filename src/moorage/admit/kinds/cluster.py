@@ -1,4 +1,4 @@
-"""Validate Namespaces, PriorityClasses, StorageClasses, Nodes and PodDisruptionBudgets.
+"""Validate Namespaces, PriorityClasses, StorageClasses, VolumeAttributesClasses, Nodes and PodDisruptionBudgets.
 
 Errors about taints are at `metadata.taints`, upstream's real path. Kubernetes: ValidateNamespace,
 ValidatePriorityClass, ValidateStorageClass, ValidateNode, ValidatePodDisruptionBudget and their updates. Differs: the
@@ -41,7 +41,7 @@ from moorage.model.names import byte_length, dns1123_label_errors, label_key_err
 from moorage.model.types.core import Namespace
 from moorage.model.types.node import Node
 from moorage.model.types.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PriorityClass
-from moorage.model.types.storage import StorageClass, TopologySelectorTerm
+from moorage.model.types.storage import StorageClass, TopologySelectorTerm, VolumeAttributesClass
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PREFIX = "system-"
@@ -111,6 +111,27 @@ def validate_storage_class(storage: StorageClass, options: ValidationOptions) ->
     elif storage.volumeBindingMode not in modes:
         yield field.not_supported("volumeBindingMode", AsJSON(storage.volumeBindingMode), modes)
     yield from _validate_topologies(storage.allowedTopologies, "allowedTopologies")
+
+
+def validate_attributes_class(found: VolumeAttributesClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(found.metadata, "metadata", namespaced=False)
+    if found.driverName:
+        yield from validate_label_name(found.driverName.lower(), "driverName")
+    else:
+        yield field.required("driverName")
+    yield from _validate_parameters(found.parameters, "parameters")
+    if not found.parameters:
+        yield field.required("parameters", "must contain at least one key/value pair")
+
+
+def validate_attributes_class_update(
+    new: VolumeAttributesClass, old: VolumeAttributesClass, options: ValidationOptions
+) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    for name in ("driverName", "parameters"):
+        if getattr(new, name) != getattr(old, name):
+            yield field.forbidden(name, f"updates to {name} are forbidden.")
+    yield from validate_attributes_class(new, options)
 
 
 def validate_storage_class_update(new: StorageClass, old: StorageClass, options: ValidationOptions) -> FieldErrors:
@@ -247,7 +268,9 @@ _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 def validate_disruption_budget(budget: PodDisruptionBudget, options: ValidationOptions) -> FieldErrors:
     """The generic registry checks the metadata, and only of what is otherwise valid."""
     errors = list(_validate_spec(budget.spec, STRICT))
-    return errors or validate_object_meta(budget.metadata, "metadata", name_rule=path_segment_errors)
+    return errors or validate_object_meta(
+        budget.metadata, "metadata", name_rule=path_segment_errors, any_finalizer=True
+    )
 
 
 def validate_disruption_budget_update(
@@ -256,7 +279,6 @@ def validate_disruption_budget_update(
     selector_options = STRICT
     if has_invalid_label_value(old.spec.selector):
         selector_options = msgspec.structs.replace(STRICT, allow_invalid_label_value_in_selector=True)
-    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     yield from _validate_spec(new.spec, selector_options)
 
 
@@ -283,6 +305,7 @@ ROWS: Rows = {
         strategies.prepare_node,
         validate_status=_validate_node_status,
     ),
+    VolumeAttributesClass: KindRow(validate_attributes_class, validate_attributes_class_update),
     StorageClass: KindRow(validate_storage_class, validate_storage_class_update, defaults.default_storage_class),
     Namespace: KindRow(
         validate_namespace,
@@ -291,12 +314,18 @@ ROWS: Rows = {
         strategies.prepare_namespace,
         validate_status=ungated(statuses.validate_namespace_status),
     ),
-    PriorityClass: KindRow(validate_priority_class, validate_priority_class_update, defaults.default_priority_class),
+    PriorityClass: KindRow(
+        validate_priority_class,
+        validate_priority_class_update,
+        defaults.default_priority_class,
+        strategies.prepare_counted,
+    ),
     PodDisruptionBudget: KindRow(
         validate_disruption_budget,
         validate_disruption_budget_update,
         prepare=strategies.prepare_disruption_budget,
         validate_status=ungated(statuses.validate_budget_status),
         has_generation=True,
+        checks_metadata=False,
     ),
 }

@@ -1,7 +1,6 @@
 """ConfigMaps, Secrets, and the accounts pods run as.
 
 In: views. Out: field errors. Kubernetes: ValidateConfigMap, ValidateSecret, ValidateServiceAccount and their updates.
-Differs: what is wrong with a docker configuration that is no JSON is said in fewer words.
 """
 
 import msgspec
@@ -14,6 +13,7 @@ from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid, required, too_long
 from moorage.model.go.base64_text import decode_base64
+from moorage.model.go.json_syntax import json_complaint
 from moorage.model.names import byte_length, config_key_errors
 from moorage.model.types.core import ConfigMap, Secret, ServiceAccount
 
@@ -87,7 +87,7 @@ def _validate_docker_config(encoded: str | None, path: str) -> list[FieldError]:
     try:
         found = msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError):
-        return [invalid(path, _REDACTED, "invalid JSON")]
+        return [invalid(path, _REDACTED, json_complaint(content) or "invalid JSON")]
     if found is None or isinstance(found, dict):
         return []
     return [invalid(path, _REDACTED, "json: cannot unmarshal into Go value of type map[string]interface {}")]

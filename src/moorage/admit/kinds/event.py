@@ -136,12 +136,12 @@ def _validate_words(event: ReportedEvent, controller_path: str) -> FieldErrors:
 
 
 def validate_lease(lease: Lease, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(lease.metadata, "metadata")
+    yield from validate_object_meta(lease.metadata, "metadata", any_finalizer=True)
     yield from _validate_lease_spec(lease.spec)
 
 
 def validate_lease_update(new: Lease, old: Lease, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata", any_finalizer=True)
     yield from _validate_lease_spec(new.spec)
 
 

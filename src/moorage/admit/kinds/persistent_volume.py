@@ -289,8 +289,9 @@ ROWS: Rows = {
         validate_persistent_volume,
         validate_persistent_volume_update,
         defaults.default_persistent_volume,
-        strategies.prepare_volume,
+        strategies.prepare_persistent_volume,
         options_for_volume_update,
         ungated(validate_only_metadata),
+        stamp=strategies.stamp_persistent_volume,
     ),
 }

@@ -36,8 +36,8 @@ class KindRow(msgspec.Struct, frozen=True):
     """What admission does to objects of one kind: `default`, `prepare`, then `validate` or `validate_update`.
 
     `validate_status` is for writes to the status subresource, of kinds that have one, after `prepare_status`; with
-    `default_status` the rest of the object is not defaulted again. `stamp` writes times into a document, where the API
-    server's clock is known. `authorize` and `authorize_status` say what the namespace does not allow.
+    `default_status` the rest of the object is not defaulted again. `stamp` and `stamp_status` write times, where
+    the API server's clock is known. `authorize` and `authorize_status` say what the namespace does not allow.
     """
 
     validate: Validate
@@ -47,12 +47,24 @@ class KindRow(msgspec.Struct, frozen=True):
     options: Options = lambda gates, old: options_for_create(gates)
     validate_status: ValidateStatus | None = None
     has_generation: bool = False
+    #: The field that the generation counts the changes of.
+    counted: str = "spec"
+    #: Whether the generation counts changes of annotations as well.
+    counts_annotations: bool = False
     prepare_status: PrepareStatus = strategies.prepare_nothing
     default_status: Default | None = None
     stamp: Stamp | None = None
+    stamp_status: Stamp | None = None
     authorize: Authorize | None = None
     authorize_status: AuthorizeStatus | None = None
     warnings: Callable[[Any], list[str]] = lambda view: []
+    create_warnings: Callable[[Any], list[str]] = lambda view: []
+    #: Warnings of the new view that also depend on the old one, which is None on creation.
+    warnings_of_change: Callable[[Any, Any], list[str]] = lambda new, old: []
+    #: Whether `validate_update` looks at the metadata, which are checked for every kind as well.
+    checks_metadata: bool = True
+    #: Writes a valid object in the form in which it is stored; its view stays the same.
+    canonicalize: Default = lambda raw: None
 
 
 Rows: TypeAlias = dict[type[View], KindRow]
@@ -75,9 +87,21 @@ def workload(
     validate_status: Callable[[Any, Any], FieldErrors],
     prepare: Prepare = strategies.prepare_workload,
     options: Options = template_options,
+    *,
+    counts_annotations: bool = False,
+    warnings: Callable[[Any], list[str]] = lambda view: [],
 ) -> KindRow:
-    status = ungated(validate_status)
-    return KindRow(validate, validate_update, default, prepare, options, status, has_generation=True)
+    return KindRow(
+        validate,
+        validate_update,
+        default,
+        prepare,
+        options,
+        ungated(validate_status),
+        has_generation=True,
+        counts_annotations=counts_annotations,
+        warnings=warnings,
+    )
 
 
 def ungated(validate: Callable[[Any, Any], FieldErrors]) -> ValidateStatus:

@@ -1,11 +1,16 @@
 """Services: ports, addresses, and which fields go with which type.
 
 In: views. Out: field errors. Kubernetes: ValidateServiceCreate, ValidateServiceUpdate. Differs: addresses and ports
-that a server allocates (`prepare.service_addresses`) are not demanded: offline there is no allocator; dual-stack
-rules beyond the form of each address are the allocator's.
+that a server allocates (`prepare.service_addresses`) are not demanded: offline there is no allocator.
 """
 
-from moorage.admit.kinds.fields import repeated_places
+from moorage.admit.kinds.network.endpoints import validate_endpoint_ip
+from moorage.admit.kinds.network.service_ips import (
+    MAY_NOT_CHANGE,
+    is_headless,
+    validate_cluster_ips,
+    validate_ips_kept,
+)
 from moorage.admit.kinds.row import KindRow, Rows, validate_only_metadata
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
@@ -20,62 +25,60 @@ from moorage.admit.pod.handlers import validate_port_number, validate_port_numbe
 from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
+from moorage.admit.raw import Raw
 from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct
 from moorage.model.types.core import LoadBalancerStatus, Service, ServicePort, ServiceSpec
+from moorage.model.types.meta import ObjectMeta
 
 ONLY_FOR_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
 NOT_FOR_EXTERNAL_NAMES = "may not be set for ExternalName services"
-MAY_NOT_CHANGE = "may not change once set"
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _AFFINITIES = ("ClientIP", "None")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _TRAFFIC_POLICIES = ("Cluster", "Local")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
-_FAMILIES = ("IPv4", "IPv6")
-_FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
+_TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
+_SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _IP_MODES = ("Proxy", "VIP")
 _MAX_AFFINITY_LENGTH = 86_400
 
 
 def validate_service(service: Service, options: ValidationOptions) -> FieldErrors:
     yield from validate_object_meta(service.metadata, "metadata", name_rule=label_errors)
-    yield from _validate_spec(service.spec, ServiceSpec())
+    yield from _validate_annotations(service.metadata)
+    yield from _validate_spec(service, Service())
 
 
 def validate_service_update(new: Service, old: Service, options: ValidationOptions) -> FieldErrors:
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     after, before = new.spec, old.spec
-    if "ExternalName" not in (after.type, before.type):
-        yield from _validate_addresses_kept(after, before)
+    yield from validate_ips_kept(after, before)
     if after.type == before.type == "LoadBalancer" and after.loadBalancerClass != before.loadBalancerClass:
         yield field.invalid("spec.loadBalancerClass", AsJSON(after.loadBalancerClass), MAY_NOT_CHANGE)
+    yield from _validate_balancer_class(after)
     both_checked = _needs_health_check(after) and _needs_health_check(before)
     if both_checked and after.healthCheckNodePort != before.healthCheckNodePort:
         yield field.forbidden("spec.healthCheckNodePort", FIELD_IS_IMMUTABLE)
-    yield from _validate_spec(after, before)
+    yield from _validate_annotations(new.metadata)
+    yield from _validate_spec(new, old)
 
 
-def _validate_addresses_kept(after: ServiceSpec, before: ServiceSpec) -> list[FieldError]:
-    if _is_headless(after) and _is_headless(before):
-        return []
-    shown = AsJSON(after.clusterIPs)
-    if before.clusterIPs and not after.clusterIPs:
-        return [field.invalid("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset")]
-    changed = [
-        index
-        for index, (now, then) in enumerate(zip(after.clusterIPs, before.clusterIPs, strict=False))
-        if now != then and (index == 0 or len(after.clusterIPs) == len(before.clusterIPs))
-    ]
-    return [field.invalid(f"spec.clusterIPs[{index}]", shown, MAY_NOT_CHANGE) for index in changed]
+def _validate_annotations(metadata: ObjectMeta) -> FieldErrors:
+    hints, mode = metadata.annotations.get(_TOPOLOGY_HINTS), metadata.annotations.get(_TOPOLOGY_MODE)
+    if None not in (hints, mode) and hints != mode:
+        detail = f"must match annotations[{_TOPOLOGY_HINTS}] when both are specified"
+        yield field.invalid(f"metadata.annotations[{_TOPOLOGY_MODE}]", mode, detail)
 
 
-def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
-    headless = _is_headless(spec)
+def _validate_spec(service: Service, before: Service) -> FieldErrors:
+    spec, old = service.spec, before.spec
+    headless = is_headless(spec)
     if not spec.ports and not headless and spec.type != "ExternalName":
         yield field.required("spec.ports")
     if headless and spec.type in ("LoadBalancer", "NodePort"):
@@ -86,19 +89,17 @@ def _validate_spec(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
     yield from validate_labels(spec.selector, "spec.selector")
     yield from _validate_affinity(spec)
     if spec.type != "ExternalName":
-        yield from _validate_cluster_ips(spec, old)
+        yield from validate_cluster_ips(spec, old)
     kept = frozenset(old.externalIPs)
     for index, address in enumerate(spec.externalIPs):
-        if address not in kept:
-            yield from validate_ip_address(address, f"spec.externalIPs[{index}]")
+        path = f"spec.externalIPs[{index}]"
+        wrong = [] if address in kept else validate_ip_address(address, path)
+        yield from wrong or validate_endpoint_ip(address, path)
     yield from field.one_of(spec.type, _TYPES, "spec.type")
     yield from _validate_port_numbers(spec)
-    yield from _validate_balancer(spec, old)
+    yield from _validate_source_ranges(service, before)
+    yield from _validate_balancer(spec)
     yield from _validate_traffic(spec)
-
-
-def _is_headless(spec: ServiceSpec) -> bool:
-    return spec.clusterIPs == ("None",) or (not spec.clusterIPs and spec.clusterIP == "None")
 
 
 def _needs_health_check(spec: ServiceSpec) -> bool:
@@ -170,43 +171,41 @@ def _validate_affinity(spec: ServiceSpec) -> list[FieldError]:
     return [field.invalid(path, seconds, f"must be greater than 0 and less than {_MAX_AFFINITY_LENGTH}")]
 
 
-def _validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
-    addresses, shown = spec.clusterIPs, AsJSON(spec.clusterIPs)
-    if addresses and not spec.clusterIP:
-        yield field.invalid("spec.clusterIPs", shown, "must be empty when `clusterIP` is not specified")
-    elif addresses and addresses[0] != spec.clusterIP:
-        yield field.invalid("spec.clusterIPs", shown, "first value must match `clusterIP`")
-    repeated = set(repeated_places(spec.ipFamilies))
-    for index, family in enumerate(spec.ipFamilies):
-        yield from field.one_of(family, _FAMILIES, f"spec.ipFamilies[{index}]")
-        if index in repeated:
-            yield field.duplicate(f"spec.ipFamilies[{index}]", AsJSON(family))
-    yield from field.one_of(spec.ipFamilyPolicy, _FAMILY_POLICIES, "spec.ipFamilyPolicy")
-    for index, address in enumerate(addresses):
-        if index == 0 and address == "None":
-            if len(addresses) > 1:
-                yield field.invalid("spec.clusterIPs", shown, "'None' must be the first and only value")
-        elif address not in old.clusterIPs:
-            yield from validate_ip_address(address, f"spec.clusterIPs[{index}]")
-    if len(addresses) > 2:
-        yield field.invalid("spec.clusterIPs", shown, "may only hold up to 2 values")
+def _validate_source_ranges(service: Service, before: Service) -> FieldErrors:
+    """Check the ranges of a load balancer's clients; an annotation is the older way to say them."""
+    spec, is_balancer = service.spec, service.spec.type == "LoadBalancer"
+    if spec.loadBalancerSourceRanges:
+        if not is_balancer:
+            yield field.forbidden("spec.LoadBalancerSourceRanges", ONLY_FOR_BALANCERS)
+        kept = {text.strip() for text in before.spec.loadBalancerSourceRanges}
+        for index, text in enumerate(spec.loadBalancerSourceRanges):
+            if text.strip() not in kept:
+                yield from validate_cidr(text.strip(), f"spec.LoadBalancerSourceRanges[{index}]")
+        return
+    ranges = service.metadata.annotations.get(_SOURCE_RANGES)
+    if ranges is None:
+        return
+    path = f"metadata.annotations[{_SOURCE_RANGES}]"
+    if not is_balancer:
+        yield field.forbidden(path, ONLY_FOR_BALANCERS)
+    if ranges.strip() and before.metadata.annotations.get(_SOURCE_RANGES) != ranges:
+        for text in ranges.split(","):
+            yield from validate_cidr(text.strip(), path)
 
 
-def _validate_balancer(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
-    is_balancer = spec.type == "LoadBalancer"
-    if spec.loadBalancerSourceRanges and not is_balancer:
-        yield field.forbidden("spec.LoadBalancerSourceRanges", ONLY_FOR_BALANCERS)
-    kept = {text.strip() for text in old.loadBalancerSourceRanges}
-    for index, text in enumerate(spec.loadBalancerSourceRanges):
-        if text.strip() not in kept:
-            yield from validate_cidr(text.strip(), f"spec.LoadBalancerSourceRanges[{index}]")
-    if spec.allocateLoadBalancerNodePorts is not None and not is_balancer:
+def _validate_balancer(spec: ServiceSpec) -> FieldErrors:
+    if spec.allocateLoadBalancerNodePorts is not None and spec.type != "LoadBalancer":
         yield field.forbidden("spec.allocateLoadBalancerNodePorts", ONLY_FOR_BALANCERS)
-    if spec.loadBalancerClass is not None:
-        if is_balancer:
-            yield from validate_label_name(spec.loadBalancerClass, "spec.loadBalancerClass")
-        else:
-            yield field.forbidden("spec.loadBalancerClass", ONLY_FOR_BALANCERS)
+    yield from _validate_balancer_class(spec)
+
+
+def _validate_balancer_class(spec: ServiceSpec) -> FieldErrors:
+    if spec.loadBalancerClass is None:
+        return
+    if spec.type == "LoadBalancer":
+        yield from validate_label_name(spec.loadBalancerClass, "spec.loadBalancerClass")
+    else:
+        yield field.forbidden("spec.loadBalancerClass", ONLY_FOR_BALANCERS)
 
 
 def _validate_traffic(spec: ServiceSpec) -> FieldErrors:
@@ -257,6 +256,33 @@ def _validate_service_status(new: Service, old: Service, gates: GateSet) -> Fiel
     yield from validate_balancer_status(new.status.loadBalancer, new.spec)
 
 
+def _service_warnings(service: Service) -> list[str]:
+    spec, is_external_name = service.spec, service.spec.type == "ExternalName"
+    warnings: list[str] = []
+    if spec.type == "ClusterIP" and spec.clusterIP == "None":
+        ignored = (
+            ("loadBalancerIP", spec.loadBalancerIP),
+            ("externalIPs", spec.externalIPs),
+            ("SessionAffinity", spec.sessionAffinity != "None"),
+        )
+        warnings += [f"spec.{name} is ignored for headless services" for name, is_set in ignored if is_set]
+    elif spec.externalIPs and not is_external_name:
+        warnings.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+    if spec.externalIPs and is_external_name:
+        warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if spec.externalName and not is_external_name:
+        warnings.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.trafficDistribution == "PreferClose":
+        warnings.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+    return warnings
+
+
+def _drop_policy_of_external_name(service: Raw) -> None:
+    """Drop what means nothing to an ExternalName and is not shown by any read."""
+    if service["spec"].get("type") == "ExternalName":
+        service["spec"].pop("internalTrafficPolicy", None)
+
+
 ROWS: Rows = {
     Service: KindRow(
         validate_service,
@@ -264,5 +290,7 @@ ROWS: Rows = {
         defaults.default_service,
         strategies.prepare_service,
         validate_status=_validate_service_status,
+        warnings=_service_warnings,
+        canonicalize=_drop_policy_of_external_name,
     ),
 }

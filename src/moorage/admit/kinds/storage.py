@@ -109,6 +109,10 @@ _LARGEST_METADATA = 256 * 1024
 _MAX_ERROR_LENGTH = 1024
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
 _LIFECYCLES = ("Persistent", "Ephemeral")
+_TOKENS_MAY_BE_LOGGED = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+    "logging of tokens in volume attributes"
+)
 
 
 def validate_csi_driver(driver: views.CSIDriver, options: ValidationOptions) -> FieldErrors:
@@ -122,6 +126,13 @@ def validate_csi_driver_update(new: views.CSIDriver, old: views.CSIDriver, optio
     yield from validate_immutable(new.spec.attachRequired, old.spec.attachRequired, "spec.attachedRequired")
     modes, before = new.spec.volumeLifecycleModes, old.spec.volumeLifecycleModes
     yield from validate_immutable(modes, before, "spec.volumeLifecycleModes")
+
+
+def _driver_warnings(new: views.CSIDriver, old: views.CSIDriver | None) -> list[str]:
+    requests = new.spec.tokenRequests
+    if not requests or new.spec.serviceAccountTokenInSecrets is not None:
+        return []
+    return [_TOKENS_MAY_BE_LOGGED] if old is None or requests != old.spec.tokenRequests else []
 
 
 def _validate_driver_spec(spec: views.CSIDriverSpec) -> FieldErrors:
@@ -271,6 +282,7 @@ ROWS: Rows = {
         defaults.default_csi_driver,
         strategies.prepare_csi_driver,
         has_generation=True,
+        warnings_of_change=_driver_warnings,
     ),
     views.CSINode: KindRow(validate_csi_node, validate_csi_node_update),
     views.CSIStorageCapacity: KindRow(validate_storage_capacity, validate_storage_capacity_update),

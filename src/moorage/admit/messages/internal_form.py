@@ -18,6 +18,8 @@ from moorage.model.types.storage import Volume
 
 #: Go's spelling of names that are not the API's with a capital letter, wherever they occur.
 _SPELLINGS = {
+    "apiGroups": "APIGroups",
+    "cidrs": "CIDRs",
     **{
         name: name.upper()
         for name in ("cel", "csi", "fc", "grpc", "ip", "iqn", "iscsi", "nfs", "os", "rbd", "tty", "uid")

@@ -12,6 +12,11 @@ from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import PodSpec
 
+NOT_CALLED = "this API server does not call admission webhooks: the configuration is stored only"
+NOT_APPLIED = "this API server does not apply admission policies to requests: the object is stored only"
+NOT_PASSED_ON = "this API server does not pass requests on to other API servers: the APIService is stored only"
+#: What only this API server warns of.
+STORED_ONLY = frozenset({NOT_CALLED, NOT_APPLIED, NOT_PASSED_ON})
 NULL_SELECTOR = "a null labelSelector results in matching no pod"
 DEPRECATED_NODE_LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
@@ -35,6 +40,7 @@ _NAME_WARNINGS = {
     "Pod": "metadata.name: this is used in the Pod's hostname",
     "Deployment": "metadata.name: this is used in Pod names and hostnames",
     "ReplicaSet": "metadata.name: this is used in Pod names and hostnames",
+    "ReplicationController": "metadata.name: this is used in Pod names and hostnames",
     "Job": "metadata.name: this is used in Pod names and hostnames",
     "CronJob": "metadata.name: this is used in Pod names and hostnames",
 }

@@ -25,3 +25,7 @@ class Plugin:
 
     def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
         """Look at the object once more, when nothing else is wrong with it."""
+
+    def warnings(self, kind: str, new: Raw, old: Raw | None) -> list[str]:
+        """Return what to warn the client of, about an object that is admitted."""
+        return []

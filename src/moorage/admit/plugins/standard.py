@@ -10,7 +10,7 @@ from collections.abc import Callable
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, items, part
 from moorage.model.api_error import forbidden, not_found
-from moorage.model.kinds import KINDS, kind_of
+from moorage.model.kinds import KINDS, Kind, kind_of
 from moorage.model.types.core import ServiceAccount as Account
 
 NOT_READY = "node.kubernetes.io/not-ready"
@@ -55,8 +55,12 @@ class NamespaceLifecycle(Plugin):
         metadata = new.get("metadata") or {}
         namespace = metadata.get("namespace")
         facts = kind_of(new)
-        if old is not None or not namespace or facts is None or not facts.namespaced:
-            return
+        if old is None and namespace and facts is not None and facts.namespaced:
+            self.check(facts, metadata)
+
+    def check(self, facts: Kind, metadata: Raw) -> None:
+        """Raise ApiError if an object with this metadata cannot be created in its namespace."""
+        namespace = metadata["namespace"]
         phase = self._phase_of(namespace)
         if phase is None:
             raise not_found(_NAMESPACE, namespace)

@@ -2,9 +2,10 @@
 
 The errors tell nonsense from text that programs read in different ways. Kubernetes: IsValidIPForLegacyField and
 IsValidCIDRForLegacyField (apimachinery, util/validation/ip.go) on top of ParseIPSloppy and ParseCIDRSloppy, with
-StrictIPCIDRValidation on as in 1.36.
+StrictIPCIDRValidation on as in 1.36; for newer fields IsValidIP and IsValidCIDR, which want one form of many.
 """
 
+import ipaddress
 from functools import lru_cache
 
 from moorage.model.field_error import FieldError, invalid
@@ -22,6 +23,39 @@ _LONGEST = 200  # of what can be an address even with many zeros in front; longe
 def validate_ip_address(value: str, path: str) -> list[FieldError]:
     complaint = _complaint(value) if len(value) <= _LONGEST else _NOT_AN_ADDRESS
     return [invalid(path, value, complaint)] if complaint else []
+
+
+def is_ip_address(value: str) -> bool:
+    """True also for an address with leading zeros."""
+    return len(value) <= _LONGEST and _complaint(value) != _NOT_AN_ADDRESS
+
+
+def address_errors(value: str) -> list[str]:
+    """What is wrong with an address that must be in canonical form."""
+    if len(value) > _LONGEST or (complaint := _complaint(value)) == _NOT_AN_ADDRESS:
+        return [_NOT_AN_ADDRESS]
+    if complaint:
+        return [complaint]
+    canonical = str(ipaddress.ip_address(value))
+    return [] if canonical == value else [f'must be in canonical form ("{canonical}")']
+
+
+def canonical_cidr_errors(value: str) -> list[str]:
+    """What is wrong with a range that must be in canonical form."""
+    if errors := validate_cidr(value, ""):
+        return [error.detail for error in errors]
+    canonical = str(ipaddress.ip_network(value))
+    return [] if canonical == value else [f'must be in canonical form ("{canonical}")']
+
+
+def is_strict_subnet(inner: tuple[bytes, int], outer: tuple[bytes, int]) -> bool:
+    """True if a parsed range lies in another one that is larger."""
+    address, length = inner
+    whole, size = outer
+    if len(address) != len(whole) or size >= length:
+        return False
+    kept = _mask(size, len(whole))
+    return all(one & bits == other & bits for one, other, bits in zip(address, whole, kept, strict=True))
 
 
 def validate_cidr(value: str, path: str) -> list[FieldError]:

@@ -14,7 +14,8 @@ import msgspec
 from moorage.admit.metadata import NOT_NEGATIVE, validate_dns_label
 from moorage.admit.options import ValidationOptions
 from moorage.model import field_error as field
-from moorage.model.field_error import AsJSON, FieldError, FieldErrors
+from moorage.model.amounts import total_amounts
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid
 from moorage.model.names import label_key_errors
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
 from moorage.model.types.container import ResourceClaim, ResourceRequirements
@@ -86,6 +87,10 @@ def _rules(name: str) -> ResourceRules:
 
 
 _remembered_rules = lru_cache(maxsize=1024)(_rules)
+
+
+def validate_container_resource_name(name: str, path: str) -> list[FieldError]:
+    return [invalid(path, name, message) for message in resource_rules(name).container_errors]
 
 
 def is_native_resource(name: str) -> bool:
@@ -290,44 +295,3 @@ def container_total(spec: PodSpec, side: Literal["requests", "limits"]) -> dict[
         (getattr(container.resources, side) for container in spec.containers),
         ((one.restartPolicy == "Always", getattr(one.resources, side)) for one in spec.initContainers),
     )
-
-
-def total_amounts(
-    containers: Iterable[Mapping[str, Quantity]], init_containers: Iterable[tuple[bool, Mapping[str, Quantity]]]
-) -> dict[str, Quantity]:
-    """Return what containers need together: regular ones and sidecars (True) at once, or an init container in turn."""
-    total: dict[str, Quantity] = {}
-    for amounts in containers:
-        _add(total, amounts)
-    sidecars: dict[str, Quantity] = {}
-    during_init: dict[str, Quantity] = {}
-    for is_sidecar, amounts in init_containers:
-        if is_sidecar:
-            _add(total, amounts)
-            _add(sidecars, amounts)
-            _raise_to(during_init, sidecars)
-        else:
-            alone = dict(amounts)
-            _add(alone, sidecars)
-            _raise_to(during_init, alone)
-    _raise_to(total, during_init)
-    return total
-
-
-def _add(total: dict[str, Quantity], amounts: Mapping[str, Quantity]) -> None:
-    for name, amount in amounts.items():
-        total[name] = _sum(total[name], amount) if name in total else amount
-
-
-def _sum(one: Quantity, other: Quantity) -> Quantity:
-    """The sum; of amounts so far apart that it cannot be written out, the greater one, which it is for all purposes."""
-    try:
-        return one.add(other)
-    except QuantityError:
-        return max(one, other)
-
-
-def _raise_to(total: dict[str, Quantity], amounts: Mapping[str, Quantity]) -> None:
-    for name, amount in amounts.items():
-        if name not in total or amount > total[name]:
-            total[name] = amount

@@ -3,11 +3,14 @@
 Kubernetes: pkg/apis/*/v1/defaults.go.
 """
 
+from base64 import b64encode
+
 from moorage.admit.prepare.pod_defaults import default_claim_spec, default_pod_spec, default_volume_source
 from moorage.admit.prepare.resource_defaults import round_up_lists
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
 from moorage.model.types.view import INT32_MAX
 
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 
@@ -56,6 +59,10 @@ _ROUTED_INSIDE = ("ClusterIP", "NodePort", "LoadBalancer")
 
 
 def default_secret(secret: Raw) -> None:
+    """Move stringData into data as base64, before it is noted who owns which field."""
+    texts = secret.pop("stringData", None)
+    if texts:
+        part(secret, "data").update({key: b64encode((text or "").encode()).decode() for key, text in texts.items()})
     fill_empty(secret, {"type": "Opaque"})
 
 
@@ -129,13 +136,31 @@ def default_replica_set(replica_set: Raw) -> None:
     _default_template(spec)
 
 
+def default_replication_controller(controller: Raw) -> None:
+    """The labels of the template are the selector and the labels of a controller that has none."""
+    spec = part(controller, "spec")
+    fill_absent(spec, {"replicas": 1})
+    template = spec.get("template")
+    if template is None:
+        return
+    labels = (template.get("metadata") or {}).get("labels")
+    if labels is not None:
+        fill_empty(spec, {"selector": dict(labels)})
+        fill_empty(part(controller, "metadata"), {"labels": dict(labels)})
+    _default_template(spec)
+
+
 def default_daemon_set(daemon_set: Raw) -> None:
+    """Clients own the counter of templates that Kubernetes writes beside what they sent; admission counts later."""
+    fill_absent(part(part(daemon_set, "metadata"), "annotations"), {TEMPLATE_GENERATION: "0"})
     spec = part(daemon_set, "spec")
     fill_absent(spec, {"revisionHistoryLimit": _HISTORY})
     strategy = part(spec, "updateStrategy")
     fill_empty(strategy, {"type": "RollingUpdate"})
     if strategy["type"] == "RollingUpdate":
         fill_absent(part(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
+    elif strategy.get("rollingUpdate") is not None:
+        fill_absent(strategy["rollingUpdate"], {"maxUnavailable": 0, "maxSurge": 0})  # no pointers in the internal type
     _default_template(spec)
 
 
@@ -150,7 +175,7 @@ def default_stateful_set(stateful_set: Raw) -> None:
         fill_absent(strategy["rollingUpdate"], {"partition": 0})
     retention = part(spec, "persistentVolumeClaimRetentionPolicy")
     fill_empty(retention, {"whenDeleted": "Retain", "whenScaled": "Retain"})
-    fill_absent(spec, {"replicas": 1, "revisionHistoryLimit": _HISTORY})
+    fill_absent(spec, {"replicas": 1, "revisionHistoryLimit": _HISTORY, "serviceName": ""})  # which is always written
     for claim in items(spec, "volumeClaimTemplates"):
         claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"  # whatever it says
         default_claim(claim)
@@ -185,7 +210,11 @@ def default_cron_job(cron_job: Raw) -> None:
     spec = part(cron_job, "spec")
     fill_empty(spec, {"concurrencyPolicy": "Allow"})
     fill_absent(spec, {"suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1})
-    default_job_spec(part(part(spec, "jobTemplate"), "spec"))
+    template = part(spec, "jobTemplate")
+    # Structs, which Kubernetes always shows.
+    part(template, "metadata")
+    part(part(part(template, "spec"), "template"), "metadata")
+    default_job_spec(part(template, "spec"))
 
 
 def _default_template(spec: Raw) -> None:

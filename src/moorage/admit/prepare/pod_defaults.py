@@ -82,6 +82,9 @@ def default_container(container: Raw) -> None:
     if container.get("resources") is None:
         container["resources"] = {}  # a struct, which Kubernetes always shows
     round_up_lists(container["resources"], "limits", "requests")
+    for amounts in ("limits", "requests"):
+        if container["resources"].get(amounts) == {}:
+            del container["resources"][amounts]  # an empty map is not written
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         probe = container.get(name)
         if probe is not None:
@@ -151,6 +154,7 @@ def default_volume(volume: Raw) -> None:
             fill_absent(projection["serviceAccountToken"], {"expirationSeconds": _TOKEN_SECONDS})
     template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
     if template is not None:
+        part(template, "metadata")
         default_claim_spec(part(template, "spec"))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from moorage.admit.pod.resources import total_amounts
 from moorage.admit.raw import Raw, items
+from moorage.model.amounts import total_amounts
 from moorage.model.go.quoting import go_json
 from moorage.model.quantity import Quantity, parse_quantity
 

@@ -4,14 +4,15 @@ Kubernetes: pkg/registry/core/service/storage (alloc.go, storage.go), which does
 Differs: one family, IPv4; nothing is routed here, so addresses are names more than places.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from moorage.admit.messages.rejection_status import invalid_status
 from moorage.admit.plugins import Plugin
+from moorage.admit.prepare.service_families import complete_families
 from moorage.admit.raw import Raw, items, part
 from moorage.model.api_error import ApiError
-from moorage.model.field_error import AsJSON, invalid
+from moorage.model.field_error import AsJSON, FieldError, invalid
 from moorage.model.kinds import KINDS
 
 NONE = "None"
@@ -42,14 +43,14 @@ class ServiceAddresses(Plugin):
             return
         keep_allocated(new, old)
         spec, allocator = part(new, "spec"), self._allocator()
+        if wrong := list(complete_families(spec, old)):
+            raise _refused(new, wrong)
         if has_address(spec):
             if not spec.get("clusterIP"):
                 spec["clusterIP"] = allocator.cluster_ip("")
             elif spec["clusterIP"] != NONE and (old is None or old["spec"].get("clusterIP") != spec["clusterIP"]):
                 spec["clusterIP"] = _asked_for_address(new, spec, allocator)
             spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
-            spec["ipFamilies"] = spec.get("ipFamilies") or ["IPv4"]
-            spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy") or "SingleStack"
         if _can_have_node_ports(spec):
             _give_node_ports(new, spec, old, allocator)
         if has_health_port(spec) and not spec.get("healthCheckNodePort"):
@@ -62,7 +63,8 @@ def _asked_for_address(new: Raw, spec: Raw, allocator: Allocator) -> str:
         return allocator.cluster_ip(wanted)
     except NotAllocated as refusal:
         all_wanted = AsJSON(spec.get("clusterIPs") or [wanted])
-        raise _refused(new, "spec.clusterIPs", all_wanted, f"failed to allocate IP {wanted}: {refusal}") from None
+        detail = f"failed to allocate IP {wanted}: {refusal}"
+        raise _refused(new, [invalid("spec.clusterIPs", all_wanted, detail)]) from None
 
 
 def _give_node_ports(new: Raw, spec: Raw, old: Raw | None, allocator: Allocator) -> None:
@@ -79,7 +81,8 @@ def _give_node_ports(new: Raw, spec: Raw, old: Raw | None, allocator: Allocator)
             try:
                 wanted = allocator.node_port(wanted, own if wanted else own | _node_ports(spec))
             except NotAllocated as refusal:
-                raise _refused(new, f"spec.ports[{index}].nodePort", wanted, str(refusal)) from None
+                wrong = invalid(f"spec.ports[{index}].nodePort", wanted, str(refusal))
+                raise _refused(new, [wrong]) from None
         port["nodePort"] = wanted
         own.add(wanted)
         shared.setdefault(number, wanted)
@@ -90,9 +93,8 @@ def _node_ports(spec: Raw) -> set[int]:
     return {number for number in found if number}
 
 
-def _refused(new: Raw, path: str, value: Any, why: str) -> ApiError:
-    name = part(new, "metadata").get("name") or ""
-    return ApiError(invalid_status(_SERVICE, name, [invalid(path, value, why)]))
+def _refused(new: Raw, errors: Sequence[FieldError]) -> ApiError:
+    return ApiError(invalid_status(_SERVICE, part(new, "metadata").get("name") or "", errors))
 
 
 def has_address(spec: Raw) -> bool:
@@ -135,8 +137,6 @@ def _say_addresses_both_ways(spec: Raw, before: Raw) -> None:
         spec["clusterIPs"] = [one]
     elif before and one != (before.get("clusterIP") or "") and many == (before.get("clusterIPs") or []):
         spec["clusterIPs"] = [one] if one else []
-    elif before and one == (before.get("clusterIP") or "") and many != (before.get("clusterIPs") or []):
-        spec["clusterIP"] = many[0] if many else ""
 
 
 def _keep_node_ports(ports: list[Raw], before: list[Raw]) -> None:

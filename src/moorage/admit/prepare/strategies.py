@@ -4,12 +4,12 @@ Each function changes a raw object with its defaults in place; `old` is None on 
 and PrepareForUpdate of the strategies in pkg/registry. Differs: CrossNamespaceVolumeDataSource, an alpha gate, is off.
 """
 
-from base64 import b64encode
 from collections.abc import Callable
 
+from moorage.admit.prepare.kind_defaults import TEMPLATE_GENERATION
 from moorage.admit.prepare.mutate import drop_disabled_fields
 from moorage.admit.prepare.service_addresses import drop_what_the_type_has_not, keep_allocated
-from moorage.admit.raw import Raw, items, part
+from moorage.admit.raw import Raw, copy_document, items, part
 from moorage.model.gates import GateSet
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import PodTemplateSpec
@@ -17,13 +17,23 @@ from moorage.model.types.pod import PodTemplateSpec
 NAMESPACE_FINALIZER = "kubernetes"
 CONTROLLER_UID, LEGACY_CONTROLLER_UID = "batch.kubernetes.io/controller-uid", "controller-uid"
 JOB_NAME, LEGACY_JOB_NAME = "batch.kubernetes.io/job-name", "job-name"
-TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 #: What a status says from the beginning, also where it is zero: the fields that clients may rely on.
 _COUNTS = {
     "ReplicaSet": ("replicas",),
+    "ReplicationController": ("replicas",),
     "StatefulSet": ("replicas", "availableReplicas"),
     "DaemonSet": ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
     "PodDisruptionBudget": ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
+}
+
+#: What Go writes of a status in which nothing is set, for kinds that are stored only.
+_FIRST_STATUS: dict[str, Raw] = {
+    "FlowSchema": {},
+    "HorizontalPodAutoscaler": {"desiredReplicas": 0, "currentMetrics": None},
+    "Ingress": {"loadBalancer": {}},
+    "PriorityLevelConfiguration": {},
+    "ServiceCIDR": {},
+    "ValidatingAdmissionPolicy": {},
 }
 
 
@@ -31,10 +41,36 @@ def prepare_nothing(new: Raw, old: Raw | None, gates: GateSet) -> None:
     """Change nothing."""
 
 
+def prepare_counted(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Begin the generation at 1, and the status empty if the kind has one."""
+    if old is None:
+        part(new, "metadata")["generation"] = 1
+    prepare_first_status(new, old, gates)
+
+
+def prepare_first_status(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    first = _FIRST_STATUS.get(new["kind"])
+    if first is not None:
+        _write_status(new, old, copy_document(first))
+
+
 def prepare_workload(new: Raw, old: Raw | None, gates: GateSet) -> None:
     """Prepare a kind with a pod template at spec.template; generation begins at 1."""
     _begin_status(new, old)
     drop_disabled_fields(_template_spec(new), None if old is None else _template_spec(old), gates)
+
+
+def prepare_replication_controller(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    if part(new, "spec").get("template") is None:
+        _begin_status(new, old)
+    else:
+        prepare_workload(new, old, gates)
+
+
+def prepare_pod_template(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    prepare_counted(new, old, gates)
+    old_spec = None if old is None else part(part(old, "template"), "spec")
+    drop_disabled_fields(part(part(new, "template"), "spec"), old_spec, gates)
 
 
 def prepare_daemon_set(new: Raw, old: Raw | None, gates: GateSet) -> None:
@@ -103,9 +139,23 @@ def prepare_cron_job(new: Raw, old: Raw | None, gates: GateSet) -> None:
     )
 
 
+_PHASE_TIME = "lastPhaseTransitionTime"
+
+
 def prepare_volume(new: Raw, old: Raw | None, gates: GateSet) -> None:
     """Begin a volume or claim as Pending, whatever status the document has."""
     _write_status(new, old, {"phase": "Pending"})
+
+
+def stamp_persistent_volume(new: Raw, old: Raw | None, timestamp: str) -> None:
+    """Note since when a new volume is Pending."""
+    if old is None:
+        new["status"] = {_PHASE_TIME: timestamp}
+
+
+def prepare_persistent_volume(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    since = (new.get("status") or {}).get(_PHASE_TIME)
+    _write_status(new, old, {"phase": "Pending", **({_PHASE_TIME: since} if since else {})})
 
 
 def prepare_namespace(new: Raw, old: Raw | None, gates: GateSet) -> None:
@@ -156,10 +206,7 @@ def _template_spec(workload: Raw) -> Raw:
 
 
 def prepare_secret(new: Raw, old: Raw | None, gates: GateSet) -> None:
-    """Move stringData into data as base64; an update without a type keeps the old one."""
-    texts = new.pop("stringData", None)
-    if texts:
-        part(new, "data").update({key: b64encode((text or "").encode()).decode() for key, text in texts.items()})
+    """Keep the type in an update without one."""
     if old is not None and not new.get("type"):
         new["type"] = old.get("type")
 

@@ -16,14 +16,15 @@ from moorage.model.api_error import ApiError, conflict
 from moorage.model.field_error import AsJSON, FieldErrors, invalid, not_supported
 from moorage.model.go.integers import INT64_MAX
 from moorage.model.go.times import time_text
-from moorage.model.kinds import DELETE_OPTIONS, Kind
+from moorage.model.kinds import DELETE_OPTIONS, KINDS, Kind
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.request import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_NAMESPACE, _POD = KINDS["v1", "Namespace"], KINDS["v1", "Pod"]
 _POLICIES = ("Foreground", "Background", "Orphan", "nil")
 _MAX_GRACE_LENGTH = 100 * 366 * 86_400  # for arithmetic only: no object waits for so long
 _LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-_FINISHED = ("Failed", "Succeeded")
 
 
 class Deletion(msgspec.Struct, frozen=True):
@@ -68,7 +69,7 @@ def decide_deletion(
     """Decide whether the object is removed, marked or kept. Without a collector its finalizers are not added."""
     check_preconditions(kind, stored, options.preconditions, resource_version)
     metadata = stored["metadata"]
-    if kind.name == "Namespace":
+    if kind is _NAMESPACE:
         if not metadata.get("deletionTimestamp"):
             return _begin_to_terminate(kind, stored, options, now, collects_garbage)
         if (stored.get("spec") or {}).get("finalizers"):
@@ -77,7 +78,7 @@ def decide_deletion(
     if wanted is not None and wanted < 0:
         wanted = 1
     changes: Raw | None = {}
-    if kind.name == "Pod":
+    if kind is _POD:
         changes = _grace(stored, wanted, now)
         if changes is None:
             return Deletion(stored, removes=False, changed=False)
@@ -98,7 +99,7 @@ def is_finalized(kind: Kind, new: Raw, old: Raw) -> bool:
     metadata, before = new["metadata"], old["metadata"]
     if metadata.get("finalizers") or not before.get("deletionTimestamp"):
         return False
-    if kind.name == "Namespace" and (new.get("spec") or {}).get("finalizers"):
+    if kind is _NAMESPACE and (new.get("spec") or {}).get("finalizers"):
         return False
     return not before.get("deletionGracePeriodSeconds")
 
@@ -114,7 +115,7 @@ def check_preconditions(kind: Kind, stored: Raw, preconditions: Preconditions | 
     ):
         if wanted is None or wanted == found:
             continue
-        if kind.name == "Namespace":
+        if kind is _NAMESPACE:
             text = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
             raise conflict(kind, metadata["name"], text)
         text = f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). {why}"
@@ -127,7 +128,7 @@ def _grace(pod: Raw, wanted: int | None, now: datetime) -> Raw | None:
     if metadata.get("deletionTimestamp"):
         return _hastened(metadata, wanted, now)
     seconds = wanted if wanted is not None else spec.get("terminationGracePeriodSeconds") or 0
-    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in _FINISHED:
+    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in FINISHED_PHASES:
         seconds = 0
     seconds = 1 if seconds < 0 else seconds
     changes: Raw = {

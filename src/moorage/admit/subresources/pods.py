@@ -5,7 +5,7 @@ decrements `disruptionsAllowed` itself so that two evictions cannot both use the
 target is invalid (422) where upstream fails (500).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -18,7 +18,7 @@ from moorage.model.field_error import FieldErrors, not_supported, required
 from moorage.model.kinds import BINDING, EVICTION
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod_status import FINISHED_PHASES, PodCondition
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.request import Binding, DeleteOptions, Eviction
 
@@ -53,6 +53,15 @@ def validate_binding(binding: Binding) -> FieldErrors:
         yield not_supported("target.kind", binding.target.kind, ("Node", "<empty>"))
     if not binding.target.name:
         yield required("target.name")
+
+
+def binding_with_labels(binding: Binding, labels: Mapping[str, str]) -> Binding:
+    """Return the binding with these labels for the pod, too."""
+    metadata = binding.metadata
+    if not labels:
+        return binding
+    metadata = msgspec.structs.replace(metadata, labels={**metadata.labels, **labels})
+    return msgspec.structs.replace(binding, metadata=metadata)
 
 
 def bind_pod(pod: Raw, binding: Binding, now: str, resource_version: str = "") -> Raw:
@@ -111,7 +120,6 @@ TOO_MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the ev
 _CAUSE = "DisruptionBudget"
 _ALLOWED = "DisruptionAllowed"
 _MAX_DISRUPTED = 2000
-_TERMINAL = ("Succeeded", "Failed")
 _BEING_EVICTED = {
     "type": "DisruptionTarget",
     "status": "True",
@@ -141,7 +149,7 @@ def read_eviction(document: Raw, name: str) -> DeleteOptions:
 
 def decide_eviction(pod: Pod, budgets: Iterable[tuple[Raw, PodDisruptionBudget]], now: str) -> Verdict:
     """Decide whether the pod may be evicted now. Raises ApiError if not."""
-    if pod.metadata.deletionTimestamp is not None or pod.status.phase in _TERMINAL:
+    if pod.metadata.deletionTimestamp is not None or pod.status.phase in FINISHED_PHASES:
         return Verdict()
     if pod.status.phase == "Pending":
         return Verdict(same_state=True)

@@ -1,20 +1,20 @@
-"""Scale: how many replicas, in one form for Deployments, ReplicaSets and StatefulSets.
+"""Scale: how many replicas, in one form for Deployments, ReplicaSets, StatefulSets and ReplicationControllers.
 
 Kubernetes: ScaleREST of pkg/registry/apps/*/storage and ValidateScale.
 """
 
 from dataclasses import replace
+from typing import Any
 
 from moorage.admit.kinds.fields import validate_not_negative
 from moorage.admit.messages.rejection_status import invalid_status, read_request
 from moorage.admit.metadata import validate_object_meta
 from moorage.admit.raw import Raw
-from moorage.match.label_selector import compile_label_selector
+from moorage.match.label_selector import as_label_selector, compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, conflict
-from moorage.model.kinds import SCALE, Kind
-from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.meta import LabelSelector
+from moorage.model.kinds import SCALE, Kind, view_of
+from moorage.model.schema.conversion import ConversionError
 from moorage.model.types.request import Scale
 
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -24,17 +24,21 @@ def render_scale(workload: Raw) -> Raw:
     """Return the Scale of a workload. Raises ApiError if its selector cannot be read."""
     metadata, spec = workload["metadata"], workload.get("spec") or {}
     try:
-        selector = str(compile_label_selector(convert_view(spec.get("selector") or {}, LabelSelector)))
+        view: Any = view_of(workload)
+        selector = str(compile_label_selector(as_label_selector(view.spec.selector)))
     except (SelectorError, ConversionError) as error:
         raise bad_request(str(error)) from None
-    replicas = spec.get("replicas")
+    return scale_document(metadata, spec.get("replicas"), (workload.get("status") or {}).get("replicas") or 0, selector)
+
+
+def scale_document(metadata: Raw, replicas: int | None, status: int, selector: str) -> Raw:
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {name: metadata[name] for name in _SHOWN if metadata.get(name) is not None},
         "spec": {"replicas": replicas} if replicas else {},
         "status": {
-            "replicas": (workload.get("status") or {}).get("replicas") or 0,
+            "replicas": status,
             **({"selector": selector} if selector else {}),
         },
     }
@@ -42,11 +46,22 @@ def render_scale(workload: Raw) -> Raw:
 
 def apply_scale(kind: Kind, workload: Raw, document: Raw) -> Raw:
     """Return the workload with the replicas of a Scale, and with its resourceVersion, if it insists on one."""
+    scale, kept = read_scale(kind, workload, document)
+    return {**workload, "metadata": kept, "spec": {**(workload.get("spec") or {}), "replicas": scale.spec.replicas}}
+
+
+def read_scale(kind: Kind, workload: Raw, document: Raw, *, validates: bool = True) -> tuple[Scale, Raw]:
+    """Return a Scale that is written to an object, and the object's metadata after that. Raises ApiError.
+
+    Without `validates` what the Scale says is left to the validation of the object.
+    """
     scale: Scale = read_request(SCALE, document)
     metadata = workload["metadata"]
-    errors = validate_object_meta(scale.metadata, "metadata")
-    errors += validate_not_negative(scale.spec.replicas, "spec.replicas")
-    if errors:
+    errors = [
+        *validate_object_meta(scale.metadata, "metadata"),
+        *validate_not_negative(scale.spec.replicas, "spec.replicas"),
+    ]
+    if errors and validates:
         raise ApiError(invalid_status(SCALE, metadata["name"], errors))
     if scale.metadata.uid and scale.metadata.uid != metadata.get("uid"):
         text = (
@@ -58,4 +73,4 @@ def apply_scale(kind: Kind, workload: Raw, document: Raw) -> Raw:
     kept.pop("resourceVersion", None)
     if scale.metadata.resourceVersion:
         kept["resourceVersion"] = scale.metadata.resourceVersion
-    return {**workload, "metadata": kept, "spec": {**(workload.get("spec") or {}), "replicas": scale.spec.replicas}}
+    return scale, kept

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.admission import Admitted, Rejected
+from moorage.admit.admission import Admitted, Rejected, common_errors
 from moorage.admit.kinds import cluster
 from moorage.admit.kinds.row import NamespaceLabels, validate_only_metadata
 from moorage.admit.raw import Raw, copy_document
@@ -57,6 +57,7 @@ def admit_status(
     except ConversionError as error:
         return Rejected(kind, _name(old), problems=error.problems)
     errors = tuple(row.validate_status(view, old_view, gates))
+    errors = (*common_errors(view, old_view, kind, row, errors), *errors)
     if row.authorize_status is not None and namespace_labels is not None:
         errors = (*row.authorize_status(view, old_view, namespace_labels), *errors)
     if errors:
@@ -104,6 +105,8 @@ def _prepared(new: Raw, old: Raw, kind: Kind, now: str, gates: GateSet) -> Raw:
         raw["spec"] = copy_document(raw.get("spec") or {})
         row.default(raw)
     row.prepare_status(raw, old, gates)
+    if row.stamp_status is not None:
+        row.stamp_status(raw, old, now)
     return raw
 
 

@@ -22,7 +22,7 @@ from moorage.model.types.core import Namespace
 from moorage.model.types.pod import Pod, PodSpec
 from moorage.model.types.pod_status import ContainerStatus, PodCondition
 from moorage.model.types.storage import PersistentVolumeClaim
-from moorage.model.types.workload import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
+from moorage.model.types.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 
 MORE_THAN_ALL = "cannot be greater than status.replicas"
 
@@ -47,6 +47,14 @@ def validate_replica_set_status(new: ReplicaSet, old: ReplicaSet) -> FieldErrors
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     yield from _validate_counts(new.status, names)
     yield from _validate_at_most_all(new.status, ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"))
+    yield from _validate_available(new.status, "cannot be greater than readyReplicas")
+
+
+def validate_replication_controller_status(new: ReplicationController, old: ReplicationController) -> FieldErrors:
+    counts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from _validate_counts(new.status, ("replicas", *counts, "observedGeneration"))
+    yield from _validate_at_most_all(new.status, counts)
     yield from _validate_available(new.status, "cannot be greater than readyReplicas")
 
 

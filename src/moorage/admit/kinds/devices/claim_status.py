@@ -1,8 +1,8 @@
 """Validate what the scheduler, drivers and controllers write into the status of a ResourceClaim.
 
 Kubernetes: ValidateResourceClaimStatusUpdate (pkg/apis/resource/validation), AuthorizedForAdminStatus
-(pkg/registry/resource). Differs: any user who may write the status may write all parts of it, whatever
-DRAResourceClaimGranularStatusAuthorization says, because there are no roles.
+(pkg/registry/resource). Differs: any user who may write the status may write all parts of it;
+DRAResourceClaimGranularStatusAuthorization, which asks for a right for each, does nothing.
 """
 
 import re

@@ -1,0 +1,1 @@
+"""What the API server says about the kinds that say who may do what."""

@@ -1,0 +1,1 @@
+"""Admission of the kinds that extend the API."""

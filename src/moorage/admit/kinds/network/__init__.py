@@ -1,0 +1,1 @@
+"""Validation of kinds that say how pods are reached."""

@@ -1,0 +1,1 @@
+"""Validate LimitRanges, ResourceQuotas and RuntimeClasses."""

@@ -1,0 +1,1 @@
+"""Validate what scales workloads, and templates that no workload has."""

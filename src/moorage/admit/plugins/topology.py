@@ -1,0 +1,33 @@
+"""Copy the zone and the region of a node to the pods on it, as labels, so that containers can read them.
+
+Bindings get them in `moorage.serve.verbs.subresources`, new pods that name their node here. Kubernetes: the plugin
+PodTopologyLabels, with the feature gate PodTopologyLabelsAdmission.
+"""
+
+from collections.abc import Callable, Mapping
+
+from moorage.admit.plugins import Plugin
+from moorage.admit.raw import Raw, part
+
+_COPIED = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
+NO_TOPOLOGY: Mapping[str, str] = {}
+
+
+def topology_labels(node: Mapping[str, str]) -> Mapping[str, str]:
+    """Return those labels of a node that its pods get."""
+    return {key: node[key] for key in _COPIED if key in node} or NO_TOPOLOGY
+
+
+class PodTopologyLabels(Plugin):
+    """Labels a new pod that names its node. `topology_of` returns the labels of a node, none if it does not exist."""
+
+    def __init__(self, topology_of: Callable[[str], Mapping[str, str]]) -> None:
+        self._topology_of = topology_of
+
+    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+        if kind != "Pod" or old is not None:
+            return
+        node = part(new, "spec").get("nodeName")
+        if node and (copied := self._topology_of(node)):
+            metadata = part(new, "metadata")
+            metadata["labels"] = {**(metadata.get("labels") or {}), **copied}
