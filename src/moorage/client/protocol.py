@@ -9,10 +9,13 @@ from typing import Any, NamedTuple, Protocol, TypedDict, Unpack
 
 import msgspec
 
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 
 Raw = dict[str, Any]
+
+
+_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
 
 
 class _Identity(msgspec.Struct):
@@ -66,8 +69,14 @@ class Object:
         return None
 
     def _decode_briefly(self) -> Raw:
-        """Decode without managedFields and without keeping the document, for the view only."""
+        """Decode without managedFields and without keeping the document, for the view only.
+
+        Schemas of custom resource definitions are left out, too: they are large, and no component reads them.
+        """
         document = self._decode()
+        if self.kind is _DEFINITION:
+            for version in document["spec"]["versions"]:
+                version.pop("schema", None)
         metadata = document.get("metadata")
         if type(metadata) is dict:
             metadata.pop("managedFields", None)

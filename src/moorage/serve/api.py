@@ -1,175 +1,43 @@
 """Hold what every verb needs: the store, admission and its lookups, the clock, the pod templates.
 
-Admission looks up namespaces, PriorityClasses, StorageClasses and Services. All writes of the server pass through
-`AdmissionLookups` before they are acknowledged, so that a new namespace can be used at once. Services get cluster IPs
-from 10.96.0.0/12 and node ports from 30000-32767; the API's own has the first address. Kubernetes: the generic
-registry's Store with its strategies; the informers that admission plugins have; the ipallocator and portallocator of
-pkg/registry/core/service.
+Kubernetes: the generic registry's Store with its strategies.
 """
 
-import ipaddress
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
 from moorage.admit.admission import Admitted, Rejected, admit_own
-from moorage.admit.plugins import Forbidden, Plugin
-from moorage.admit.plugins.priority import Priority
-from moorage.admit.plugins.standard import (
-    DefaultTolerationSeconds,
-    NamespaceLifecycle,
-    ServiceAccount,
-    TaintNodesByCondition,
-)
-from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
-from moorage.admit.prepare.service_addresses import NotAllocated, ServiceAddresses
+from moorage.admit.plugins import Plugin
+from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
+from moorage.admit.subresources.approval import APPROVAL, admit_approval
+from moorage.admit.subresources.pod_parts import POD_PARTS, admit_pod_part
 from moorage.admit.subresources.status_update import admit_status
 from moorage.model.api_error import ApiError
-from moorage.model.gates import GateSet
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.gates import POD_TOPOLOGY_LABELS_ADMISSION, GateSet
+from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.core import Service
+from moorage.serve.access.authorization import Authorization
+from moorage.serve.access.rbac import RBAC_KINDS, RoleIndex
+from moorage.serve.admission.lookups import AdmissionLookups
+from moorage.serve.admission.quota_ledger import QUOTA, QuotaLedger
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.claim_templates import CLAIM, ClaimTemplate, ClaimTemplates
+from moorage.serve.custom.admission import admit_custom, admit_custom_status
+from moorage.serve.custom.definitions import Definitions
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.long_work import LongWork
-from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.pki.authentication import User
+from moorage.serve.pki.authenticator import Authenticator
+from moorage.serve.resources.served import Resources
 from moorage.serve.templates import POD, Likeness, PodTemplate, PodTemplates
+from moorage.serve.tokens.service_accounts import ServiceAccountTokens, TokenKeys, TokenSettings
 from moorage.store.protocol import Store, Stored
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
-
-_RANGE = ipaddress.ip_network("10.96.0.0/12")
-_FIRST_PORT, _LAST_PORT = 30000, 32767
-_TRIES = 1000
-
-
-class ServiceAllocator:
-    """Finds values that no Service of `services` has. They are taken once the Service is stored.
-
-    Raises NotAllocated for a value that is taken, Forbidden if none is left.
-    """
-
-    def __init__(self, services: Mapping[str, Service], random: Random) -> None:
-        self._services = services
-        self._random = random
-
-    def cluster_ip(self, wanted: str) -> str:
-        taken = {address for service in tuple(self._services.values()) for address in service.spec.clusterIPs}
-        if wanted:
-            self._check(wanted, taken)
-            return wanted
-        first = str(_RANGE[1])
-        if first not in taken and not self._services:
-            return first
-        for _ in range(_TRIES):
-            address = str(_RANGE[self._random.randrange(2, _RANGE.num_addresses - 1)])
-            if address not in taken:
-                return address
-        raise Forbidden("failed to allocate a serviceIP: range is full")
-
-    def node_port(self, wanted: int, besides: Collection[int] = ()) -> int:
-        """Find a free port that is not in `besides`, the ports that the Service has already or is going to have."""
-        services = tuple(self._services.values())
-        taken = {port.nodePort for service in services for port in service.spec.ports}
-        taken |= {service.spec.healthCheckNodePort for service in services}
-        if wanted:
-            if not _FIRST_PORT <= wanted <= _LAST_PORT:
-                valid = f"The range of valid ports is {_FIRST_PORT}-{_LAST_PORT}"
-                raise NotAllocated(f"provided port is not in the valid range. {valid}")
-            if wanted in taken or wanted in besides:
-                raise NotAllocated("provided port is already allocated")
-            return wanted
-        free = [port for port in range(_FIRST_PORT, _LAST_PORT + 1) if port not in taken and port not in besides]
-        if not free:
-            raise Forbidden("failed to allocate a nodePort: range is full")
-        return self._random.choice(free)
-
-    def _check(self, wanted: str, taken: set[str]) -> None:
-        try:
-            address = ipaddress.ip_address(wanted)
-        except ValueError:
-            return  # validation says what is wrong with it
-        if wanted in taken:
-            raise NotAllocated("provided IP is already allocated")
-        if address not in _RANGE:
-            raise NotAllocated("the provided network does not match the current range")
-
-
-_NAMESPACE = KINDS["v1", "Namespace"]
-_PRIORITY_CLASS = KINDS["scheduling.k8s.io/v1", "PriorityClass"]
-_STORAGE_CLASS = KINDS["storage.k8s.io/v1", "StorageClass"]
-_SERVICE = KINDS["v1", "Service"]
-_LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE)
-
-
-class AdmissionLookups:
-    """The looked-up objects, and the plugins that use them. `generation` grows when admission may decide otherwise."""
-
-    def __init__(
-        self, random: Random | None = None, *, taints_new_nodes: bool = False, protects_storage: bool = False
-    ) -> None:
-        self.generation = 0
-        self._random = random or Random()
-        self._known: dict[str, dict[str, Any]] = {kind.name: {} for kind in _LOOKED_UP}
-        self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
-
-    async def load(self, store: Store) -> None:
-        for kind in _LOOKED_UP:
-            listing = await store.list(prefix_of(kind))
-            self._known[kind.name].update({_name(kind, item): _view(kind, item) for item in listing.items})
-        self._changed()
-
-    def learn(self, kind: Kind, stored: Stored) -> None:
-        known = self._known.get(kind.name)
-        if known is not None:
-            known[_name(kind, stored)] = _view(kind, stored)
-            self._changed()
-
-    def forget(self, kind: Kind, stored: Stored) -> None:
-        known = self._known.get(kind.name)
-        if known is not None:
-            known.pop(_name(kind, stored), None)
-            self._changed()
-
-    def _changed(self) -> None:
-        self.generation += 1
-
-    def _phase_of(self, name: str) -> str | None:
-        found = self._known["Namespace"].get(name)
-        return None if found is None else found.status.phase or "Active"
-
-    def namespace_labels(self, name: str) -> Mapping[str, str] | None:
-        """Return the labels of a namespace, if there is one of that name."""
-        found = self._known["Namespace"].get(name)
-        return None if found is None else found.metadata.labels
-
-    def _make_plugins(self, taints_new_nodes: bool, protects_storage: bool) -> tuple[Plugin, ...]:
-        """In upstream's order."""
-        known = self._known
-        allocator = ServiceAllocator(known["Service"], self._random)
-        return (
-            NamespaceLifecycle(self._phase_of),
-            ServiceAccount(),
-            *((TaintNodesByCondition(),) if taints_new_nodes else ()),
-            Priority(lambda: tuple(known["PriorityClass"].values())),  # in one step: there is a second thread
-            DefaultTolerationSeconds(),
-            DefaultStorageClass(lambda: tuple(known["StorageClass"].values())),
-            *((StorageObjectInUseProtection(),) if protects_storage else ()),
-            PersistentVolumeClaimResize(lambda: known["StorageClass"]),
-            ServiceAddresses(lambda: allocator),
-        )
-
-
-def _name(kind: Kind, stored: Stored) -> str:
-    return stored.key.removeprefix(prefix_of(kind))
-
-
-def _view(kind: Kind, stored: Stored) -> Any:
-    return stored.view if stored.view is not None else convert_view(decode(kind, stored), kind.view)
-
 
 Raw = dict[str, Any]
 
@@ -201,28 +69,49 @@ class Api:
         taints_new_nodes: bool = False,
         protects_storage: bool = False,
         metrics: ApiServerMetrics | None = None,
+        fixed_tokens: Mapping[str, User] | None = None,
+        token_settings: TokenSettings | None = None,
+        token_keys: TokenKeys | None = None,
     ) -> None:
         """Create an API on a store.
 
         `collects_garbage` means that a garbage collector removes the finalizers that wait for dependents;
         `taints_new_nodes`, that a controller removes the not-ready taint of new nodes; `protects_storage`, that a
         controller removes the finalizers of volumes and claims. `metrics` count what components in this process ask.
+        `fixed_tokens` are those of users; service accounts get tokens as `token_settings` and `token_keys` say.
         """
         self.metrics = ApiServerMetrics(Metrics()) if metrics is None else metrics
         self.store = store
         self.gates = gates
+        self.resources = Resources(gates)
+        self.definitions = Definitions(self)
         self.clock = clock
         self.collects_garbage = collects_garbage
         self.long_work = LongWork()
-        self.directory = AdmissionLookups(taints_new_nodes=taints_new_nodes, protects_storage=protects_storage)
+        self.directory = AdmissionLookups(
+            taints_new_nodes=taints_new_nodes,
+            protects_storage=protects_storage,
+            labels_topology=gates.enabled(POD_TOPOLOGY_LABELS_ADMISSION),
+        )
+        self.quotas = QuotaLedger(store, clock)
+        self.directory.follow(QUOTA, self.quotas)
+        self.roles = RoleIndex()
+        for kind in RBAC_KINDS:
+            self.directory.follow(kind, self.roles)
+        self.authorization = Authorization((self.roles,))
         self.new_uid = new_uid or _random_uid
         self.new_suffix = new_suffix or _random_suffix
+        self.tokens = ServiceAccountTokens(
+            token_settings or TokenSettings(), token_keys or TokenKeys(), store.peek, clock, self.new_uid
+        )
+        self.authenticator = Authenticator(fixed_tokens or {}, self.tokens)
         self._second, self._second_text = -1, ""
         self.templates = PodTemplates(self._admit_pod, self.plugins, lambda: self.directory.generation)
         self.claim_templates = ClaimTemplates(self._admit_claim, self.plugins, lambda: self.directory.generation)
 
     async def start(self) -> None:
         await self.directory.load(self.store)
+        await self.definitions.load()
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
@@ -270,6 +159,9 @@ class Api:
         # The caller tries again with the same document if a generated name is taken.
         copies = not raw["metadata"].get("name")
         raw = {**raw, "metadata": dict(raw["metadata"])}
+        if type(kind) is ServedKind:
+            raw = copy_document(raw) if copies else raw
+            return admitted(admit_custom(kind, raw, None, self.plugins, request, own))
         result = admit_own(kind, raw, None, self.gates, plugins=self.plugins, request=request, own=own, copies=copies)
         return admitted(result)
 
@@ -277,16 +169,32 @@ class Api:
         self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
     ) -> Admitted:
         """Admit an object that replaces another, whose view may be in memory, or its status. Raises ApiError."""
+        if type(kind) is ServedKind:
+            return self._admit_custom_change(kind, new, old, manager, subresource)
         if subresource == "status":
             return self._admit_status(kind, new, old, manager, old_view)
         now = self.now_text()
         own = None if manager is None else lambda new: on_update(new, old, kind, manager, subresource, now)
+        if subresource == APPROVAL:
+            return admitted(admit_approval(new, old, now, own))
+        if subresource in POD_PARTS:
+            return admitted(admit_pod_part(subresource, new, old, self.gates, self.plugins, own))
         request = Request(old["metadata"].get("namespace") or "default", timestamp=now)
         if kind.view is not type(old_view):
             old_view = None
         return admitted(
             admit_own(kind, new, old, self.gates, plugins=self.plugins, request=request, own=own, old_view=old_view)
         )
+
+    def _admit_custom_change(
+        self, kind: ServedKind, new: Raw, old: Raw, manager: str | None, subresource: str
+    ) -> Admitted:
+        now = self.now_text()
+        own = None if manager is None else lambda new: on_update(new, old, kind, manager, subresource, now)
+        if subresource == "status":
+            return admitted(admit_custom_status(kind, copy_document(new), old, own))
+        request = Request(old["metadata"].get("namespace") or "default", timestamp=now)
+        return admitted(admit_custom(kind, new, old, self.plugins, request, own))
 
     def _admit_status(self, kind: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
         """Admit a status update, the most frequent of all changes. The spec stays as it is, and is not read."""
@@ -313,7 +221,7 @@ def check_types(raw: Raw, kind: Kind) -> None:
 def admitted(result: Admitted | Rejected) -> Admitted:
     if isinstance(result, Admitted):
         return result
-    raise ApiError(result.status)
+    raise ApiError(result.status).warned(result.told)
 
 
 #: Seeded by the system, which is not asked again: a system call for each name would cost more than all the rest of it.

@@ -8,13 +8,18 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.api_error import ApiError, Raw, bad_request, unsupported_media_type
+from moorage.custom.objects.decoding import decode_metadata, decode_request
+from moorage.custom.objects.embedded import MalformedError
+from moorage.model.api_error import ApiError, Raw, bad_request, failure, unsupported_media_type
+from moorage.model.field_error import invalid
+from moorage.model.go.json_syntax import json_complaint
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import Kind
+from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Value, read_values
-from moorage.model.text.json_text import json_duplicates
+from moorage.model.text.json_text import json_duplicates, json_type
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.options import IGNORE, STRICT
 from moorage.serve.patch.patch_error import (
     MAX_CONTAINERS,
@@ -40,15 +45,58 @@ def decode_body(body: bytes, content_type: str, kind: Kind) -> tuple[Raw, list[s
     type_ = media_type(content_type)
     duplicates: list[str] = []
     if type_ in ("", JSON, "*/*") or type_.endswith("+json"):
-        raw = decode_json(body)
+        raw = _decode_json_of(body, kind)
         duplicates = repeated_fields(body, raw)
     elif type_ in (YAML, "application/apply-patch+yaml", "text/yaml", "application/x-yaml"):
         raw, duplicates = _decode_yaml(body)
-    elif type_ == PROTOBUF:
+    elif type_ == PROTOBUF and type(kind) is not ServedKind:
         raw = _decode_protobuf(body, kind)
     else:
-        raise unsupported_media_type(type_, f"{JSON}, {YAML}, {PROTOBUF}")
+        accepted = f"{JSON}, {YAML}" if type(kind) is ServedKind else f"{JSON}, {YAML}, {PROTOBUF}"
+        raise unsupported_media_type(type_, accepted)
     return _object(raw), duplicates
+
+
+_TYPE_FIELDS = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_SHOWN_BYTES = 30
+
+
+def _decode_json_of(body: bytes, kind: Kind) -> Raw:
+    """Return the object in a body of JSON. Raises ApiError 400 with Go's words."""
+    try:
+        value = decode_json(body)
+    except ApiError:
+        complaint = json_complaint(body)
+        if not complaint:
+            raise
+        raise unrecognized(f"{_NO_KIND}{complaint}", body, kind) from None
+    if not isinstance(value, dict):
+        if value is None:
+            raise unrecognized("Object 'Kind' is missing in 'null'", body, kind)
+        why = f"json: cannot unmarshal {json_type(value)} into Go value of type {_TYPE_FIELDS}"
+        raise unrecognized(f"{_NO_KIND}{why}", body, kind)
+    if (wrong := wrong_type_field(value)) is not None:
+        raise unrecognized(wrong, body, kind)
+    return value
+
+
+def wrong_type_field(document: Raw) -> str | None:
+    """Return what is wrong with an apiVersion or kind that is no text, in Go's words."""
+    for name in ("apiVersion", "kind"):
+        if not isinstance(document.get(name), str | None):
+            found = json_type(document[name])
+            return f"{_NO_KIND}json: cannot unmarshal {found} into Go struct field .{name} of type string"
+    return None
+
+
+_NO_KIND = "couldn't get version/kind; json parse error: "
+
+
+def unrecognized(why: str, body: bytes, kind: Kind) -> ApiError:
+    """Return the refusal of a body whose kind cannot be told, with its beginning."""
+    shown, rest = body[:_SHOWN_BYTES], " ..." if len(body) > _SHOWN_BYTES else ""
+    text = "<empty>" if not body else shown.decode("utf-8", "replace") if body[:1] == b"{" else shown.hex()
+    return bad_request(f"the object provided is unrecognized (must be of type {kind.name}): {why} ({text}{rest})")
 
 
 def decode_object_json(body: bytes) -> Raw:
@@ -80,9 +128,24 @@ def _unrecognized(error: PatchError) -> ApiError:
 
 def decode_object(body: bytes, content_type: str, kind: Kind, validation: str) -> tuple[Raw, list[str]]:
     raw, duplicates = decode_body(body, content_type, kind)
+    if type(kind) is ServedKind:
+        return raw, check_custom(raw, kind, validation, duplicates, body)
     check_kind(raw, kind)
     warnings = check_fields(raw, kind, validation, duplicates)
     return kept_part(raw, kind.view), warnings
+
+
+#: Where Kubernetes registers its kinds, as its messages say.
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_EXTENSIONS_SCHEME = "pkg/apiserver/apiserver.go:55"
+
+
+def _other_kind(version: object, name: object) -> str:
+    """Say what is wrong with a document of another kind than its path's."""
+    if not isinstance(version, str) or not isinstance(name, str) or kind_of({"apiVersion": version, "kind": name}):
+        return "the path names another kind"
+    scheme = _EXTENSIONS_SCHEME if version.startswith("apiextensions.k8s.io/") else _SCHEME
+    return f"no kind {go_quote(name)} is registered for version {go_quote(version)} in scheme {go_quote(scheme)}"
 
 
 def check_kind(raw: Raw, kind: Kind) -> None:
@@ -90,11 +153,9 @@ def check_kind(raw: Raw, kind: Kind) -> None:
     version, name = raw.get("apiVersion") or kind.api_version, raw.get("kind") or kind.name
     if name != kind.name:
         sent = f'{name} in version "{version.rpartition("/")[2]}"' if isinstance(version, str) else str(name)
-        raise bad_request(f"{sent} cannot be handled as a {kind.name}: the path names another kind")
+        raise bad_request(f"{sent} cannot be handled as a {kind.name}: {_other_kind(version, name)}")
     if version != kind.api_version:
-        raise bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
-        )
+        raise _other_version(version, kind)
     raw["apiVersion"], raw["kind"] = version, name
     if not isinstance(raw.get("metadata"), dict):
         if raw.get("metadata") is not None:
@@ -105,19 +166,78 @@ def check_kind(raw: Raw, kind: Kind) -> None:
         raw["metadata"] = {}
 
 
+def check_custom(raw: Raw, kind: ServedKind, validation: str, duplicates: list[str], body: bytes) -> list[str]:
+    """Make a custom object what its schema says, in place; return warnings about its fields. Raises ApiError."""
+    version, name = str(raw.get("apiVersion") or ""), raw.get("kind") or ""
+    if not name:
+        why = f"Object 'Kind' is missing in '{msgspec.json.encode(raw).decode()}'"
+        if validation == IGNORE:
+            raise _unhandled(kind.name, kind.version, kind, why)
+        raise unrecognized(why, body, kind)
+    if version.count("/") > 1:
+        raise unrecognized(f"unexpected GroupVersion string: {version}", body, kind)
+    group, _, number = version.rpartition("/")
+    is_of_kind = (group, name) == (kind.group, kind.name)
+    if raw.get("metadata") is None:
+        raw["metadata"] = {}
+    try:
+        unknown = decode_request(raw, kind.schema_in(version)) if is_of_kind else decode_metadata(raw)
+    except MalformedError as error:
+        raise _unhandled(name, number, kind, str(error)) from None
+    found = _judge([*duplicates, *(f"unknown field {go_quote(path)}" for path in unknown)], kind, validation)
+    if version != kind.api_version:
+        raise _other_version(version, kind).warned(found)
+    try:
+        check_custom_type(raw, kind)
+    except ApiError as error:
+        raise error.warned(found) from None
+    return found
+
+
+def _unhandled(name: str, version: str, kind: Kind, why: str) -> ApiError:
+    return bad_request(f"{name} in version {go_quote(version)} cannot be handled as a {kind.name}: {why}")
+
+
+def check_custom_type(raw: Raw, kind: ServedKind) -> None:
+    """Raise ApiError 422 for a document of another kind or version."""
+    sent = {"kind": str(raw.get("kind") or ""), "apiVersion": str(raw.get("apiVersion") or "")}
+    wanted = {"kind": kind.name, "apiVersion": kind.api_version}
+    errors = [
+        invalid(field, sent[field], f"must be {value}") for field, value in wanted.items() if sent[field] != value
+    ]
+    if not errors:
+        return
+    metadata = raw.get("metadata")
+    name = str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+    group, texts = sent["apiVersion"].rpartition("/")[0], list(map(str, errors))
+    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path} for error in errors]
+    details = {"name": name, "group": group, "kind": sent["kind"], "causes": causes}
+    raise failure(422, "Invalid", f"{sent['kind']}.{group} {go_quote(name)} is invalid: {text}", details)
+
+
 def check_fields(raw: Raw, kind: Kind, validation: str, duplicates: list[str]) -> list[str]:
     """Warnings about unknown and duplicate fields. Raises ApiError 400 for them if the validation is strict."""
     if validation == IGNORE:
         return []
     unknown = unknown_fields(raw, kind.view, MAX_STRICT_ERRORS)
-    found = [*map(str, unknown), *duplicates][:MAX_STRICT_ERRORS]
+    return _judge([*map(str, unknown), *duplicates], kind, validation)
+
+
+def _judge(found: list[str], kind: Kind, validation: str) -> list[str]:
+    found = found[:MAX_STRICT_ERRORS] if validation != IGNORE else []
     if found and validation == STRICT:
-        version = kind.api_version.rpartition("/")[2]
         raise bad_request(
-            f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: '
+            f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: '
             f"strict decoding error: {', '.join(found)}"
         )
     return found
+
+
+def _other_version(version: Any, kind: Kind) -> ApiError:
+    return bad_request(
+        f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+    )
 
 
 def repeated_fields(body: bytes, raw: Any) -> list[str]:

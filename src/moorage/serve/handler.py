@@ -1,132 +1,82 @@
 """Answer requests to the API: route them to a verb, and render the result in the form the client asked for.
 
-Subresources besides status (binding, eviction, log, scale, finalize) and kinds that are never stored (reviews of the
-user and its permissions, the old form of binding) have functions of their own. Kubernetes: the handler chain and the
-installer of API groups, the subresources of pkg/registry.
+Kinds that are never stored (reviews of the user and its permissions) and subresources besides status have functions of
+their own. Kubernetes: the handler chain and the installer of API groups.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from time import perf_counter
 from typing import Any
 
+import msgspec
+
 from moorage.model.api_error import ApiError, bad_request, unauthorized
 from moorage.model.field_error import invalid
-from moorage.model.kinds import BINDING, DELETE_OPTIONS, EVICTION, SCALE, Kind
-from moorage.serve.access.authorization import attributes_of, check
+from moorage.model.kinds import (
+    COMPONENT_STATUS,
+    DELETE_OPTIONS,
+    VIRTUAL_KINDS,
+    Kind,
+)
+from moorage.serve.access.authorization import attributes_of
+from moorage.serve.access.certificates import check_signer
+from moorage.serve.access.guard import WriteGuard
 from moorage.serve.access.impersonation import acting_user
-from moorage.serve.access.reviews import may_i, what_may_i, who_am_i
+from moorage.serve.access.node import NODES_GROUP
+from moorage.serve.access.rbac import RBAC_GROUP
+from moorage.serve.access.reviews import (
+    Reviewer,
+    may_i,
+    may_they,
+    may_they_in_namespace,
+    what_may_i,
+    who_am_i,
+)
 from moorage.serve.api import Api, Raw, WriteResult
-from moorage.serve.decoding import JSON, check_kind, decode_body, decode_object, media_type
+from moorage.serve.custom.served_kind import ServedKind
+from moorage.serve.decoding import JSON, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.long_work import is_large, is_large_body, next_turn
-from moorage.serve.options import IGNORE, delete_options, list_options, query_of, seen_revision, write_options
+from moorage.serve.options import (
+    IGNORE,
+    WriteOptions,
+    delete_options,
+    list_options,
+    query_of,
+    seen_revision,
+    write_options,
+)
 from moorage.serve.page_stream import is_long, stream_page
 from moorage.serve.pki.authentication import MASTERS, User
 from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
+from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.routes import Target, target_of
-from moorage.serve.tables.render import render_table
 from moorage.serve.templates import POD
+from moorage.serve.tokens.reviews import review_token
 from moorage.serve.verbs.changing import create, replace
-from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status, finalize
-from moorage.serve.verbs.patching import APPLY, duplicate_warnings, patch_object, read_patch
+from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
+from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
 from moorage.serve.verbs.reading import Page, check_not_older, get, list_page
-from moorage.serve.verbs.subresources import bind, evict, get_scale, patch_scale, put_scale
+from moorage.serve.verbs.subresource_requests import SUBRESOURCES, bind_named, body_of
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked, asked_of
 from moorage.telemetry.watchdog import Operation, operation
 
-Subresource = Callable[[Api, Target, Request, str], Awaitable[Response]]
-
-_SUCCESS: Raw = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-
-
-async def _bind(api: Api, target: Target, request: Request, manager: str) -> Response:
-    options = write_options(query_of(request), manager, "CreateOptions")
-    document = {"metadata": {"name": target.name}, **await _body(api, request, BINDING)}
-    check_kind(document, BINDING)
-    await bind(api, target.namespace, target.name, document, dry_run=options.dry_run)
-    return json_response(_SUCCESS, 201)
-
-
-async def _evict(api: Api, target: Target, request: Request, manager: str) -> Response:
-    options = write_options(query_of(request), manager, "CreateOptions")
-    document = {"metadata": {"name": target.name}, **await _body(api, request, EVICTION)}
-    if document.get("apiVersion") == "policy/v1beta1":
-        document["apiVersion"] = EVICTION.api_version  # older clients', and the same
-    check_kind(document, EVICTION)
-    await evict(api, target.namespace, target.name, document, dry_run=options.dry_run)
-    return json_response(_SUCCESS, 201)
-
-
-async def _log(api: Api, target: Target, request: Request, manager: str) -> Response:
-    """Refuse, with the reason: there are no logs."""
-    await get(api, target.ref)
-    raise bad_request(
-        f'pod "{target.name}" has no log: Moorage simulates nodes, so containers are never run and write nothing'
-    )
-
-
-async def _scale(api: Api, target: Target, request: Request, manager: str) -> Response:
-    if target.verb == "get":
-        scale = await get_scale(api, target.ref)
-        if negotiate(request.headers.get("accept", "")).shows is As.TABLE:
-            revision = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
-            return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
-        return json_response(scale)
-    if target.verb == "patch":
-        patch = await api.long_work.read(read_patch, request.body, request.headers.get("content-type", ""))
-        options = write_options(query_of(request), manager, "PatchOptions", applies=patch.patch_type == APPLY)
-        if patch.patch_type == APPLY:
-            duplicate_warnings(patch.duplicates, options.validation)
-        return json_response(await patch_scale(api, target.ref, patch, options))
-    options = write_options(query_of(request), manager, "UpdateOptions")
-    content_type = request.headers.get("content-type", "")
-    document, warnings = await api.long_work.read(decode_object, request.body, content_type, SCALE, options.validation)
-    return json_response(await put_scale(api, target.ref, document, options), headers=warning_headers(warnings))
-
-
-async def _finalize(api: Api, target: Target, request: Request, manager: str) -> Response:
-    kind = target.kind
-    options = write_options(query_of(request), manager, "UpdateOptions")
-    content_type = request.headers.get("content-type", "")
-    raw, _ = await api.long_work.read(decode_object, request.body, content_type, kind, options.validation)
-    return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))
-
-
-async def _body(api: Api, request: Request, kind: Kind) -> Raw:
-    return (await api.long_work.read(decode_body, request.body, request.headers.get("content-type", ""), kind))[0]
-
-
-SUBRESOURCES: dict[str, Subresource] = {
-    "binding": _bind,
-    "eviction": _evict,
-    "log": _log,
-    "scale": _scale,
-    "finalize": _finalize,
-}
-
-
-Review = Callable[[Raw, User, str], Raw]
+Review = Callable[[Raw, Reviewer], Raw]
 
 REVIEWS: dict[str, Review] = {
     "SelfSubjectReview": who_am_i,
+    "TokenReview": review_token,
     "SelfSubjectAccessReview": may_i,
     "SelfSubjectRulesReview": what_may_i,
+    "SubjectAccessReview": may_they,
+    "LocalSubjectAccessReview": may_they_in_namespace,
 }
 
 
-async def _bind_named(api: Api, target: Target, raw: Raw) -> Response:
-    metadata = raw.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    if not isinstance(name, str) or not name:
-        raise bad_request("metadata.name must be the name of the pod to bind")
-    await bind(api, target.namespace, name, raw)
-    return json_response(_SUCCESS, 201)
-
-
-_NEVER_STORED = frozenset({*REVIEWS, BINDING.name})
+_NEVER_STORED = frozenset(VIRTUAL_KINDS)
 
 Answer = Response | Stream
 
@@ -143,6 +93,7 @@ class Handler:
     def __init__(self, api: Api, paths: WebPaths, metrics: ApiServerMetrics) -> None:
         self._api, self._paths, self._metrics = api, paths, metrics
         self._meant: dict[tuple[str, str], tuple[Target, Asked]] = {}
+        api.resources.when_changed(self._meant.clear)
         self._verbs: dict[str, Callable[[Target, Request, Renderer], Awaitable[Answer]]] = {
             "get": self._get,
             "list": self._list,
@@ -159,15 +110,17 @@ class Handler:
         user = request.user
         if user is None:
             raise unauthorized()  # a request without a user that came past the gate
-        acting = acting_user(user, request.headers)
+        acting = acting_user(user, request.headers, self._api.authorization)
         if acting is not user:
             request.user, request.impersonator, user = acting, user, acting
         if MASTERS not in user.groups:
-            check(user, attributes_of(request))
+            self._api.authorization.check(user, attributes_of(request))
         meant = self._meant.get((request.method, request.target))
         if meant is None:
-            target = target_of(request.method, request.path, self._api.gates)
+            target = target_of(request.method, request.path, self._api.resources)
             if target is None:
+                if request.path.startswith("/openapi/"):  # which may be long documents
+                    return await self._api.long_work.run(self._paths.answer, request)
                 return self._paths.answer(request)
             meant = self._remember(target, request)
         target, asked = meant
@@ -178,6 +131,10 @@ class Handler:
             return answer
         except ApiError as refusal:
             code = refusal.code
+            if type(target.kind) is ServedKind:
+                refusal.warned(target.kind.warnings)
+            if refusal.warnings:
+                refusal.headers = (*warning_headers(refusal.warnings), *refusal.headers)
             raise
         finally:
             self._metrics.observe(asked, code, perf_counter() - started)
@@ -193,15 +150,23 @@ class Handler:
         return target, asked
 
     async def _answer(self, target: Target, request: Request, user: User) -> Answer:
-        if target.kind.name in _NEVER_STORED:
+        if target.kind in _NEVER_STORED:
             return await self._answer_unstored(target, request, user)
         is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
         if target.older_version:
             answer = await self._answer_older(target, request)
-        elif target.subresource and target.subresource != "status":
+        elif target.subresource in SUBRESOURCES:
             answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
+        elif target.kind.records_requester and target.subresource and target.verb != "get":
+            await check_signer(self._api, target, user)
+            answer = await self._verbs[target.verb](target, request, self._renderer(target.kind, request))
+        elif target.kind.deprecation:
+            answer = await self._answer_deprecated(target, request)
         else:
             answer = await self._verbs[target.verb](target, request, self._renderer(target.kind, request))
+        if type(target.kind) is ServedKind and target.kind.warnings:
+            more = warning_headers(target.kind.warnings)
+            answer = msgspec.structs.replace(answer, headers=(*more, *answer.headers))
         if is_yaml and isinstance(answer, Response):
             return await self._api.long_work.run(as_yaml, answer) if is_large(answer.body) else as_yaml(answer)
         return answer
@@ -216,18 +181,34 @@ class Handler:
             raise converted_error(error, kind, version) from None
         return converted_answer(answer, kind, version)
 
+    async def _answer_deprecated(self, target: Target, request: Request) -> Answer:
+        """Answer with a warning, whatever the answer is."""
+        headers = warning_headers([target.kind.deprecation])
+        try:
+            answer = await self._verbs[target.verb](target, request, self._renderer(target.kind, request))
+        except ApiError as error:
+            raise ApiError(error.status, (*headers, *error.headers)) from None
+        return msgspec.structs.replace(answer, headers=(*headers, *answer.headers))
+
     async def _in_own_version(self, request: Request, target: Target) -> Request:
         if is_large_body(request.body, request.headers.get("content-type", "")):
             return await self._api.long_work.run(converted_request, request, target)
         return converted_request(request, target)
 
     async def _answer_unstored(self, target: Target, request: Request, user: User) -> Answer:
+        if target.kind is COMPONENT_STATUS:
+            return self._answer_component(target, self._renderer(target.kind, request))
         kind, review = target.kind, REVIEWS.get(target.kind.name)
-        raw = await _body(self._api, request, kind)
+        raw = await body_of(self._api, request, kind)
         if review is None:
-            return await _bind_named(self._api, target, raw)
-        answer = review(raw, user, self._api.now_text())
+            return await bind_named(self._api, target, raw)
+        api = self._api
+        answer = review(raw, Reviewer(user, api.now_text(), target.namespace, api.authorization, api.authenticator))
         return json_response({"kind": kind.name, "apiVersion": kind.api_version, **answer}, 201)
+
+    def _answer_component(self, target: Target, renderer: Renderer) -> Answer:
+        found = Response(200, renderer.object(component(target.name)) if target.name else renderer.page(components()))
+        return msgspec.structs.replace(found, headers=warning_headers([COMPONENT_STATUS.deprecation]))
 
     async def _get(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         if request.query_text:
@@ -267,9 +248,22 @@ class Handler:
             running.dec()
             await batches.aclose()
 
+    def _options(self, target: Target, request: Request, kind: str, *, applies: bool = False) -> WriteOptions:
+        """Read the options of a write, with a guard where the user's rights decide about more than the verb."""
+        options = write_options(query_of(request), _manager(request), kind, applies=applies)
+        user = request.user
+        if target.kind.records_requester:
+            options = msgspec.structs.replace(options, requester=user)
+        if user is None or MASTERS in user.groups:
+            return options
+        if target.verb == "create" and target.kind.group != RBAC_GROUP and NODES_GROUP not in user.groups:
+            return options
+        guard = WriteGuard(user, target.verb, self._api.authorization, self._api.roles)
+        return msgspec.structs.replace(options, guard=guard)
+
     async def _create(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         kind = target.kind
-        options = write_options(query_of(request), _manager(request), "CreateOptions")
+        options = self._options(target, request, "CreateOptions")
         content_type = request.headers.get("content-type", "")
         like = None
         is_large = is_large_body(request.body, content_type)
@@ -278,27 +272,38 @@ class Handler:
                 request.body, target.namespace, options.manager, options.validation
             )
         else:
-            raw, warnings = await self._api.long_work.read(
-                decode_object, request.body, content_type, kind, options.validation
+            raw, warnings = await self._decoded(kind, request.body, content_type, options)
+        try:
+            outcome = await create(
+                self._api, kind, target.namespace, raw, options, warnings, like=like, takes_long=is_large
             )
-        outcome = await create(
-            self._api, kind, target.namespace, raw, options, warnings, like=like, takes_long=is_large
-        )
+        except ApiError as error:
+            raise error.warned(warnings) from None
         return _written(outcome, renderer)
 
+    async def _decoded(
+        self, kind: Kind, body: bytes, content_type: str, options: WriteOptions
+    ) -> tuple[Raw, list[str]]:
+        long_work = self._api.long_work
+        if type(kind) is ServedKind and kind.is_heavy:
+            return await long_work.run(decode_object, body, content_type, kind, options.validation)
+        return await long_work.read(decode_object, body, content_type, kind, options.validation)
+
     async def _update(self, target: Target, request: Request, renderer: Renderer) -> Answer:
-        options = write_options(query_of(request), _manager(request), "UpdateOptions")
+        options = self._options(target, request, "UpdateOptions")
         body, content_type = request.body, request.headers.get("content-type", "")
-        raw, warnings = await self._api.long_work.read(
-            decode_object, body, content_type, target.kind, options.validation
-        )
+        raw, warnings = await self._decoded(target.kind, body, content_type, options)
         is_large = is_large_body(body, content_type)
-        outcome = await replace(self._api, target.ref, raw, options, target.subresource, warnings, takes_long=is_large)
+        ref, subresource = target.ref, target.subresource
+        try:
+            outcome = await replace(self._api, ref, raw, options, subresource, warnings, takes_long=is_large)
+        except ApiError as error:
+            raise error.warned(warnings) from None
         return _written(outcome, renderer)
 
     async def _patch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         patch = await self._api.long_work.read(read_patch, request.body, request.headers.get("content-type", ""))
-        options = write_options(query_of(request), _manager(request), "PatchOptions", applies=patch.patch_type == APPLY)
+        options = self._options(target, request, "PatchOptions", applies=patch.patch_type == APPLY)
         return _written(await patch_object(self._api, target.ref, patch, options, target.subresource), renderer)
 
     async def _delete(self, target: Target, request: Request, renderer: Renderer) -> Answer:
@@ -350,7 +355,7 @@ def _operation(asked: Asked) -> Operation:
 async def _delete_body(api: Api, request: Request) -> Raw | None:
     if not request.body.strip():
         return None
-    return await _body(api, request, DELETE_OPTIONS)
+    return await body_of(api, request, DELETE_OPTIONS)
 
 
 def _manager(request: Request) -> str:

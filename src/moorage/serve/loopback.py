@@ -21,14 +21,18 @@ from moorage.client.http.wire import (
     render_eviction,
 )
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
+from moorage.client.refusals import RefusalLog
 from moorage.model.api_error import ApiError, bad_request, internal, no_such_path
-from moorage.model.kinds import Kind, Ref
+from moorage.model.kinds import SUBJECT_ACCESS_REVIEW, CustomKind, Kind, Ref
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
+from moorage.serve.access.authorization import Attributes, denied
+from moorage.serve.access.reviews import Reviewer, may_they
 from moorage.serve.api import Api
 from moorage.serve.decoding import check_kind
 from moorage.serve.observe.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
+from moorage.serve.pki.authentication import ADMIN, User
 from moorage.serve.resources.objects import StoredObject
 from moorage.serve.templates import POD
 from moorage.serve.verbs import subresources
@@ -43,15 +47,38 @@ from moorage.telemetry.apiserver_metrics import asked_of
 from moorage.telemetry.metrics import Count, Distribution
 
 Result = TypeVar("Result")
+_MAX_ALLOWED = 10_000
+#: No namespace has this name, so that only what holds in all of them allows something in it.
+_NO_NAMESPACE = "*"
+_VERBS = {
+    "GET": "get",
+    "LIST": "list",
+    "WATCH": "watch",
+    "POST": "create",
+    "PUT": "update",
+    "PATCH": "patch",
+    "APPLY": "patch",
+    "DELETE": "delete",
+}
 #: What requests are counted by: verb, version, plural, subresource, whether they name an object, a namespace; the code.
 _Key = tuple[str, str, str, str, bool, bool, int]
 
 
 class LoopbackClient:
-    """A `Client` without a network. `component` names the manager of the fields that this client sets."""
+    """A `Client` without a network. `component` names the manager of the fields that this client sets.
 
-    def __init__(self, api: Api, component: str = "client") -> None:
+    With a user, it may do what that user may; without, everything.
+    """
+
+    def __init__(self, api: Api, component: str = "client", user: User | None = None) -> None:
         self.manager = f"moorage-{component}"
+        self._user = user
+        self._refusals = RefusalLog(component)
+        self._roles = api.roles
+        #: What is allowed for any name in any namespace, and for any name in one.
+        self._allowed: set[tuple[str, Kind, str]] = set()
+        self._allowed_within: set[tuple[str, Kind, str, str]] = set()
+        self._decided_at = -1
         self._api = api
         self._options = WriteOptions(self.manager, validation=TRUST)
         self._apply_options = WriteOptions(self.manager, validation=TRUST, force=True)
@@ -93,6 +120,10 @@ class LoopbackClient:
 
     async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
         self._check_open()
+        if kind is SUBJECT_ACCESS_REVIEW:
+            ref = Ref(kind, "", "")
+            return _plain(ref, await self._ask("POST", ref, self._review(document)))
+        kind = self._served(kind)
         namespace = namespace_to_create_in(kind, document, namespace)
         raw = _own_copy(kind, document)
         ref = Ref(kind, _namespace(kind, namespace), "")
@@ -100,6 +131,7 @@ class LoopbackClient:
         return _object(kind, outcome.stored)
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
+        kind = self._served(kind)
         ref = self._ref(kind, metadata_text(document, "name"), metadata_text(document, "namespace"))
         _check_subresource(kind, subresource, "update")
         if subresource == "scale":
@@ -120,6 +152,7 @@ class LoopbackClient:
         subresource: str = "",
         patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
+        kind = self._served(kind)
         ref = self._ref(kind, name, namespace)
         _check_subresource(kind, subresource, "patch")
         if patch_type is PatchType.APPLY and not isinstance(patch, dict):
@@ -153,10 +186,24 @@ class LoopbackClient:
     async def close(self) -> None:
         self._closed = True
 
+    async def _review(self, document: Raw) -> Raw:
+        api, kind = self._api, SUBJECT_ACCESS_REVIEW
+        asking = Reviewer(self._user or ADMIN, api.now_text(), "", api.authorization, api.authenticator)
+        return {"kind": kind.name, "apiVersion": kind.api_version, **may_they(document, asking)}
+
     def _ref(self, kind: Kind, name: str, namespace: str) -> Ref:
         self._check_open()
         check_name(kind, name, namespace)
         return Ref(kind, _namespace(kind, namespace), name)
+
+    def _served(self, kind: Kind) -> Kind:
+        """Return a custom kind with its schema, which components do not know. Raises ApiError if it is not served."""
+        if type(kind) is not CustomKind:
+            return kind
+        found = self._api.resources.find(kind.group, kind.version, kind.plural)
+        if found is None:
+            raise no_such_path()
+        return found
 
     def _check_open(self) -> None:
         if self._closed:
@@ -167,6 +214,10 @@ class LoopbackClient:
         started = perf_counter()
         code, err = 0, ""
         try:
+            if self._user is not None:
+                roles = self._roles
+                if self._decided_at != roles.generation or (verb, ref.kind, subresource) not in self._allowed:
+                    self._authorize(self._user, verb, ref, subresource, doing)
             result = await doing
             code = 201 if verb == "POST" else 200
             return result
@@ -179,6 +230,32 @@ class LoopbackClient:
         finally:
             if code:  # neither cancelled nor broken
                 self._observe(verb, ref, subresource, code, perf_counter() - started, err)
+
+    def _authorize(self, user: User, verb: str, ref: Ref, subresource: str, doing: Coroutine[Any, Any, Any]) -> None:
+        """Raise ApiError 403 if the user may not do it. What is allowed by any name is kept until a role changes."""
+        kind, namespace, name = ref
+        key = (verb, kind, subresource, namespace)
+        generation = self._roles.generation
+        if self._decided_at == generation and key in self._allowed_within:
+            return
+        asked = Attributes(
+            _VERBS[verb], kind.group, kind.version, kind.plural, subresource, namespace, name, "", "", True
+        )
+        decision = self._api.authorization.authorize(user, asked)
+        if not decision.allowed:
+            doing.close()
+            refusal = denied(user, asked, decision.reason)
+            self._refusals.note(refusal)
+            raise refusal
+        if self._decided_at != generation or len(self._allowed_within) >= _MAX_ALLOWED:
+            self._decided_at = generation
+            self._allowed.clear()
+            self._allowed_within.clear()
+        decide = self._api.authorization.authorize
+        if not name or decide(user, asked._replace(name="")).allowed:
+            self._allowed_within.add(key)  # whatever the object is called
+            if not kind.namespaced or decide(user, asked._replace(name="", namespace=_NO_NAMESPACE)).allowed:
+                self._allowed.add(key[:3])
 
     def _observe(self, verb: str, ref: Ref, subresource: str, code: int, seconds: float, err: str) -> None:
         kind, namespace, name = ref

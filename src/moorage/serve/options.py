@@ -13,13 +13,14 @@ from moorage.model.api_error import ApiError, Raw, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.http.messages import Request
+from moorage.serve.access.guard import WriteGuard
+from moorage.serve.http.messages import Request, is_flag_set
+from moorage.serve.pki.authentication import User
 
 Query = Mapping[str, str]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _MAX_MANAGER_LENGTH = 128
-_FALSE = {"0", "f", "F", "false", "FALSE", "False"}
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 #: For components in this process, whose fields are not checked.
 TRUST = "Trust"
@@ -42,12 +43,17 @@ class ListOptions(msgspec.Struct, frozen=True):
 
 
 class WriteOptions(msgspec.Struct, frozen=True):
-    """Options of a create, update or patch. `manager` owns the fields that it sets."""
+    """Options of a create, update or patch. `manager` owns the fields that it sets; `guard` checks rights.
+
+    `requester` is noted in kinds that record who has created them.
+    """
 
     manager: str = "unknown"
     dry_run: bool = False
     validation: str = WARN
     force: bool | None = None
+    guard: WriteGuard | None = None
+    requester: User | None = None
 
 
 def query_of(request: Request) -> dict[str, str]:
@@ -211,10 +217,7 @@ def _no_revision(text: str, why: str) -> ApiError:
 
 def _boolean(query: Query, name: str) -> bool | None:
     text = query.get(name)
-    if text is None:
-        return None
-    # Upstream reads a flag without a value, and anything it does not know, as true.
-    return text not in _FALSE
+    return None if text is None else is_flag_set(text)
 
 
 def _unreadable(function: str, text: str, why: str) -> ApiError:

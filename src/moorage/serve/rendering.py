@@ -112,7 +112,7 @@ class Renderer:
             del table["rows"]
             return table, "rows"
         if self.form.shows is As.OBJECT:
-            return {"kind": f"{self.kind.name}List", "apiVersion": self.kind.api_version, "metadata": metadata}, "items"
+            return {"kind": self.kind.list_name, "apiVersion": self.kind.api_version, "metadata": metadata}, "items"
         metadata_list = render_partial_metadata_list([], metadata, self._meta)
         del metadata_list["items"]
         return metadata_list, "items"

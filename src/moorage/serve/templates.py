@@ -5,7 +5,7 @@ pods share, and travels with each of them as `Stored.template`; `PodTemplates` i
 a template gives out is shared: it must not be modified. Kubernetes: no counterpart.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import msgspec
 from moorage.admit.admission import Admitted
 from moorage.admit.messages.warnings import name_warnings
 from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.request import MAX_GENERATED_BASE_LENGTH, Request
 from moorage.admit.subresources.pods import bind_pod
 from moorage.client.protocol import Raw, Template
@@ -33,6 +34,9 @@ _fingerprint = msgspec.msgpack.Encoder().encode  # unlike JSON it tells a key 1 
 _replace = msgspec.structs.replace
 #: Words that no pod contains. They stand for the node and the time.
 _NODE, _TIME = token_hex(16), token_hex(16)
+#: How a value begins, and how the labels in its metadata do: nothing else in there is an object of that name.
+_METADATA, _LABELS = b'{"metadata":{', b'"labels":{'
+_MAX_ZONES = 64
 
 
 class Likeness(NamedTuple):
@@ -52,6 +56,7 @@ class PodTemplate(Template):
         "_bound_at",
         "_bound_parts",
         "_bound_status",
+        "_in_zone",
         "_owned_at",
         "keys",
         "named_parts",
@@ -75,6 +80,7 @@ class PodTemplate(Template):
         self._owned_at = ""
         self._bound_parts: tuple[bytes, bytes, bytes] | None = None
         self._bound_at, self._bound_status = "", view.status
+        self._in_zone: dict[tuple[tuple[str, str], ...], tuple[bytes, bytes, dict[str, str]]] = {}
 
     def named(self, name: str, request: Request) -> Admitted:
         now = request.timestamp
@@ -92,19 +98,52 @@ class PodTemplate(Template):
     def encode(self, metadata: Raw) -> bytes:
         return b'{"metadata":' + _encode(metadata) + self.rest
 
-    def bind(self, stored: Stored, binding: Binding, now: str) -> tuple[bytes, Pod] | None:
-        """The pod's value and view on its node; None if the binding, which has no labels, must be checked."""
+    def bind(
+        self, stored: Stored, binding: Binding, now: str, topology: Mapping[str, str] = NO_TOPOLOGY
+    ) -> tuple[bytes, Pod] | None:
+        """Return the pod's value and view on its node; None if the binding, which has no labels, must be checked.
+
+        `topology` are the labels that the pod gets from its node.
+        """
         view, wanted = stored.view, binding.metadata
         if self._bound_parts is None or self._bound_at != now or view.spec.nodeName:
             return None
         if wanted.resourceVersion or (wanted.uid and wanted.uid != view.metadata.uid):
             return None
         before_node, before_time, after = self._bound_parts
-        node = binding.target.name
-        value = b"".join(
-            (stored.value[: -len(self.rest)], before_node, _encode(node), before_time, now.encode(), after)
-        )
-        return value, _replace(view, spec=_replace(view.spec, nodeName=node), status=self._bound_status)
+        node, metadata, head = binding.target.name, view.metadata, stored.value[: -len(self.rest)]
+        if topology:
+            added = self._labels_on(topology)
+            if added is None:
+                return None
+            after_which, text, labels = added
+            head = head.replace(after_which, after_which + text, 1)
+            metadata = _replace(metadata, labels=labels)
+        value = b"".join((head, before_node, _encode(node), before_time, now.encode(), after))
+        spec = _replace(view.spec, nodeName=node)
+        return value, _replace(view, metadata=metadata, spec=spec, status=self._bound_status)
+
+    def _labels_on(self, topology: Mapping[str, str]) -> tuple[bytes, bytes, dict[str, str]] | None:
+        """Return how labels from a node are added: after which text, their text, and all labels of the pod.
+
+        None if a label of the pod would be replaced. Pods of one template in one zone share their labels.
+        """
+        zone = tuple(topology.items())
+        known = self._in_zone.get(zone)
+        if known is None:
+            labels, text = self.view.metadata.labels, _encode(topology)
+            if not labels.keys().isdisjoint(topology):
+                return None
+            if labels:
+                known = _LABELS, text[1:-1] + b",", {**labels, **topology}
+            elif "labels" not in self.object["metadata"]:
+                known = _METADATA, _LABELS + text[1:] + b",", dict(topology)
+            else:
+                return None
+            if len(self._in_zone) >= _MAX_ZONES:
+                self._in_zone.clear()
+            self._in_zone[zone] = known
+        return known
 
     def learn_binding(self, pod: Raw, bound: Pod, now: str) -> None:
         """Remember what binding makes of a pod of this template: its document before, its view after."""

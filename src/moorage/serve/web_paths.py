@@ -4,19 +4,20 @@ Kubernetes: the generic API server's own handlers.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from moorage.model.api_error import method_not_supported, no_such_path
-from moorage.model.gates import GateSet, default_gates
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import KINDS, VIRTUAL_KINDS
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.observe.kube_state import answer_kube_state
 from moorage.serve.observe.profile_path import PREFIX, answer_profile
 from moorage.serve.rendering import json_response
-from moorage.serve.resources.discovery import answer_discovery, resources, version_document
-from moorage.serve.resources.routes import DEFINITIONS
+from moorage.serve.resources.discovery import answer_discovery, version_document
+from moorage.serve.resources.served import BUILT_IN, Resources
 from moorage.serve.snapshot_path import SNAPSHOT_PATH, SnapshotSource
+from moorage.serve.tokens.discovery import CONFIGURATION_PATH, KEYS_PATH, answer_key_discovery
+from moorage.serve.tokens.service_accounts import ServiceAccountTokens
 from moorage.store.protocol import Store
 
 _HEALTH = ("/livez", "/readyz", "/healthz")
@@ -34,22 +35,25 @@ class Check(NamedTuple):
 class WebPaths:
     """`checks` decide about health; `render_metrics` returns the Prometheus text for an Accept header.
 
-    `gates` decide which kinds discovery and OpenAPI have; `store` has the objects that /metrics/kube-state shows;
-    `snapshots` has copies of all of them.
+    `served` has the kinds of discovery and OpenAPI; `store` has the objects that /metrics/kube-state shows;
+    `snapshots` has copies of all of them; `tokens` has the keys that service accounts' tokens are signed with. `url` is
+    where they are published: it is known once the server listens.
     """
 
     def __init__(
         self,
         checks: tuple[Check, ...],
         render_metrics: Callable[[str], tuple[bytes, str]],
-        gates: GateSet | None = None,
+        served: Resources = BUILT_IN,
         store: Store | None = None,
         snapshots: SnapshotSource | None = None,
+        tokens: ServiceAccountTokens | None = None,
     ) -> None:
         self._checks = checks
         self._store, self._snapshots = store, snapshots
-        self._gates = gates or default_gates()
+        self._served = served
         self._render_metrics = render_metrics
+        self._tokens, self.url = tokens, ""
 
     def answer(self, request: Request) -> Response | Stream:
         path = request.path.rstrip("/") or "/"
@@ -70,12 +74,12 @@ class WebPaths:
         if path.startswith(PREFIX):
             return answer_profile(request)
         if path.startswith("/openapi/"):
-            return _openapi(path, request, self._gates)
+            return _openapi(path, request, self._served)
         if path == "/":
-            return json_response({"paths": sorted(_paths(self._gates))})
-        if path == DEFINITIONS:
-            return json_response(_no_definitions())
-        found = answer_discovery(path, accept, self._gates)
+            return json_response({"paths": sorted(_paths(self._served))})
+        if self._tokens is not None and (keys := answer_key_discovery(path, self._tokens, self.url)) is not None:
+            return keys
+        found = answer_discovery(path, accept, self._served)
         if found is None:
             raise no_such_path()
         return _unless_known(request, found)
@@ -103,24 +107,31 @@ class WebPaths:
         return Response(200 if is_well else 500, "\n".join([*lines, ""]).encode(), _TEXT)
 
 
-def _openapi(path: str, request: Request, gates: GateSet) -> Response:
+def _openapi(path: str, request: Request, served: Resources) -> Response:
     # Only few clients ever ask, and what answers them takes a while to import.
-    from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v2_protobuf, openapi_v3, openapi_v3_index
+    from moorage.serve.openapi.documents import (
+        custom_openapi_v3,
+        etag_of,
+        openapi_v2,
+        openapi_v2_protobuf,
+        openapi_v3,
+        openapi_v3_index,
+    )
     from moorage.serve.openapi.protobuf_document import MEDIA_TYPE, asks_for_protobuf
 
-    served = (kind for kind in KINDS.values() if kind.gate is None or gates.enabled(kind.gate))
-    kinds, media_type = (*served, *VIRTUAL_KINDS), "application/json"
+    kinds, media_type = served.kinds, "application/json"
+    custom = [kind for kind in served.custom if isinstance(kind, ServedKind)]
     if path == "/openapi/v2" and asks_for_protobuf(request.headers.get("accept", "")):
-        body: bytes | None = openapi_v2_protobuf(kinds)
+        body: bytes | None = served.remembered("v2 protobuf", lambda: openapi_v2_protobuf(kinds, custom))
         media_type = MEDIA_TYPE
     elif path == "/openapi/v2":
-        body = openapi_v2(kinds)
+        body = served.remembered("v2", lambda: openapi_v2(kinds, custom))
     elif path == "/openapi/v3":
-        body = openapi_v3_index(kinds)
+        body = served.remembered("v3", lambda: openapi_v3_index(kinds, custom))
     else:
         root, _, group_version = path.removeprefix("/openapi/v3/").partition("/")
         known = root == ("apis" if "/" in group_version else "api")
-        body = openapi_v3(group_version, kinds) if known else None
+        body = (openapi_v3(group_version, kinds) or custom_openapi_v3(group_version, custom)) if known else None
     if body is None:
         raise no_such_path()
     tag, asked = etag_of(body), request.query.get("hash") if path.startswith("/openapi/v3/") else ""
@@ -139,19 +150,9 @@ def _unless_known(request: Request, response: Response) -> Response:
     return response
 
 
-def _no_definitions() -> dict[str, Any]:
-    """An empty list of CustomResourceDefinitions: a 404 would stop kubectl's whole file."""
-    return {
-        "kind": "CustomResourceDefinitionList",
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "metadata": {"resourceVersion": "1"},
-        "items": [],
-    }
-
-
-def _paths(gates: GateSet) -> set[str]:
-    groups = {group for group, _, _ in resources(gates) if group}
-    versions = {f"/apis/{group}/{version}" for group, version, _ in resources(gates) if group}
+def _paths(served: Resources) -> set[str]:
+    groups = {group for group, _, _ in served.table if group}
+    versions = {f"/apis/{group}/{version}" for group, version, _ in served.table if group}
     fixed = {"/api", "/api/v1", "/apis", "/openapi/v2", "/openapi/v3", "/version", *_HEALTH}
-    fixed |= {"/metrics", _KUBE_STATE, "/debug/pprof", "/debug/pprof/profile"}
+    fixed |= {CONFIGURATION_PATH, KEYS_PATH, "/metrics", _KUBE_STATE, "/debug/pprof", "/debug/pprof/profile"}
     return fixed | versions | {f"/apis/{group}" for group in groups}

@@ -138,6 +138,9 @@ class MemoryStore:
     async def get(self, key: str) -> Stored | None:
         return self._values.get(key)
 
+    def peek(self, key: str) -> Stored | None:
+        return self._values.get(key)
+
     async def count(self, prefix: str) -> int:
         return self._state.count(prefix)
 

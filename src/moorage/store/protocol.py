@@ -122,6 +122,10 @@ class Store(Protocol):
         """The newest value, which includes every write acknowledged so far."""
         ...
 
+    def peek(self, key: str) -> Stored | None:
+        """The same at once: newest values are in memory."""
+        ...
+
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, after: str = "") -> Listing:
         """Values whose key starts with `prefix` and comes after `after`; 0 means the newest revision, no limit.
 

@@ -19,6 +19,7 @@ from moorage.client.http import wire
 from moorage.client.http.connection import MAX_ANSWER_BYTES, Answer, BrokenConnection, ConnectionPool, Stream
 from moorage.client.kubeconfig.access import Access, Credentials, KubeconfigError, tls_context
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
+from moorage.client.refusals import RefusalLog
 from moorage.model.api_error import ApiError
 from moorage.model.go.json_text import escape_html
 from moorage.model.kinds import KINDS, Kind
@@ -61,6 +62,7 @@ class HttpClient:
         self._seconds, self._clock, self._random, self._sleep = request_seconds, clock, random, sleep
         self._credentials = Credentials(access, now=clock)
         self._renewal: asyncio.Task[None] | None = None
+        self.refusals: RefusalLog | None = None
         fixed = [("Host", url.netloc), ("User-Agent", f"{self.manager}/{__version__}"), ("Accept", "application/json")]
         self._fixed = "".join(f"{name}: {value}\r\n" for name, value in (*fixed, *access.impersonate)).encode("ascii")
         self._certificate: tuple[bytes, bytes] = (b"", b"")
@@ -125,7 +127,7 @@ class HttpClient:
             if answer.stream is None:
                 if answer.status == 401 and self._credentials.can_refresh:
                     self._credentials.expires = 0.0
-                raise _error_of(answer)
+                raise self._refusal(answer)
             connection.give_up_after(seconds + _WATCH_GRACE_SECONDS, "the watch did not end when it should have")
             async for lines in _whole_lines(answer.stream):
                 events, error = wire.read_events(kind, lines)
@@ -205,7 +207,13 @@ class HttpClient:
                     delays += 1
                     await self._sleep(min(float(seconds[:4]), _MAX_DELAY_LENGTH))
                     continue
-            raise _error_of(answer)
+            raise self._refusal(answer)
+
+    def _refusal(self, answer: Answer) -> ApiError:
+        error = _error_of(answer)
+        if self.refusals is not None:
+            self.refusals.note(error)
+        return error
 
     def _render(self, method: bytes, path: str, body: bytes = b"", media_type: bytes = _JSON) -> bytes:
         target = (self._base + path).encode("ascii")

@@ -1,21 +1,24 @@
-"""Decide what a user may do: the one place that is asked, by requests and by reviews.
+"""Decide what a user may do: the one place that is asked.
 
-`system:masters` may do everything; other users may discover the API, ask for its health and review themselves, as by
-the roles that every Kubernetes cluster binds to `system:authenticated` and `system:unauthenticated`. Kubernetes: the
-authorizer interface, the privileged-group authorizer, the bootstrap policy, the request info resolver. Differs: there
-are no Roles and no bindings; single health checks are public, too.
+Every request asks it, by its method and path; so do impersonation, reviews and the checks against escalation. Asked is
+`authorize(user, attributes)`; the answer is a `Decision`. `system:masters` may do everything and is never looked up;
+then the authorizers of `--authorization-mode` are asked in order until one decides. Kubernetes: the authorizer
+interface, the union of authorizers, the privileged-group authorizer, the request info resolver.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from moorage.model.api_error import ApiError, failure
 from moorage.model.go.quoting import go_quote
-from moorage.serve.http.messages import Request
-from moorage.serve.pki.authentication import AUTHENTICATED, MASTERS, UNAUTHENTICATED, User
+from moorage.model.types.access.rbac import PolicyRule
+from moorage.serve.http.messages import Request, is_flag_set
+from moorage.serve.pki.authentication import MASTERS, User
+from moorage.serve.resources.field_terms import field_terms
 
 
 class Attributes(NamedTuple):
-    """What is asked for: a verb on a resource, or on a path if `resource` is empty."""
+    """What is asked for: a verb on a resource, or on a path. `resource_attributes` makes the first."""
 
     verb: str
     group: str = ""
@@ -25,107 +28,109 @@ class Attributes(NamedTuple):
     namespace: str = ""
     name: str = ""
     path: str = ""
+    #: The field selector of a list, watch or deletecollection.
+    fields: str = ""
+    is_resource: bool = False
 
 
-class AccessRule(NamedTuple):
-    """What is allowed: verbs on resources of groups, or on paths. `*` is all; a path may end in it."""
-
-    verbs: tuple[str, ...]
-    groups: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-
-    def allows(self, asked: Attributes) -> bool:
-        if not (asked.verb in self.verbs or "*" in self.verbs):
-            return False
-        if not asked.resource:
-            return any(_is_path(path, asked.path) for path in self.paths)
-        resource = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
-        return any(group in (asked.group, "*") for group in self.groups) and any(
-            allowed in (resource, "*") for allowed in self.resources
-        )
-
-
-def _is_path(allowed: str, path: str) -> bool:
-    return path.startswith(allowed[:-1]) if allowed.endswith("*") else path == allowed
-
-
-class Role(NamedTuple):
-    """Rules under the name of the ClusterRole that has them in Kubernetes."""
-
-    name: str
-    rules: tuple[AccessRule, ...]
+def resource_attributes(
+    verb: str,
+    group: str,
+    resource: str,
+    *,
+    subresource: str = "",
+    namespace: str = "",
+    name: str = "",
+    fields: str = "",
+) -> Attributes:
+    return Attributes(verb, group, "v1", resource, subresource, namespace, name, "", fields, True)
 
 
 class Decision(NamedTuple):
-    """An answer, and the rule that allowed it."""
+    """An answer, and why. Neither `allowed` nor `denied` is no opinion: the next authorizer is asked."""
 
     allowed: bool
     reason: str = ""
+    denied: bool = False
+    error: str = ""
 
 
-_HEALTH = ("/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*", "/version", "/version/")
-_EVERYTHING = Role(
-    "cluster-admin", (AccessRule(("*",), groups=("*",), resources=("*",)), AccessRule(("*",), paths=("*",)))
-)
-_DISCOVERY = Role(
-    "system:discovery",
-    (
-        AccessRule(
-            ("get",),
-            paths=("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_HEALTH),
-        ),
-    ),
-)
-_BASIC_USER = Role(
-    "system:basic-user",
-    (
-        AccessRule(
-            ("create",),
-            groups=("authorization.k8s.io",),
-            resources=("selfsubjectaccessreviews", "selfsubjectrulesreviews"),
-        ),
-        AccessRule(("create",), groups=("authentication.k8s.io",), resources=("selfsubjectreviews",)),
-    ),
-)
-_PUBLIC_INFO_VIEWER = Role("system:public-info-viewer", (AccessRule(("get",), paths=_HEALTH),))
+class Rules(NamedTuple):
+    """All that a user may do in a namespace, as far as it can be said. `error` says what is missing."""
 
-_ROLES_OF_GROUPS: dict[str, tuple[Role, ...]] = {
-    MASTERS: (_EVERYTHING,),
-    AUTHENTICATED: (_BASIC_USER, _DISCOVERY, _PUBLIC_INFO_VIEWER),
-    UNAUTHENTICATED: (_PUBLIC_INFO_VIEWER,),
-}
-_ALLOWED = Decision(True)
+    rules: Sequence[PolicyRule] = ()
+    error: str = ""
+    incomplete: bool = False
 
 
-def authorize(user: User, asked: Attributes) -> Decision:
-    """Decide whether a user may do what is asked for."""
-    if MASTERS in user.groups:
-        return _ALLOWED
-    for group in user.groups:
-        for role in _ROLES_OF_GROUPS.get(group, ()):
-            if any(rule.allows(asked) for rule in role.rules):
-                bound = f"ClusterRoleBinding {go_quote(role.name)} of ClusterRole {go_quote(role.name)}"
-                return Decision(True, f"RBAC: allowed by {bound} to Group {go_quote(group)}")
-    return Decision(False)
+class Authorizer(Protocol):
+    """Decides what users may do. An authorizer that cannot list rules says so in `Rules.error`."""
+
+    def authorize(self, user: User, asked: Attributes) -> Decision: ...
+
+    def rules_for(self, user: User, namespace: str) -> Rules: ...
 
 
-def rules_for(user: User) -> list[AccessRule]:
-    """Return all that a user may do, in any namespace."""
-    return [rule for group in user.groups for role in _ROLES_OF_GROUPS.get(group, ()) for rule in role.rules]
+ALLOWED = Decision(True)
+NO_OPINION = Decision(False)
+
+
+class Authorization:
+    """Asks authorizers in order. The first that allows or denies decides; without any, nothing is allowed."""
+
+    def __init__(self, authorizers: Sequence[Authorizer] = ()) -> None:
+        self._authorizers = tuple(authorizers)
+
+    def authorize(self, user: User, asked: Attributes) -> Decision:
+        if MASTERS in user.groups:
+            return ALLOWED
+        reasons, errors = [], []
+        for authorizer in self._authorizers:
+            decision = authorizer.authorize(user, asked)
+            if decision.allowed or decision.denied:
+                return decision
+            if decision.reason:
+                reasons.append(decision.reason)
+            if decision.error:
+                errors.append(decision.error)
+        if not reasons and not errors:
+            return NO_OPINION
+        return Decision(False, "\n".join(reasons), error=aggregate(errors))
+
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        """Return all that a user may do in a namespace, of every authorizer."""
+        found = [authorizer.rules_for(user, namespace) for authorizer in self._authorizers]
+        return Rules(
+            [rule for one in found for rule in one.rules],
+            aggregate([one.error for one in found if one.error]),
+            any(one.incomplete for one in found),
+        )
+
+    def check(self, user: User, asked: Attributes) -> None:
+        """Raise ApiError 403 if a user may not do what is asked for."""
+        decision = self.authorize(user, asked)
+        if not decision.allowed:
+            raise denied(user, asked, decision.reason)
+
+
+def aggregate(errors: Sequence[str]) -> str:
+    """Return several errors as one text, each of them once, as Go's aggregates print."""
+    once = list(dict.fromkeys(errors))
+    return f"[{', '.join(once)}]" if len(once) > 1 else "".join(once)
 
 
 _PREFIXES = ("api", "apis")
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _OF_NAMESPACES = ("status", "finalize")
+_WITH_SELECTORS = ("list", "watch", "deletecollection")
 
 
 def attributes_of(request: Request) -> Attributes:
     """Return what a request asks for, by its method and path alone: the kind need not exist."""
-    path_only = Attributes(request.method.lower(), path=request.path)
-    segments = request.path.strip("/").split("/")
+    path = request.path
+    segments = path.strip("/").split("/")
     if segments[0] not in _PREFIXES or len(segments) < (3 if segments[0] == "api" else 4):
-        return path_only
+        return Attributes(request.method.lower(), path=path)
     start = 1 if segments[0] == "api" else 2
     group, version, rest = segments[1] if start == 2 else "", segments[start], segments[start + 1 :]
     verb = _VERBS.get(request.method, "")
@@ -139,19 +144,28 @@ def attributes_of(request: Request) -> Attributes:
     resource, name, subresource = (*rest, "", "")[:3]
     if not name and verb == "get":
         name = _name_in_selector(request)
-        verb = "list" if request.query.get("watch", "false") in ("", "0", "false") else "watch"
+        verb = "watch" if is_flag_set(request.query.get("watch", "false")) else "list"
     elif not name and verb == "delete":
         verb = "deletecollection"
-    return Attributes(verb, group, version, resource, subresource, namespace, name)
+    fields = request.query.get("fieldSelector") if verb in _WITH_SELECTORS and request.query_text else ""
+    return Attributes(verb, group, version, resource, subresource, namespace, name, "", fields, True)
 
 
 def _name_in_selector(request: Request) -> str:
     """Return the name of the only object that a field selector lets through."""
-    for term in request.query.get("fieldSelector").split(","):
-        field, equals, value = term.replace("==", "=").partition("=")
-        if field == "metadata.name" and equals and value:
-            return value
-    return ""
+    name = required_value(request.query.get("fieldSelector"), "metadata.name")
+    return "" if name in (".", "..") or "/" in name or "%" in name else name
+
+
+def required_value(fields: str, field: str) -> str:
+    """Return the one value of a field that a field selector lets through, or an empty text."""
+    if field not in fields:
+        return ""
+    try:
+        terms = field_terms(fields)
+    except ApiError:
+        return ""
+    return next((value for found, is_equal, value in terms if found == field and is_equal), "")
 
 
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -160,7 +174,7 @@ _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 def denied(user: User, asked: Attributes, reason: str = "") -> ApiError:
     """Return the 403 for what a user may not do."""
     said = f"User {go_quote(user.name)} cannot {asked.verb} "
-    if not asked.resource:
+    if not asked.is_resource:
         said += f"path {go_quote(asked.path)}"
     else:
         resource = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
@@ -173,10 +187,3 @@ def denied(user: User, asked: Attributes, reason: str = "") -> ApiError:
     )
     details = {"name": asked.name, "group": asked.group, "kind": asked.resource}
     return failure(403, "Forbidden", f"{subject}: {said}", details)
-
-
-def check(user: User, asked: Attributes) -> None:
-    """Raise ApiError 403 if a user may not do what is asked for."""
-    decision = authorize(user, asked)
-    if not decision.allowed:
-        raise denied(user, asked, decision.reason)

@@ -6,25 +6,26 @@ Each thing that is impersonated must be allowed by itself. Kubernetes: the imper
 from urllib.parse import unquote
 
 from moorage.model.api_error import bad_request
-from moorage.serve.access.authorization import Attributes, check
+from moorage.serve.access.authorization import Authorization, resource_attributes
 from moorage.serve.http.messages import IMPERSONATION, SEPARATOR
 from moorage.serve.pki.authentication import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
+from moorage.serve.pki.service_account_users import account_groups, account_of_user
 
 _EXTRA = "impersonate-extra-"
-_SERVICE_ACCOUNT = "system:serviceaccount:"
+_IMPERSONATE = "impersonate"
 _AUTHENTICATION = "authentication.k8s.io"
 
 
-def acting_user(user: User, headers: dict[str, str]) -> User:
+def acting_user(user: User, headers: dict[str, str], authorization: Authorization) -> User:
     """Return the user that a request is to be answered for. Raises ApiError 400 and 403."""
-    return _impersonated(user, headers) if IMPERSONATION in "".join(headers) else user
+    return _impersonated(user, headers, authorization) if IMPERSONATION in "".join(headers) else user
 
 
 def describe_user(user: User) -> str:
     return f"{user.name or '<empty>'}[{','.join(user.groups)}]" if user.groups else user.name or "<empty>"
 
 
-def _impersonated(user: User, headers: dict[str, str]) -> User:
+def _impersonated(user: User, headers: dict[str, str], authorization: Authorization) -> User:
     name = headers.get("impersonate-user", "").partition(SEPARATOR)[0]
     groups = headers["impersonate-group"].split(SEPARATOR) if "impersonate-group" in headers else []
     uid = headers.get("impersonate-uid", "").partition(SEPARATOR)[0]
@@ -35,23 +36,25 @@ def _impersonated(user: User, headers: dict[str, str]) -> User:
     }
     if not name:
         if groups or uid or extra:
-            asked = [f"Group {group}" for group in groups] + [f"UserExtra {key}" for key in extra] + ["UID"] * bool(uid)
-            raise bad_request(f"requested [{', '.join(asked)}] without impersonating a user")
+            named = [f"Group {group}" for group in groups] + [f"UserExtra {key}" for key in extra] + ["UID"] * bool(uid)
+            raise bad_request(f"requested [{', '.join(named)}] without impersonating a user")
         return user
-    namespace, account = _service_account(name)
+    namespace, account = account_of_user(name)
+    asked = [resource_attributes(_IMPERSONATE, "", "users", name=name)]
     if account:
-        check(user, Attributes("impersonate", "", "v1", "serviceaccounts", "", namespace, account))
-    else:
-        check(user, Attributes("impersonate", "", "v1", "users", name=name))
-    for group in groups:
-        check(user, Attributes("impersonate", "", "v1", "groups", name=group))
-    for key, values in extra.items():
-        for value in values:
-            check(user, Attributes("impersonate", _AUTHENTICATION, "v1", "userextras", key, name=value))
+        asked = [resource_attributes(_IMPERSONATE, "", "serviceaccounts", namespace=namespace, name=account)]
+    asked += [resource_attributes(_IMPERSONATE, "", "groups", name=group) for group in groups]
+    asked += [
+        resource_attributes(_IMPERSONATE, _AUTHENTICATION, "userextras", subresource=key, name=value)
+        for key, values in extra.items()
+        for value in values
+    ]
     if uid:
-        check(user, Attributes("impersonate", _AUTHENTICATION, "v1", "uids", name=uid))
+        asked.append(resource_attributes(_IMPERSONATE, _AUTHENTICATION, "uids", name=uid))
+    for one in asked:
+        authorization.check(user, one)
     if account and not groups:
-        groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
+        groups = [*account_groups(namespace)]
     return User(name, uid, _with_implied(name, groups), extra)
 
 
@@ -60,11 +63,3 @@ def _with_implied(name: str, groups: list[str]) -> tuple[str, ...]:
         return tuple(groups) if UNAUTHENTICATED in groups else (*groups, UNAUTHENTICATED)
     known = AUTHENTICATED in groups or UNAUTHENTICATED in groups
     return tuple(groups) if known else (*groups, AUTHENTICATED)
-
-
-def _service_account(user: str) -> tuple[str, str]:
-    """Return namespace and name of a service account's user; empty for other users."""
-    if not user.startswith(_SERVICE_ACCOUNT):
-        return "", ""
-    namespace, _, name = user.removeprefix(_SERVICE_ACCOUNT).partition(":")
-    return (namespace, name) if namespace and name and ":" not in name else ("", "")

@@ -1,21 +1,54 @@
-"""Answer reviews: who am I, may I, what may I. They are created and never stored.
+"""Answer reviews: who am I, may I, may they, what may I. They are created and never stored.
 
-Kubernetes: SelfSubjectReview, SelfSubjectAccessReview and SelfSubjectRulesReview.
+Kubernetes: SelfSubjectReview, the SubjectAccessReview family and SelfSubjectRulesReview.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import msgspec
+
+from moorage.admit.messages.internal_form import internal_form
+from moorage.match.label_selector import compile_label_selector, parse_selector
+from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, failure
-from moorage.model.field_error import FieldError, invalid
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
+from moorage.model.names import label_key_errors
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.request import NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview
-from moorage.serve.access.authorization import Attributes, authorize, rules_for
+from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
+from moorage.model.types.request import (
+    FieldSelectorAttributes,
+    FieldSelectorRequirement,
+    LabelSelectorAttributes,
+    LocalSubjectAccessReview,
+    NonResourceAttributes,
+    ResourceAttributes,
+    SelfSubjectAccessReview,
+    SubjectAccessReview,
+)
+from moorage.serve.access.authorization import Attributes, Authorization
 from moorage.serve.pki.authentication import User
+from moorage.serve.pki.authenticator import Authenticator
 
 Raw = dict[str, Any]
+_AccessReview = SelfSubjectAccessReview | SubjectAccessReview | LocalSubjectAccessReview
 
 
-def who_am_i(raw: Raw, user: User, now: str) -> Raw:
+class Reviewer(NamedTuple):
+    """Who asks for a review, when, in the path of which namespace, and what decides and knows users."""
+
+    user: User
+    now: str
+    namespace: str
+    authorization: Authorization
+    authenticator: Authenticator
+
+
+def who_am_i(raw: Raw, asking: Reviewer) -> Raw:
+    return {"metadata": {"creationTimestamp": asking.now}, "status": {"userInfo": shown_user(asking.user)}}
+
+
+def shown_user(user: User) -> Raw:
     info: Raw = {"username": user.name}
     if user.uid:
         info["uid"] = user.uid
@@ -23,64 +56,209 @@ def who_am_i(raw: Raw, user: User, now: str) -> Raw:
         info["groups"] = list(user.groups)
     if user.extra:
         info["extra"] = {name: list(values) for name, values in user.extra.items()}
-    return {"metadata": {"creationTimestamp": now}, "status": {"userInfo": info}}
+    return info
 
 
-def may_i(raw: Raw, user: User, now: str) -> Raw:
-    try:
-        review: SelfSubjectAccessReview = convert_view(raw, SelfSubjectAccessReview)
-    except ConversionError as error:
-        raise bad_request(str(error)) from None
+def may_i(raw: Raw, asking: Reviewer) -> Raw:
+    review = _read(raw, SelfSubjectAccessReview)
+    _refuse((*_attribute_errors(review), *_selector_errors(review), *_metadata_errors(review.metadata)))
+    return _decided(raw, review, asking.user, asking.authorization)
+
+
+def may_they(raw: Raw, asking: Reviewer) -> Raw:
+    review = _read(raw, SubjectAccessReview)
+    _refuse((*_subject_errors(review), *_metadata_errors(review.metadata)))
+    return _decided(raw, review, _subject(review), asking.authorization)
+
+
+def may_they_in_namespace(raw: Raw, asking: Reviewer) -> Raw:
+    """Answer for the namespace of the path, which the document must not contradict."""
+    given = (raw.get("metadata") or {}).get("namespace")
+    if given and given != asking.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    raw = {**raw, "metadata": {**(raw.get("metadata") or {}), "namespace": asking.namespace}}
+    review = _read(raw, LocalSubjectAccessReview)
     resource, path = review.spec.resourceAttributes, review.spec.nonResourceAttributes
-    if resource is not None and path is not None:
-        shown = {"Path": path.path, "Verb": path.verb}
-        why = "cannot be specified in combination with resourceAttributes"
-        raise _invalid(invalid("spec.nonResourceAttributes", shown, why))
-    if resource is None and path is None:
-        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        raise _invalid(invalid("spec.resourceAttributes", None, why))
-    decision = authorize(user, _asked(resource, path))
-    status: Raw = {"allowed": decision.allowed}
-    if decision.reason:
-        status["reason"] = decision.reason
-    return {"metadata": {}, "spec": raw["spec"], "status": status}
+    errors = [*_subject_errors(review), *_metadata_errors(review.metadata, except_for=" except for namespace")]
+    if resource is not None and resource.namespace != asking.namespace:
+        errors.append(invalid("spec.resourceAttributes.namespace", resource.namespace, "must match metadata.namespace"))
+    if path is not None:
+        errors.append(
+            invalid("spec.nonResourceAttributes", AsJSON(internal_form(path)), "disallowed on this kind of request")
+        )
+    _refuse(errors)
+    return _decided(raw, review, _subject(review), asking.authorization)
 
 
-def _asked(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> Attributes:
-    if resource is None:
-        return Attributes(path.verb, path=path.path) if path is not None else Attributes("")
-    return Attributes(
-        resource.verb,
-        resource.group,
-        resource.version,
-        resource.resource,
-        resource.subresource,
-        resource.namespace,
-        resource.name,
-    )
-
-
-def what_may_i(raw: Raw, user: User, now: str) -> Raw:
+def what_may_i(raw: Raw, asking: Reviewer) -> Raw:
     spec = raw.get("spec")
     if not isinstance(spec, dict) or not spec.get("namespace"):
         raise bad_request("no namespace on request")
-    rules = rules_for(user)
+    found = asking.authorization.rules_for(asking.user, spec["namespace"])
     status = {
         "resourceRules": [
-            {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
-            for rule in rules
+            _written(rule, ("verbs", "apiGroups", "resources", "resourceNames"))
+            for rule in found.rules
             if rule.resources
         ],
         "nonResourceRules": [
-            {"verbs": list(rule.verbs), "nonResourceURLs": list(rule.paths)} for rule in rules if rule.paths
+            _written(rule, ("verbs", "nonResourceURLs")) for rule in found.rules if rule.nonResourceURLs
         ],
-        "incomplete": False,
+        "incomplete": found.incomplete,
     }
+    if found.error:
+        status["evaluationError"] = found.error
     return {"metadata": {}, "spec": {}, "status": status}
 
 
-def _invalid(error: FieldError) -> ApiError:
-    """Return the 422 for a review, whose kind Kubernetes does not name."""
-    causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path}]
+def _written(rule: Any, names: Sequence[str]) -> Raw:
+    return {name: list(values) for name in names if (values := getattr(rule, name))}
+
+
+def _read(raw: Raw, view: type[Any]) -> Any:
+    try:
+        return convert_view(raw, view)
+    except ConversionError as error:
+        raise bad_request(str(error)) from None
+
+
+def _decided(raw: Raw, review: _AccessReview, user: User, authorization: Authorization) -> Raw:
+    asked, ignored = _asked(review.spec.resourceAttributes, review.spec.nonResourceAttributes)
+    decision = authorization.authorize(user, asked)
+    status: Raw = {"allowed": decision.allowed}
+    if decision.denied:
+        status["denied"] = True
+    if decision.reason:
+        status["reason"] = decision.reason
+    if errors := [decision.error] * bool(decision.error) + ignored:
+        status["evaluationError"] = "; ".join(errors)
+    return {"metadata": raw.get("metadata") or {}, "spec": raw["spec"], "status": status}
+
+
+def _subject(review: SubjectAccessReview | LocalSubjectAccessReview) -> User:
+    spec = review.spec
+    return User(spec.user, spec.uid, tuple(spec.groups), spec.extra)
+
+
+def _asked(resource: ResourceAttributes | None, path: NonResourceAttributes | None) -> tuple[Attributes, list[str]]:
+    """Return what is asked for, and which selectors are ignored."""
+    if resource is None:
+        return Attributes(path.verb, path=path.path) if path is not None else Attributes(""), []
+    fields, ignored = "", list[str]()
+    if resource.fieldSelector is not None:
+        fields, broken = _field_terms(resource.fieldSelector)
+        ignored += _ignored("fieldSelector", broken, bool(fields))
+    if resource.labelSelector is not None:
+        ignored += _ignored("labelSelector", *_label_problems(resource.labelSelector))
+    namespace, verb, group, version, plural, subresource, name = msgspec.structs.astuple(resource)[:7]
+    return Attributes(verb, group, version, plural, subresource, namespace, name, "", fields, True), ignored
+
+
+def _ignored(name: str, broken: bool, partially: bool) -> list[str]:
+    how = "partially ignored" if partially else "ignored"
+    return [f"spec.resourceAttributes.{name} {how} due to parse error"] if broken else []
+
+
+def _field_terms(selector: FieldSelectorAttributes) -> tuple[str, bool]:
+    """Return the terms that can be understood as one text, and whether there are others."""
+    if selector.rawSelector:
+        terms = selector.rawSelector.split(",")
+        broken = any(term and "=" not in term for term in terms)
+        return ("", True) if broken else (selector.rawSelector, False)
+    operators = {"In": "=", "NotIn": "!="}
+    understood = [
+        f"{one.key}{operators[one.operator]}{one.values[0]}"
+        for one in selector.requirements
+        if one.operator in operators and len(one.values) == 1
+    ]
+    return ",".join(understood), len(understood) < len(selector.requirements)
+
+
+def _label_problems(selector: LabelSelectorAttributes) -> tuple[bool, bool]:
+    """Return whether anything cannot be understood, and whether anything else can."""
+    if selector.rawSelector:
+        try:
+            parse_selector(selector.rawSelector)
+        except SelectorError:
+            return True, False
+        return False, True
+    good = sum(map(_is_understood, selector.requirements))
+    return good < len(selector.requirements), good > 0
+
+
+def _is_understood(requirement: LabelSelectorRequirement) -> bool:
+    try:
+        compile_label_selector(LabelSelector(matchExpressions=(requirement,)))
+    except SelectorError:
+        return False
+    return True
+
+
+def _attribute_errors(review: _AccessReview) -> FieldErrors:
+    resource, path = review.spec.resourceAttributes, review.spec.nonResourceAttributes
+    if resource is not None and path is not None:
+        why = "cannot be specified in combination with resourceAttributes"
+        yield invalid("spec.nonResourceAttributes", AsJSON(internal_form(path)), why)
+    if resource is None and path is None:
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        yield invalid("spec.resourceAttributes", None, why)
+
+
+def _subject_errors(review: SubjectAccessReview | LocalSubjectAccessReview) -> FieldErrors:
+    yield from _attribute_errors(review)
+    if not review.spec.user and not review.spec.groups:
+        yield invalid("spec.user", "", "at least one of user or group must be specified")
+    yield from _selector_errors(review)
+
+
+def _selector_errors(review: _AccessReview) -> FieldErrors:
+    resource = review.spec.resourceAttributes
+    for name in ("fieldSelector", "labelSelector") if resource is not None else ():
+        selector = getattr(resource, name)
+        if selector is None:
+            continue
+        path = f"spec.resourceAttributes.{name}"
+        if selector.rawSelector and selector.requirements:
+            why = "may not specified at the same time as requirements"
+            yield invalid(f"{path}.rawSelector", selector.rawSelector, why)
+        if not selector.rawSelector and not selector.requirements:
+            why = f"when {path} is specified, requirements or rawSelector is required"
+            yield required(f"{path}.requirements", why)
+        for number, requirement in enumerate(selector.requirements):
+            yield from _requirement_errors(requirement, f"{path}.requirements[{number}]", name == "labelSelector")
+
+
+def _requirement_errors(
+    requirement: FieldSelectorRequirement | LabelSelectorRequirement, path: str, of_labels: bool
+) -> FieldErrors:
+    """Check a requirement; an operator that is not known may be one of a newer client."""
+    values = requirement.values
+    if requirement.operator in ("In", "NotIn") and not values:
+        yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+    if requirement.operator in ("Exists", "DoesNotExist") and values:
+        yield forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    if of_labels:
+        yield from [invalid(f"{path}.key", requirement.key, text) for text in label_key_errors(requirement.key)]
+    elif not requirement.key:
+        yield required(f"{path}.key", "must be specified")
+
+
+def _metadata_errors(metadata: ObjectMeta, *, except_for: str = "") -> FieldErrors:
+    compared = msgspec.structs.replace(metadata, managedFields=(), namespace="" if except_for else metadata.namespace)
+    if compared != ObjectMeta():
+        yield invalid("metadata", AsJSON(internal_form(metadata)), f"must be empty{except_for}")
+
+
+def _refuse(errors: Sequence[FieldError]) -> None:
+    """Raise ApiError 422 for a review, whose kind Kubernetes does not name."""
+    if not errors:
+        return
+    causes = [{"reason": error.kind.reason, "message": error.body, "field": error.path} for error in errors]
     details = {"group": "authorization.k8s.io", "causes": causes}
-    return failure(422, "Invalid", f'.authorization.k8s.io "" is invalid: {error}', details)
+    raise _invalid(errors, details)
+
+
+def _invalid(errors: Sequence[FieldError], details: Raw) -> ApiError:
+    texts = ", ".join(map(str, errors))
+    shown = f"[{texts}]" if len(errors) > 1 else texts
+    return failure(422, "Invalid", f'.authorization.k8s.io "" is invalid: {shown}', details)

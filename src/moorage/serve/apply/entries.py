@@ -8,7 +8,7 @@ GetResetFields of the strategies in pkg/registry. Differs: entries of another ve
 upstream drops those of versions it does not know.
 """
 
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from moorage.model.api_error import Raw
@@ -25,6 +25,7 @@ from moorage.serve.apply.field_set import (
     union,
 )
 from moorage.serve.apply.ownership import Comparison
+from moorage.serve.custom.served_kind import ServedKind
 
 #: What identifies an object or is kept by the API server.
 UNOWNED_METADATA: Final = frozenset(
@@ -47,7 +48,7 @@ NEVER_OWNED: Final = of_paths(
 _STATUS = of_paths(("status",))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def reset_fields(kind: Kind, subresource: str) -> Fields:
     if not kind.has_status:
         return NOTHING
@@ -130,10 +131,12 @@ def read_sent(entries: Any) -> Managed:
     return managed
 
 
-def of_version(managed: Managed, api_version: str) -> Managed:
-    if all(entry.api_version == api_version for entry in managed.values()):
+def of_kind(managed: Managed, kind: Kind) -> Managed:
+    """Return the entries of the kind's version; those of a custom kind's other versions name the same fields."""
+    versions = kind.api_versions if type(kind) is ServedKind else (kind.api_version,)
+    if all(entry.api_version in versions for entry in managed.values()):
         return managed
-    return {writer: entry for writer, entry in managed.items() if entry.api_version == api_version}
+    return {writer: entry for writer, entry in managed.items() if entry.api_version in versions}
 
 
 def write(managed: Managed, stored: Any = ()) -> list[Raw]:

@@ -10,6 +10,7 @@ Differs: what does not fit the schema is the client's fault (400), not the serve
 """
 
 import json
+from collections.abc import Callable
 from typing import Any, Final
 
 from moorage.model.api_error import Raw, bad_request
@@ -21,7 +22,7 @@ from moorage.serve.apply.entries import (
     Entry,
     Managed,
     Writer,
-    of_version,
+    of_kind,
     ownable_part,
     read_own,
     read_sent,
@@ -40,9 +41,18 @@ from moorage.serve.apply.ownership import (
     with_schema,
     written_fields,
 )
-from moorage.serve.apply.ownership_schema import FieldOwnershipSchema, check, ownership_schema, render_problems
+from moorage.serve.apply.ownership_schema import FieldOwnershipSchema, check, fits, ownership_schema, render_problems
 
-__all__ = ["ApplyConflict", "apply_patch", "created_fields", "entry_for", "keep_times", "on_create", "on_update"]
+__all__ = [
+    "ApplyConflict",
+    "apply_patch",
+    "check_to_apply",
+    "created_fields",
+    "entry_for",
+    "keep_times",
+    "on_create",
+    "on_update",
+]
 
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
@@ -64,11 +74,12 @@ def on_create(new: Raw, kind: Kind, manager: str, time: str) -> Raw:
     metadata = new.setdefault("metadata", {})
     sent = metadata.pop("managedFields", None)
     try:
+        _check_ignored(new, {}, kind, "")
         if sent:
             managed = _sent_or_stored(sent, None, kind)
             changes = Comparison(NOTHING, NOTHING, created_fields(new, kind))
             writer = writer_of(manager, UPDATE, kind.api_version, "")
-            managed = update_managers(of_version(managed, kind.api_version), changes, writer, kind.api_version, time)
+            managed = update_managers(of_kind(managed, kind), changes, writer, kind.api_version, time)
             entries = write(managed)
         else:
             entries = entry_for(created_fields(new, kind), kind, manager, time)
@@ -91,19 +102,31 @@ def on_update(new: Raw, old: Raw, kind: Kind, manager: str, subresource: str, ti
         managed = read_own(stored) if own else _sent_or_stored(sent, stored, kind)
         if not managed:
             return new
+        _check_ignored(new, old, kind, subresource)
         before = {
             **old,
             "metadata": {name: value for name, value in old["metadata"].items() if name != "managedFields"},
         }
         changes = compare_objects(before, new, ownership_schema(kind)).without(reset_fields(kind, subresource))
         writer = writer_of(manager, UPDATE, kind.api_version, subresource)
-        after = update_managers(of_version(managed, kind.api_version), changes, writer, kind.api_version, time)
+        after = update_managers(of_kind(managed, kind), changes, writer, kind.api_version, time)
     except (ValueError, RecursionError):
         return new
     entries = stored if own and after is managed else write(after, stored)
     if entries:
         metadata["managedFields"] = entries
     return new
+
+
+def _check_ignored(new: Raw, old: Raw, kind: Kind, subresource: str) -> None:
+    """Raise ValueError if what a write to a custom object cannot change is of other types: then it has no owners."""
+    schema = ownership_schema(kind)
+    if not schema.is_custom or not kind.has_status:
+        return
+    for name in new:
+        is_ignored = name not in ("metadata", "status") if subresource else name == "status"
+        if is_ignored and new[name] != old.get(name) and not fits(new[name], schema.child(name)):
+            raise ValueError(f"{name} does not fit the schema")
 
 
 def _sent_or_stored(sent: Any, stored: Any, kind: Kind) -> Managed:
@@ -127,14 +150,14 @@ def apply_patch(
 
     Raises ApplyConflict, or ApiError for what cannot be applied. An apply that changes nothing gives what was there.
     """
-    _check_patch(patch, kind)
+    check_to_apply(patch, kind)
     schema = ownership_schema(kind)
     metadata = (live or {}).get("metadata") or {}
     stored = metadata.get("managedFields")
     current: Raw = {"apiVersion": kind.api_version, "kind": kind.name}
     if live is not None:
         current = {**live, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
-    managed = of_version(read_own(stored), kind.api_version)
+    managed = of_kind(read_own(stored), kind)
     ignored = reset_fields(kind, subresource)
     writer = writer_of(manager, APPLY, kind.api_version, subresource)
     applier = Applier(writer, kind.api_version, ignored, time, force)
@@ -169,12 +192,17 @@ def _apply_as_kubectl(live: Raw, patch: Raw, managed: Managed, applier: Applier,
     return apply(live, patch, managed, applier._replace(force=True), schema)
 
 
-def _check_patch(patch: Raw, kind: Kind) -> None:
+def check_to_apply(patch: Raw, kind: Kind) -> None:
+    """Raise ApiError for a document of another kind or version, with owners, or that does not fit the schema."""
     if (patch.get("apiVersion"), patch.get("kind")) != (kind.api_version, kind.name):
         raise bad_request(f"invalid object type: {_kind_of(patch)}")
     metadata = patch.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
+    _check_typed(patch, kind)
+
+
+def _check_typed(patch: Raw, kind: Kind) -> None:
     problems = check(patch, ownership_schema(kind))
     if problems:
         raise bad_request(f"failed to create typed patch object ({_named(patch)}): {render_problems(problems)}")
@@ -187,8 +215,9 @@ def _named(document: Raw) -> str:
 
 
 def _kind_of(document: Raw) -> str:
-    group, _, version = str(document.get("apiVersion") or "").rpartition("/")
-    return f"{group}/{version}, Kind={document.get('kind') or ''}"
+    api_version, kind = (text if isinstance(text := document.get(name), str) else "" for name in ("apiVersion", "kind"))
+    group, _, version = api_version.rpartition("/")
+    return f"{group}/{version}, Kind={kind}"
 
 
 def _with_entries(document: Raw, entries: list[Raw]) -> Raw:
@@ -232,6 +261,8 @@ _ZEROS = {"string": _FilledText(), "integer": _FilledNumber(), "number": _Filled
 
 def filled(value: Any, schema: FieldOwnershipSchema) -> Any:
     """The value with all that Go always writes, without what it leaves out. No map of the API has structs in it."""
+    if schema.is_custom:
+        return value if schema.is_document else _with_metadata(value, schema, filled)
     if isinstance(value, dict) and schema.is_struct and schema.divides_maps:
         unset = schema.never_empty
         present = {
@@ -248,6 +279,13 @@ def filled(value: Any, schema: FieldOwnershipSchema) -> Any:
     return value
 
 
+def _with_metadata(value: Raw, schema: FieldOwnershipSchema, change: Callable[[Any, FieldOwnershipSchema], Any]) -> Raw:
+    """Return a custom object, of which only the metadata is a struct."""
+    child = schema.child("metadata")
+    metadata = value.get("metadata")
+    return {**value, "metadata": _FilledObject(filled({}, child)) if metadata is None else change(metadata, child)}
+
+
 def _zero(name: str, schema: FieldOwnershipSchema) -> Any:
     child = schema.child(name)
     if child.is_struct:
@@ -257,6 +295,8 @@ def _zero(name: str, schema: FieldOwnershipSchema) -> Any:
 
 def emptied(value: Any, schema: FieldOwnershipSchema) -> Any:
     """The value without what was filled in, without nulls and what Go leaves out."""
+    if schema.is_custom:
+        return value if schema.is_document else _with_metadata(value, schema, emptied)
     if isinstance(value, dict) and schema.is_struct and schema.divides_maps:
         unset = schema.never_empty
         return {

@@ -62,8 +62,8 @@ def written_fields(document: Raw, schema: FieldOwnershipSchema, *, new: bool = T
     always = schema.always_written
     unset = schema.never_empty if new else schema.empty_by_default
     for name in sorted(document if not new or always <= document.keys() else {*document, *always}):
-        value = document.get(name)
-        if not value:
+        value: Any = document.get(name)
+        if not value and not schema.is_document:
             if value is None and new and name in always:
                 found[f"f:{name}"] = _always_written(schema.child(name))
                 continue
@@ -172,7 +172,7 @@ class _Walk:
 
     def compare(self, old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
         found = Comparison({}, {}, {})
-        if self.as_objects and schema.is_struct:
+        if self.as_objects and schema.is_struct and not schema.is_document:
             self._structs(old, new, schema, found)
         else:
             self._maps(old, new, schema, found)

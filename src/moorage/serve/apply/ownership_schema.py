@@ -25,6 +25,8 @@ from moorage.model.schema.merge_schema import (
 )
 from moorage.model.types.view import View
 from moorage.serve.apply.field_set import key_element, render_element, value_element
+from moorage.serve.custom.merge_types import DeclaredObject, DeclaredStruct, object_type
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.openapi.required_fields import type_rows
 from moorage.serve.patch.patch_error import go_type, go_value
 
@@ -57,7 +59,9 @@ replicas availableReplicas: StatefulSetStatus
 currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady: DaemonSetStatus
 disruptionsAllowed currentHealthy desiredHealthy expectedPods: PodDisruptionBudgetStatus
 revision: ControllerRevision
+desiredReplicas currentMetrics: HorizontalPodAutoscalerStatus
 targetPort: ServicePort
+limits: LimitRangeSpec
 attached: VolumeAttachmentStatus
 eventTime firstTimestamp lastTimestamp deprecatedFirstTimestamp deprecatedLastTimestamp: Event
 lastObservedTime: EventSeries
@@ -83,6 +87,9 @@ class FieldOwnershipSchema:
         self.keys: tuple[str, ...] = tuple(sorted(type_.keys)) if isinstance(type_, ListType) else ()
         self.declared_keys: tuple[str, ...] = type_.keys if isinstance(type_, ListType) else ()
         self.key_defaults = dict(type_.key_defaults) if isinstance(type_, ListType) else {}
+        self.is_custom = isinstance(type_, DeclaredStruct)
+        #: A part of a custom object: null is a value in it, and empty is not absent.
+        self.is_document = isinstance(type_, DeclaredStruct) and not isinstance(type_, DeclaredObject)
         self.json_type = type_.json_type if isinstance(type_, Scalar) and not type_.definition else ""
 
     @cached_property
@@ -99,14 +106,24 @@ class FieldOwnershipSchema:
         return self if self.is_untyped else UNKNOWN
 
     def child(self, name: str) -> "FieldOwnershipSchema":
-        return self.fields.get(name, UNKNOWN) if self.is_struct else self.element
+        if not self.is_struct:
+            return self.element
+        found = self.fields.get(name)
+        return found if found is not None else self.rest or UNKNOWN
+
+    @cached_property
+    def rest(self) -> "FieldOwnershipSchema | None":
+        """What a custom kind's schema says of fields that it does not declare; None where it allows none."""
+        if not isinstance(self.type, DeclaredStruct) or self.type.rest is None:
+            return None
+        return schema_of_type(self.type.rest)
 
     @cached_property
     def always_written(self) -> frozenset[str]:
         if not isinstance(self.type, StructType):
             return frozenset()
         structs = (name for name, default in _defaults(self.type.view).items() if isinstance(default, View))
-        known = self.type.view.__struct_fields__
+        known = self.type.view.__struct_encode_fields__
         return frozenset([*structs, *(name for name in _ALWAYS_WRITTEN.get(self.type.name, ()) if name in known)])
 
     @cached_property
@@ -155,7 +172,7 @@ def _set_element(item: Any) -> str:
 def _defaults(view: type[View]) -> dict[str, Any]:
     """The value that each field has when it is absent; None is a pointer's."""
     return {
-        field.name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+        field.encode_name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(view)
     }
 
@@ -164,7 +181,7 @@ _schema_of_struct = cache(FieldOwnershipSchema)
 
 
 def schema_of_type(type_: SchemaType) -> FieldOwnershipSchema:
-    if isinstance(type_, StructType):
+    if isinstance(type_, StructType) and not isinstance(type_, DeclaredStruct):
         return _schema_of_struct(type_)
     return UNKNOWN if isinstance(type_, Untyped) else FieldOwnershipSchema(type_)
 
@@ -172,9 +189,19 @@ def schema_of_type(type_: SchemaType) -> FieldOwnershipSchema:
 UNKNOWN: Final = FieldOwnershipSchema(UNTYPED)
 
 
-@cache
 def ownership_schema(kind: Kind) -> FieldOwnershipSchema:
+    if type(kind) is ServedKind:
+        return kind.remembered("ownership", _custom_schema)
+    return _built_in_schema(kind)
+
+
+@cache
+def _built_in_schema(kind: Kind) -> FieldOwnershipSchema:
     return schema_of_type(schema_of(kind))
+
+
+def _custom_schema(kind: ServedKind) -> FieldOwnershipSchema:
+    return FieldOwnershipSchema(object_type(kind.name, kind.schema))
 
 
 _UNTYPED_SCALARS = frozenset({"Quantity", "IntOrString", "Time", "MicroTime"})
@@ -183,6 +210,14 @@ _UNTYPED_SCALARS = frozenset({"Quantity", "IntOrString", "Time", "MicroTime"})
 def check(value: Any, schema: FieldOwnershipSchema) -> list[str]:
     """What is wrong, as `path: reason`; empty if nothing is."""
     return [f"{path}: {reason}" if path else reason for path, reason in _check(value, schema, "")]
+
+
+def fits(value: Any, schema: FieldOwnershipSchema) -> bool:
+    """Whether the value is of the schema's types; elements of a list may be there twice."""
+    return all(reason.startswith(_DUPLICATE) for _, reason in _check(value, schema, ""))
+
+
+_DUPLICATE: Final = "duplicate entries for key "
 
 
 def render_problems(problems: list[str]) -> str:
@@ -205,7 +240,7 @@ def _check(value: Any, schema: FieldOwnershipSchema, path: str) -> list[tuple[st
         return [(path, f"expected map, got &{{{go_value(value)}}}")]
     problems: list[tuple[str, str]] = []
     for name in sorted(value):
-        if schema.is_struct and name not in schema.fields:
+        if schema.is_struct and name not in schema.fields and schema.rest is None:
             problems.append((f"{path}.{name}", "field not declared in schema"))
         else:
             problems += _check(value[name], schema.child(name), f"{path}.{name}")
@@ -225,7 +260,7 @@ def _check_elements(items: list[Any], schema: FieldOwnershipSchema, path: str) -
                 return problems
             where = path + render_element(element)
             if element in seen:
-                problems.append((path, f"duplicate entries for key {render_element(element)}"))
+                problems.append((path, f"{_DUPLICATE}{render_element(element)}"))
             seen.add(element)
         problems += _check(item, schema.element, where)
     return problems

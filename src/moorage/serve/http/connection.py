@@ -7,6 +7,7 @@ MaxInFlight and timeout filters, the watch handler's flush loop.
 """
 
 import asyncio
+import hashlib
 from collections import deque
 from collections.abc import AsyncIterator
 from time import perf_counter
@@ -313,7 +314,10 @@ def _peer_of(transport: asyncio.Transport) -> Peer:
     address = transport.get_extra_info("peername")
     certificate = transport.get_extra_info("peercert") or {}
     subject = tuple(pair for names in certificate.get("subject", ()) for pair in names)
-    return Peer(f"{address[0]}:{address[1]}" if address else "", subject)
+    encrypted = transport.get_extra_info("ssl_object") if subject else None
+    encoded = encrypted.getpeercert(binary_form=True) if encrypted is not None else None
+    fingerprint = hashlib.sha256(encoded).hexdigest() if encoded else ""
+    return Peer(f"{address[0]}:{address[1]}" if address else "", subject, fingerprint)
 
 
 _UNREADABLE = Request("", "/", keep_alive=False)

@@ -26,10 +26,14 @@ IMPERSONATION, SEPARATOR = "impersonate-", "\n"
 
 
 class Peer(msgspec.Struct, eq=False):
-    """The other end of a connection. `subject` is that of its certificate, if it has one that our authority signed."""
+    """The other end of a connection. `subject` is that of its certificate, if it has one that our authority signed.
+
+    `fingerprint` is the SHA-256 digest of that certificate.
+    """
 
     address: str
     subject: tuple[tuple[str, str], ...] = ()
+    fingerprint: str = ""
     user: "User | None" = None
 
 
@@ -60,6 +64,11 @@ class Query:
 
 
 _NO_QUERY = Query("")
+
+
+def is_flag_set(text: str) -> bool:
+    """Read a flag of a query: without a value, and with one that is not known, it is set, as in Kubernetes."""
+    return text != "0" and text.lower() != "false"
 
 
 class Request(msgspec.Struct, eq=False):

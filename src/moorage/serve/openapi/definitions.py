@@ -13,11 +13,20 @@ from typing import Final
 
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of, gate_of, names_in, siblings
 from moorage.model.api_error import Raw
-from moorage.model.kinds import EVICTION, KINDS, SCALE, VIRTUAL_KINDS, Kind
-from moorage.model.schema.merge_schema import Field, ListType, MapType, Scalar, SchemaType, StructType
+from moorage.model.kinds import EVICTION, KINDS, SCALE, TOKEN_REQUEST, VIRTUAL_KINDS, Kind
+from moorage.model.schema.merge_schema import Field, ListType, MapType, Scalar, SchemaType, StructType, Untyped
 from moorage.model.schema.merge_schema import struct_type as schema_of_view
+from moorage.model.types.extension.custom_resource_definition import ExtensionView
 from moorage.model.types.view import View
-from moorage.serve.openapi import device_texts, texts
+from moorage.serve.openapi import (
+    access_texts,
+    custom_texts,
+    device_texts,
+    network_texts,
+    quota_texts,
+    stored_texts,
+    texts,
+)
 from moorage.serve.openapi.required_fields import REQUIRED_FIELDS
 
 _SAME_AS = {"EphemeralContainer": "Container", "PodAntiAffinity": "PodAffinity"}
@@ -58,7 +67,8 @@ def _comparisons(place: OperatorPlace) -> str:
 
 def _read_texts() -> dict[tuple[str, str], str]:
     """Texts by type and field; the field of a type's own text is empty."""
-    text = f"{texts.TEXTS}{device_texts.TEXTS}".replace("\n    ", " ")
+    parts = texts, device_texts, quota_texts, custom_texts, network_texts, access_texts, stored_texts
+    text = "".join(part.TEXTS for part in parts).replace("\n    ", " ")
     text = text.replace("{comparisons of tolerations}", _comparisons(TOLERATION))
     text = text.replace("{comparisons of node selectors}", _comparisons(NODE_SELECTOR))
     found, types = dict[tuple[str, str], str](), list[str]()
@@ -92,7 +102,14 @@ def _in_words(name: str) -> str:
 
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
-_PACKAGES_OF_KINDS = {kind.view: kind.openapi_package for kind in (*KINDS.values(), *VIRTUAL_KINDS, EVICTION, SCALE)}
+_PACKAGES_OF_KINDS = {
+    kind.view: kind.openapi_package for kind in (*KINDS.values(), *VIRTUAL_KINDS, EVICTION, SCALE, TOKEN_REQUEST)
+}
+_PACKAGES_OF_KINDS |= {
+    view: kind.in_version(version).openapi_package
+    for kind in KINDS.values()
+    for version, view in kind.older_views.items()
+}
 
 #: Types with a JSON form of their own.
 SCALAR_DEFINITIONS: Final = {
@@ -106,6 +123,11 @@ LIST_META: Final = f"{META}.ListMeta"
 
 def definition_name(view: type[View]) -> str:
     return f"{_PACKAGES_OF_KINDS.get(view, view.package)}.{view.__name__}"
+
+
+def custom_definition_name(kind: Kind) -> str:
+    """Return the name of a custom kind's definition: the group backwards, the version and the kind."""
+    return ".".join([*reversed(kind.group.split(".")), kind.version, kind.name])
 
 
 _LIST_META_FIELDS: Raw = {
@@ -142,8 +164,16 @@ class Definitions:
             self.add_type(kind.view)
             definition = self.found[definition_name(kind.view)]
             definition["x-kubernetes-group-version-kind"] = [group_version_kind(kind)]
-            if kind not in VIRTUAL_KINDS:
-                self.found[f"{definition_name(kind.view)}List"] = self._list_of(kind)
+            if "list" in kind.verbs:
+                self.add_list(kind, definition_name(kind.view))
+        self._add_list_meta()
+
+    def add_list(self, kind: Kind, name: str) -> None:
+        """Add the list of a kind whose definition has this name."""
+        self.found[f"{name}List"] = self._list_of(kind, name)
+        self._add_list_meta()
+
+    def _add_list_meta(self) -> None:
         self.found.setdefault(
             LIST_META, {"description": describe_type("ListMeta"), "properties": _LIST_META_FIELDS, "type": "object"}
         )
@@ -168,30 +198,30 @@ class Definitions:
     def reference(self, name: str) -> str:
         return f"{self._prefix}{name}"
 
-    def _list_of(self, kind: Kind) -> Raw:
+    def _list_of(self, kind: Kind, name: str) -> Raw:
         fields: Raw = {
             "apiVersion": {"description": describe_field("TypeMeta", "apiVersion"), "type": "string"},
             "items": {
                 "description": f"The objects of kind {kind.name}.",
-                "items": {"$ref": self.reference(definition_name(kind.view))},
+                "items": {"$ref": self.reference(name)},
                 "type": "array",
             },
             "kind": {"description": describe_field("TypeMeta", "kind"), "type": "string"},
-            "metadata": self._with_text(self.reference(LIST_META), "What is true of the list as a whole."),
+            "metadata": self.described(self.reference(LIST_META), "What is true of the list as a whole."),
         }
         return {
             "description": f"A list of objects of kind {kind.name}.",
             "properties": fields,
             "required": ["items"],
             "type": "object",
-            "x-kubernetes-group-version-kind": [{**group_version_kind(kind), "kind": f"{kind.name}List"}],
+            "x-kubernetes-group-version-kind": [{**group_version_kind(kind), "kind": kind.list_name}],
         }
 
     def _property(self, schema: StructType, name: str, field: Field) -> Raw:
         text = describe_field(schema.name, name)
         made = self._type(field.type)
         if "$ref" in made:
-            made = self._with_text(made["$ref"], text)
+            made = self.described(made["$ref"], text)
         else:
             made["description"] = text
         values = VALUES.get((schema.name, name))
@@ -211,6 +241,10 @@ class Definitions:
             return {"additionalProperties": self._type(found.element), "type": "object"}
         if isinstance(found, StructType):
             return {"$ref": self.add_type(found.view)}
+        if isinstance(found, Untyped) and found.definition:
+            name = f"{ExtensionView.package}.{found.definition}"
+            self.found.setdefault(name, {"description": describe_type(found.definition)})
+            return {"$ref": self.reference(name)}
         return {"type": "object"}
 
     def _scalar(self, found: Scalar) -> str:
@@ -227,7 +261,7 @@ class Definitions:
             self.found[name] = definition
         return self.reference(name)
 
-    def _with_text(self, reference: str, text: str) -> Raw:
+    def described(self, reference: str, text: str) -> Raw:
         """A reference with a description, which version 3 only allows around it."""
         if self.version == 2:
             return {"$ref": reference, "description": text}

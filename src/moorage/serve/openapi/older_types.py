@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from moorage.model.api_error import Raw
+from moorage.model.kind_rows.kind import openapi_group
 from moorage.model.schema.older_versions import EXACT_FIELDS
 
 _BASIC_TEXT: Final = "What the device is: everything but its name."
@@ -19,7 +20,7 @@ def in_older_version(
     definitions: dict[str, Raw], paths: dict[str, Raw], group: str, version: str
 ) -> tuple[dict[str, Raw], dict[str, Raw]]:
     """Return definitions and paths with types of this version only."""
-    package = f"io.k8s.api.{group.removesuffix('.k8s.io')}."
+    package = f"{openapi_group(group)}."
     types = re.compile(re.escape(package.encode()) + rb"v[0-9][0-9a-z]*\.")
     renamed = types.sub(f"{package}{version}.".encode(), msgspec.json.encode([definitions, paths]))
     made: list[dict[str, Raw]] = msgspec.json.decode(renamed)

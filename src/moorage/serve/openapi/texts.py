@@ -216,6 +216,12 @@ PodDisruptionBudgetSpec: Which pods are protected, and how many must stay.
 PodFailurePolicy: Which failures of pods count, and which end the job.
 ReplicaSet: Keeps a number of equal pods.
 ReplicaSetSpec: How many pods there are, and what they look like.
+ReplicationController: Keeps a number of equal pods. A ReplicaSet does the same with a richer selector.
+ReplicationControllerSpec: How many pods there are, and what they look like.
+  minReadySeconds: How long a pod must be ready before it counts as available.
+  replicas: How many pods are wanted; 1 by default.
+  selector: The labels of its pods; by default those of the template.
+  template: What the pods look like.
 RollingUpdateDeployment: How many pods may be missing or surplus while they are replaced.
   maxSurge: How many pods there may be beyond the wanted number: a number or a percentage.
   maxUnavailable: How many pods may be missing: a number or a percentage.
@@ -363,6 +369,9 @@ OwnerReference: Points to an object that this one belongs to, and is deleted wit
 SelfSubjectAccessReview: Asks whether one may do something.
 SelfSubjectReview: Asks who one is.
 SelfSubjectRulesReview: Asks what one may do in a namespace.
+TokenReview: Asks whose a token is.
+TokenReviewSpec:
+  audiences: Whom the token is to be for; without any, for the API server.
 UserInfo: The identity of a user.
   groups: The groups one belongs to.
   username: The name one is known by.

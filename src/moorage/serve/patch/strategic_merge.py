@@ -13,7 +13,7 @@ from typing import Any
 
 from moorage.model.api_error import Raw
 from moorage.model.go.quoting import go_quote
-from moorage.model.schema.merge_schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType
+from moorage.model.schema.merge_schema import UNTYPED, Field, ListType, MapType, Scalar, SchemaType, StructType, Untyped
 from moorage.serve.patch.json_patch import without_nulls
 from moorage.serve.patch.patch_error import (
     BAD_REQUEST,
@@ -265,7 +265,7 @@ def _list_field(schema: SchemaType, name: str, must_be_known: bool = False) -> t
     field = _field(schema, name)
     if isinstance(field.type, ListType):
         return field, field.type.element
-    if must_be_known and field.type is not UNTYPED:
+    if must_be_known and not isinstance(field.type, Untyped):
         raise PatchError("expected slice or array type, but got: struct")
     return field, UNTYPED
 

@@ -61,7 +61,7 @@ class Credentials(NamedTuple):
 
 def server_names(bind_address: str) -> tuple[str, ...]:
     names = [*_ALWAYS, socket.gethostname()]
-    names.append(_outward_address() if bind_address in _ANY_ADDRESS else bind_address)
+    names.append(outward_address() if bind_address in _ANY_ADDRESS else bind_address)
     return tuple(dict.fromkeys(name for name in names if ":" in name or _HOST_NAME.fullmatch(name)))
 
 
@@ -118,7 +118,7 @@ class _Kept:
         self.write(f"{name}.crt", issued.certificate)
 
 
-def _outward_address() -> str:
+def outward_address() -> str:
     """The address that other machines see, from the kernel's routes. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

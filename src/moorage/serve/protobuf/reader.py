@@ -25,6 +25,7 @@ from moorage.model.kinds import Kind
 from moorage.model.schema.shapes import (
     AnyShape,
     BytesShape,
+    EitherShape,
     IntOrStringShape,
     ListShape,
     MapShape,
@@ -39,9 +40,12 @@ from moorage.model.types.meta import TypeMeta
 from moorage.model.types.view import View
 
 _EXCEPTIONS = """
+APIServiceSpec: service group version insecureSkipTLSVerify caBundle 7=groupPriorityMinimum versionPriority
 AllocatedDeviceStatus: driver pool device conditions data networkData shareID
 AllocationResult: devices 3=nodeSelector 5=allocationTimestamp
 CapacityRequestPolicy: default 3=validValues validRange
+CertificateSigningRequestCondition: type reason message lastUpdateTime lastTransitionTime status
+CertificateSigningRequestSpec: request username uid groups usages extra signerName expirationSeconds
 ClusterTrustBundleProjection: name signerName labelSelector path optional
 ConfigMap: metadata data binaryData immutable
 ConfigMapEnvSource: ^LocalObjectReference optional
@@ -54,6 +58,9 @@ Container: name image command args workingDir ports env resources volumeMounts l
 CronJobSpec: schedule startingDeadlineSeconds concurrencyPolicy suspend jobTemplate successfulJobsHistoryLimit
   failedJobsHistoryLimit timeZone
 CronJobStatus: active 4=lastScheduleTime lastSuccessfulTime
+CustomResourceDefinitionSpec: group 3=names scope 7=versions 9=conversion preserveUnknownFields
+CustomResourceDefinitionVersion: name served storage schema subresources additionalPrinterColumns deprecated
+  deprecationWarning selectableFields
 DaemonSetSpec: selector template updateStrategy minReadySeconds 6=revisionHistoryLimit
 DeploymentCondition: type status 4=reason message lastUpdateTime lastTransitionTime
 DeploymentSpec: replicas selector template strategy minReadySeconds revisionHistoryLimit paused
@@ -67,11 +74,21 @@ DeviceClassConfiguration: ^DeviceConfiguration
 DeviceClassSpec: selectors config 4=extendedResourceName
 DeviceConfiguration: opaque
 DeviceTaintSelector: 2=driver pool device
+EndpointAddress: ip targetRef hostname nodeName
+EndpointSlice: metadata endpoints ports addressType
 EphemeralContainer: ^Container targetContainerName
+ExpressionWarning: 2=fieldRef warning
+HPAScalingRules: selectPolicy policies stabilizationWindowSeconds tolerance
+HTTPIngressPath: path backend pathType
 ISCSIPersistentVolumeSource: targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery
   10=secretRef chapAuthSession initiatorName
 ISCSIVolumeSource: targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery 10=secretRef
   chapAuthSession initiatorName
+IngressBackend: 3=resource service
+IngressLoadBalancerIngress: ip hostname 4=ports
+IngressRule: host ^IngressRuleValue
+IngressRuleValue: http
+IngressSpec: defaultBackend tls rules ingressClassName
 JobSpec: parallelism completions activeDeadlineSeconds selector manualSelector template backoffLimit
   ttlSecondsAfterFinished completionMode suspend podFailurePolicy backoffLimitPerIndex maxFailedIndexes
   podReplacementPolicy managedBy successPolicy
@@ -79,9 +96,17 @@ JobStatus: conditions startTime completionTime active succeeded failed completed
   failedIndexes terminating
 LocalObjectReference: name
 ManagedFieldsEntry: manager operation apiVersion time 6=fieldsType fieldsV1 subresource
+MatchResources: namespaceSelector objectSelector resourceRules excludeResourceRules 7=matchPolicy
+MetricSpec: type object pods resource external 7=containerResource
+MetricStatus: type object pods resource external 7=containerResource
+MutatingWebhook: name clientConfig rules failurePolicy namespaceSelector sideEffects timeoutSeconds
+  admissionReviewVersions matchPolicy reinvocationPolicy objectSelector matchConditions
+Mutation: 2=patchType applyConfiguration jsonPatch
+NamedRuleWithOperations: resourceNames ^RuleWithOperations
 NamespaceCondition: type status 4=lastTransitionTime reason message
 NodeConfigSource: 2=configMap
 NodeSpec: podCIDR externalID providerID unschedulable taints configSource podCIDRs
+NonResourcePolicyRule: verbs 6=nonResourceURLs
 ObjectMeta: name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp
   deletionGracePeriodSeconds labels annotations ownerReferences finalizers 17=managedFields
 OwnerReference: kind 3=name uid apiVersion controller blockOwnerDeletion
@@ -113,9 +138,13 @@ ProbeHandler: exec httpGet tcpSocket grpc
 ReplicaSetSpec: replicas selector template minReadySeconds
 ReplicaSetStatus: replicas fullyLabeledReplicas observedGeneration readyReplicas availableReplicas conditions
   terminatingReplicas
+ReplicationControllerSpec: replicas selector template minReadySeconds
+ReplicationControllerStatus: replicas fullyLabeledReplicas observedGeneration readyReplicas availableReplicas conditions
 ResourceClaimConsumerReference: apiGroup 3=resource name uid
 ResourceClaimStatus: allocation reservedFor 4=devices
 ResourceHealth: resourceID health 6=message
+Rule: apiGroups apiVersions resources scope
+RuleWithOperations: operations ^Rule
 Secret: metadata data type stringData immutable
 SecretEnvSource: ^LocalObjectReference optional
 SecretKeySelector: ^LocalObjectReference key optional
@@ -130,11 +159,17 @@ ServiceSpec: ports selector clusterIP type externalIPs 7=sessionAffinity loadBal
 StatefulSetStatus: observedGeneration replicas readyReplicas currentReplicas updatedReplicas currentRevision
   updateRevision 9=collisionCount conditions availableReplicas
 SubjectAccessReviewStatus: allowed reason evaluationError denied
+TokenRequestSpec: audiences 3=boundObjectRef expirationSeconds
+TokenReviewStatus: authenticated user error audiences
+ValidatingWebhook: name clientConfig rules failurePolicy namespaceSelector sideEffects timeoutSeconds
+  admissionReviewVersions matchPolicy objectSelector matchConditions
 Volume: name ^VolumeSource
 VolumeMount: name readOnly mountPath subPath mountPropagation subPathExpr recursiveReadOnly
 VolumeSource: hostPath emptyDir gcePersistentDisk awsElasticBlockStore gitRepo secret nfs iscsi glusterfs
   persistentVolumeClaim rbd flexVolume cinder cephfs flocker downwardAPI fc azureFile configMap vsphereVolume quobyte
   azureDisk photonPersistentDisk portworxVolume scaleIO projected storageos csi ephemeral image
+WebhookClientConfig: service caBundle url
+WebhookConversion: 2=clientConfig conversionReviewVersions
 """
 #: KEP-5500: no release of Kubernetes has given it a number yet.
 UNNUMBERED = frozenset({"Toleration.expression", "DeviceToleration.expression"})
@@ -271,7 +306,7 @@ def read_object(body: bytes, kind: Kind) -> Raw:
 @cache
 def _fields_of(view: type[View], name: str) -> dict[int, _Numbered]:
     shape = struct_shape(view)
-    defaults = dict(zip(reversed(view.__struct_fields__), reversed(view.__struct_defaults__), strict=False))
+    defaults = dict(zip(reversed(view.__struct_encode_fields__), reversed(view.__struct_defaults__), strict=False))
     fields: dict[int, _Numbered] = {}
     for number, field in field_numbers(view, name):
         if field.startswith("^"):
@@ -311,6 +346,9 @@ def _read_struct(message: bytes, fields: dict[int, _Numbered], depth: int) -> Ra
 def _read_entry(message: bytes, shape: Shape, depth: int) -> tuple[str, Any]:
     """One entry of a map: the key is field 1, the value field 2, and either is left out if it is empty."""
     entry = dict(read_fields(message))
+    if isinstance(shape, ListShape):  # a message such as ExtraValue, whose field 1 has the values
+        items = [value for number, value in read_fields(as_bytes(entry.get(2, b""))) if number == 1]
+        return as_text(entry.get(1, b"")), [_read(item, shape.item, depth) for item in items]
     empty: int | bytes = 0 if isinstance(shape, ScalarShape) and shape.python_type is not str else b""
     return as_text(entry.get(1, b"")), _read(entry.get(2, empty), shape, depth)
 
@@ -329,9 +367,24 @@ def _read(value: int | bytes, shape: Shape, depth: int) -> Any:
     if isinstance(shape, IntOrStringShape):
         parts = dict(read_fields(as_bytes(value)))
         return as_text(parts.get(3, b"")) if parts.get(1) else as_signed(parts.get(2, 0), 32)
+    if isinstance(shape, EitherShape):
+        return _read_either(as_bytes(value), shape, depth)
     if isinstance(shape, AnyShape):
         return _read_any(as_bytes(value))
     raise WireError(f"a list in a list is not protobuf: {shape}")
+
+
+def _read_either(message: bytes, shape: EitherShape, depth: int) -> Any:
+    """A schema, or a list in field 2; or a schema in field 2, or a boolean."""
+    fields = list(read_fields(message))
+    in_order = (1, 2) if isinstance(shape.other, ListShape) else (2, 1)
+    schemas, others = ([value for number, value in fields if number == wanted] for wanted in in_order)
+    if isinstance(shape.other, ListShape):
+        if others or not schemas:
+            return [_read(value, shape.other.item, depth) for value in others]
+    elif not schemas:
+        return bool(others and as_signed(others[-1], 64))
+    return _read(schemas[-1], shape.struct, depth)
 
 
 def _read_scalar(value: int | bytes, shape: ScalarShape) -> Any:

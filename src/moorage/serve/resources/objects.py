@@ -14,10 +14,13 @@ import msgspec
 from moorage.client.protocol import Object, Raw, Template
 from moorage.model.go.json_text import escape_html
 from moorage.model.kinds import KINDS, Kind
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.store.protocol import Stored
 
 CORE_EVENT = KINDS["v1", "Event"]
 REPORTED_EVENT = KINDS["events.k8s.io/v1", "Event"]
+_EVENTS = frozenset([CORE_EVENT, REPORTED_EVENT])
+_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
 _REVISION = KINDS["apps/v1", "ControllerRevision"]
 
 #: The core group's name of a field, and that of events.k8s.io.
@@ -70,7 +73,7 @@ _decode = msgspec.json.Decoder().decode
 def prefix_of(kind: Kind, namespace: str = "") -> str:
     """The prefix of the keys of a kind, or of its objects in one namespace. Both APIs of events share it."""
     plural = kind.plural
-    root = f"/{kind.group}/{plural}/" if kind.group and plural != "events" else f"/{plural}/"
+    root = f"/{kind.group}/{plural}/" if kind.group and kind is not REPORTED_EVENT else f"/{plural}/"
     return f"{root}{namespace}/" if namespace else root
 
 
@@ -86,11 +89,13 @@ def encode(kind: Kind, raw: Raw) -> bytes:
     """The value to store. The resourceVersion is left out: the store assigns it."""
     if is_renamed(kind):
         raw = to_core(raw)
+    elif type(kind) is ServedKind:
+        raw = kind.stores(raw)
     metadata = raw["metadata"]
     if "resourceVersion" in metadata:
         metadata = {name: value for name, value in metadata.items() if name != "resourceVersion"}
     rest = {name: value for name, value in raw.items() if name != "metadata"}
-    if kind.plural == "events":
+    if kind in _EVENTS:
         rest = {**_ALWAYS_WRITTEN, **rest}
     value = _encode({"metadata": metadata, **rest})
     return escape_html(value) if kind is _REVISION else value
@@ -99,9 +104,9 @@ def encode(kind: Kind, raw: Raw) -> bytes:
 def cached_view(kind: Kind, view: Any) -> Any:
     """The part of a view that is kept in memory. The view is modified.
 
-    Events have no readers in this process, and managedFields, more than half of a view, neither: both are in the value.
+    Events have no readers in this process, schemas of definitions and managedFields neither: all are in the value.
     """
-    if kind.plural == "events":
+    if kind in _EVENTS or kind is _DEFINITION:
         return None
     if view.metadata.managedFields:
         msgspec.structs.force_setattr(view.metadata, "managedFields", ())
@@ -112,12 +117,19 @@ def decode(kind: Kind, stored: Stored) -> Raw:
     raw: Raw = _decode(stored.value)
     if stored.revision:
         raw["metadata"]["resourceVersion"] = str(stored.revision)
+    if type(kind) is ServedKind and _is_other_form(kind, stored):
+        return kind.reads(raw)
     return from_core(raw) if is_renamed(kind) else raw
+
+
+def _is_other_form(kind: ServedKind, stored: Stored) -> bool:
+    """Return whether an object is stored in another version, or by another schema, than it is served in."""
+    return not kind.is_stored or stored.revision < kind.since
 
 
 def render(kind: Kind, stored: Stored) -> bytes:
     """JSON for clients. A value at revision 0 was not stored, and gets no resourceVersion."""
-    if is_renamed(kind):
+    if is_renamed(kind) or (type(kind) is ServedKind and _is_other_form(kind, stored)):
         return _encode(decode(kind, stored))
     if not stored.revision:
         return stored.value
@@ -125,7 +137,7 @@ def render(kind: Kind, stored: Stored) -> bytes:
 
 
 def render_list(kind: Kind, items: list[bytes], metadata: Raw) -> bytes:
-    head = _encode({"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata})
+    head = _encode({"kind": kind.list_name, "apiVersion": kind.api_version, "metadata": metadata})
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"
 
 

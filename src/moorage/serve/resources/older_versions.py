@@ -31,7 +31,7 @@ from moorage.serve.verbs.patching import JSON_PATCH, PATCHES
 
 Raw = dict[str, Any]
 
-#: In which minor versions of Kubernetes a version is deprecated and gone.
+#: In which minor versions of Kubernetes a version is deprecated and gone, for versions that are.
 _LIFECYCLE = {"v1alpha3": (36, 39), "v1beta1": (35, 38), "v1beta2": (36, 39)}
 
 _UNKNOWN = re.compile(r'unknown field "([^"]*)"')
@@ -46,9 +46,9 @@ def converted_request(request: Request, target: Target) -> Request:
     if target.verb not in ("create", "update", "patch") or sent == JSON_PATCH:
         return request
     kind, version = target.kind, target.older_version
-    if sent == PROTOBUF and has_other_structure(kind, version):
+    if sent == PROTOBUF and has_other_structure(kind, version) and not kind.older_views:
         raise unsupported_media_type(sent, f"{JSON}, {YAML}")
-    raw, _ = decode_body(request.body, content_type, kind)
+    raw, _ = decode_body(request.body, content_type, kind.in_version(version))
     expected = f"{kind.group}/{version}"
     named = raw.get("apiVersion") or expected
     if named != expected:
@@ -76,9 +76,11 @@ def _cannot_be_handled(kind: Kind, version: str) -> str:
 
 def converted_answer(answer: Response | Stream, kind: Kind, version: str) -> Response | Stream:
     """Return an answer, or the events of a watch, in an older version, with a warning that it is deprecated."""
-    deprecated, gone = _LIFECYCLE[version]
-    warning = f"{kind.group}/{version} {kind.name} is deprecated in v1.{deprecated}+, unavailable in v1.{gone}+"
-    headers = (*answer.headers, *warning_headers([warning]))
+    headers = answer.headers
+    if version in _LIFECYCLE:
+        deprecated, gone = _LIFECYCLE[version]
+        warning = f"{kind.group}/{version} {kind.name} is deprecated in v1.{deprecated}+, unavailable in v1.{gone}+"
+        headers = (*headers, *warning_headers([warning]))
     if isinstance(answer, Stream) and answer.is_whole:
         return msgspec.structs.replace(answer, headers=headers)  # its entries are converted one by one
     if isinstance(answer, Stream):

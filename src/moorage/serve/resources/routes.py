@@ -5,20 +5,15 @@ Kubernetes: the request info resolver.
 
 from typing import NamedTuple
 
-from moorage.model.api_error import ApiError, bad_request, method_not_supported, no_such_path
-from moorage.model.gates import GateSet, default_gates
-from moorage.model.kinds import OLDER_VERSIONS, Kind, Ref
-from moorage.serve.resources.discovery import resources
+from moorage.model.api_error import ApiError, method_not_supported, no_such_path, not_found
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, CustomKind, Kind, Ref
+from moorage.serve.resources.served import BUILT_IN, Resources
 
+_POD = KINDS["v1", "Pod"]
 _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 #: What the core API has below a namespace that is not a resource in it.
 _OF_NAMESPACES = {"status", "finalize"}
-#: What people do to a pod's containers.
-_OF_CONTAINERS = {"attach": "attach to", "exec": "run a command in", "portforward": "forward a port to"}
-#: Where kubectl looks for the definition of a kind that it cannot find, before it says so: there never is one, and
-#: discovery does not tell of the place.
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class Target(NamedTuple):
@@ -37,10 +32,8 @@ class Target(NamedTuple):
         return Ref(self.kind, self.namespace, self.name)
 
 
-def target_of(method: str, path: str, gates: GateSet | None = None) -> Target | None:
+def target_of(method: str, path: str, served: Resources = BUILT_IN) -> Target | None:
     """Route a request; None if the path is not that of a resource. Raises ApiError 400, 404 and 405."""
-    if path == DEFINITIONS:
-        return None
     segments = path.strip("/").split("/")
     if segments[0] == "api" and len(segments) > 2:
         group, version, rest = "", segments[1], segments[2:]
@@ -50,7 +43,9 @@ def target_of(method: str, path: str, gates: GateSet | None = None) -> Target | 
         return None
     watching = rest[0] == "watch" and len(rest) > 1
     namespace, plural, rest = _in_namespace(rest[1:] if watching else rest)
-    kind = resources(gates or default_gates()).get((group, version, plural))
+    kind = served.find(group, version, plural)
+    if len(rest) > 2 and rest[1] == "proxy":
+        rest = rest[:2]  # the rest is a path at the other end
     if kind is None or len(rest) > 2 or (namespace and not kind.namespaced):
         raise no_such_path()
     name, subresource = (*rest, "", "")[:2]
@@ -58,10 +53,15 @@ def target_of(method: str, path: str, gates: GateSet | None = None) -> Target | 
     if everywhere and name:
         raise no_such_path()
     verb = _verb(method, kind, name, subresource)
+    if watching:
+        if subresource:
+            raise no_such_path()
+        if verb not in ("get", "list"):
+            raise method_not_supported()  # what is authorized as a watch does nothing else
     if everywhere and verb != "list":
         raise method_not_supported()  # what is in all namespaces can be seen together, but not changed
-    verb = "watch" if watching and verb in ("get", "list") else verb
-    own = OLDER_VERSIONS.get((kind.api_version, kind.name))
+    verb = "watch" if watching else verb
+    own = OLDER_VERSIONS.get((kind.api_version, kind.name)) if type(kind) is Kind else None
     if own is not None:
         return Target(verb, own, namespace, name, subresource, kind.version)
     return Target(verb, kind, namespace, name, subresource)
@@ -77,7 +77,7 @@ def _verb(method: str, kind: Kind, name: str, subresource: str) -> str:
     if subresource:
         found = kind.subresource(subresource)
         if found is None:
-            raise _not_served(kind, name, subresource)
+            raise _not_served(kind, name)
         verb = "create" if method == "POST" else _VERBS_ON_ONE.get(method, "")
         verbs = found.verbs
     else:
@@ -88,10 +88,5 @@ def _verb(method: str, kind: Kind, name: str, subresource: str) -> str:
     return verb
 
 
-def _not_served(kind: Kind, name: str, subresource: str) -> ApiError:
-    wanted = _OF_CONTAINERS.get(subresource)
-    if kind.name != "Pod" or wanted is None:
-        return no_such_path()
-    return bad_request(
-        f'pod "{name}" has no container to {wanted}: Moorage simulates nodes, so containers are never run'
-    )
+def _not_served(kind: Kind, name: str) -> ApiError:
+    return not_found(kind, name) if isinstance(kind, CustomKind) else no_such_path()

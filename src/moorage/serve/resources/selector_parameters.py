@@ -15,13 +15,16 @@ from moorage.match.requirement import Requirement, SelectorError
 from moorage.model.api_error import Raw, bad_request
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
+from moorage.serve.custom.columns import go_text
+from moorage.serve.custom.json_path import compile_path
+from moorage.serve.custom.served_kind import ServedKind
+from moorage.serve.resources.field_terms import field_terms
 from moorage.serve.resources.objects import decode
 from moorage.store.protocol import Stored
 
 Reader = Callable[[Raw], str]
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
-_ESCAPED = frozenset("\\,=")
 
 
 def _text(*steps: str, absent: str = "") -> Reader:
@@ -171,7 +174,7 @@ class ManyLabels:
 def compile_field_selector(kind: Kind, text: str) -> FieldMatcher | None:
     """Compile a field selector; None if it selects everything. Raises ApiError."""
     requirements, name = [], ""
-    for field, equal, value in _terms(text):
+    for field, equal, value in field_terms(text):
         requirements.append(FieldRequirement(_reader(kind, field), value, equal))
         if field == _NAME and equal:
             name = name or value
@@ -189,7 +192,25 @@ def compile_label_selector(text: str) -> Selector | ManyLabels | None:
     return None if selector.everything else selector
 
 
+def _custom_reader(kind: ServedKind, field: str) -> Reader:
+    read = (_OBJECT if kind.namespaced else _CLUSTER_OBJECT).get(field)
+    if read is not None:
+        return read
+    paths = [one.get("jsonPath") or "" for one in kind.facts.get("selectableFields") or ()]
+    if f".{field}" not in paths:
+        raise bad_request(f"field label not supported: {field}")
+    find = compile_path(f".{field}")
+
+    def read_field(raw: Raw) -> str:
+        found = find(raw)
+        return go_text(found[0]) if found and found[0] is not None else ""
+
+    return read_field
+
+
 def _reader(kind: Kind, field: str) -> Reader:
+    if type(kind) is ServedKind:
+        return _custom_reader(kind, field)
     fields = _FIELDS.get((kind.api_version, kind.name))
     read = (_OBJECT if fields is None else fields).get(field)
     if read is not None:
@@ -202,61 +223,6 @@ def _reader(kind: Kind, field: str) -> Reader:
     if kind.name == "Job":
         raise bad_request(f"field label {go_quote(field)} not supported for Job")
     raise bad_request(f"field label not supported: {field}")
-
-
-def _terms(text: str) -> list[tuple[str, bool, str]]:
-    """(field, whether it must be equal, value) for each term, in upstream's order of errors."""
-    terms = []
-    for part in sorted(_split(text)):
-        if not part:
-            continue
-        for position, letter in enumerate(part):
-            if part.startswith("!=", position):
-                terms.append((part[:position], False, _unescaped(part[position + 2 :])))
-                break
-            if letter == "=":
-                start = position + (2 if part.startswith("==", position) else 1)
-                terms.append((part[:position], True, _unescaped(part[start:])))
-                break
-        else:
-            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
-    return terms
-
-
-def _split(text: str) -> list[str]:
-    """Split at commas without a backslash before them; escapes stay."""
-    parts, start, escaped = [], 0, False
-    for position, letter in enumerate(text):
-        if escaped:
-            escaped = False
-        elif letter == "\\":
-            escaped = True
-        elif letter == ",":
-            parts.append(text[start:position])
-            start = position + 1
-    return [*parts, text[start:]]
-
-
-def _unescaped(value: str) -> str:
-    if _ESCAPED.isdisjoint(value):
-        return value
-    letters, escaped = [], False
-    for letter in value:
-        if escaped:
-            if letter not in _ESCAPED:
-                raise bad_request(f"invalid field selector: invalid escape sequence: \\{letter}")
-            letters.append(letter)
-            escaped = False
-        elif letter == "\\":
-            escaped = True
-        elif letter in _ESCAPED:
-            # Go prints the character as the number it is.
-            raise bad_request(f"invalid field selector: unescaped character in value: {ord(letter)}")
-        else:
-            letters.append(letter)
-    if escaped:
-        raise bad_request("invalid field selector: invalid escape sequence: \\")
-    return "".join(letters)
 
 
 class Selection(msgspec.Struct, frozen=True):

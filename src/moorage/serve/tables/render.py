@@ -9,13 +9,26 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from moorage.model.kinds import Kind
-from moorage.serve.tables import devices, plain, workloads
+from moorage.serve.custom.columns import table_of_custom
+from moorage.serve.custom.served_kind import ServedKind
+from moorage.serve.tables import access, devices, endpoints, extension, plain, quota, stored, workloads
 from moorage.serve.tables.columns import NAME_AND_AGE, UNKNOWN, Ages, Cells, Raw, Table, Tables
 
-TABLES: Tables = {**plain.TABLES, **workloads.TABLES, **devices.TABLES}
+TABLES: Tables = {
+    **plain.TABLES,
+    **workloads.TABLES,
+    **devices.TABLES,
+    **extension.TABLES,
+    **quota.TABLES,
+    **stored.TABLES,
+    **endpoints.TABLES,
+    **access.TABLES,
+}
 
 
 def table_of(kind: Kind) -> Table:
+    if type(kind) is ServedKind:
+        return table_of_custom(kind)
     return TABLES.get((kind.api_version, kind.name), NAME_AND_AGE)
 
 

@@ -6,6 +6,7 @@ Kubernetes: printPod, printDeployment and its neighbours in pkg/printers/interna
 
 from typing import Any
 
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.serve.tables.columns import (
     AGE,
     BOOLEAN,
@@ -36,7 +37,6 @@ from moorage.serve.tables.columns import (
 
 TABLES: Tables = {}
 
-_TERMINAL = frozenset({"Succeeded", "Failed"})
 _NODE_LOST = "NodeLost"
 _GATED = "SchedulingGated"
 
@@ -100,7 +100,7 @@ def _cells(raw: Raw, ages: Ages) -> Cells:
 def _leaving(status: Raw, reason: str) -> str:
     if status.get("reason") == _NODE_LOST:
         return "Unknown"
-    return reason if status.get("phase") in _TERMINAL else "Terminating"
+    return reason if status.get("phase") in FINISHED_PHASES else "Terminating"
 
 
 def _count_containers(raw: Raw, spec: Raw, status: Raw) -> tuple[int, int, str, _Restarts]:
@@ -230,6 +230,16 @@ TABLES["apps/v1", "ReplicaSet"] = table(
     CONTAINERS,
     IMAGES,
     SELECTOR,
+)
+TABLES["v1", "ReplicationController"] = table(
+    NAME,
+    Column("Desired", "How many pods are wanted.", lambda row: row.spec.get("replicas", 1), INTEGER),
+    Column("Current", "How many pods there are.", field("status.replicas", 0), INTEGER),
+    Column("Ready", "How many pods are ready.", field("status.readyReplicas", 0), INTEGER),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR._replace(cell=lambda row: labels_cell(row.spec.get("selector"))),
 )
 TABLES["apps/v1", "StatefulSet"] = table(NAME, READY, AGE, CONTAINERS, IMAGES)
 

@@ -15,11 +15,16 @@ import msgspec
 from moorage.admit.admission import Admitted
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.subresources.deletion import is_finalized
+from moorage.custom.objects.correlation import same_values
 from moorage.model.api_error import ApiError, already_exists, bad_request, conflict, failure, not_found, stale
 from moorage.model.go.quoting import go_json
-from moorage.model.kinds import Kind, Ref
+from moorage.model.kinds import CustomKind, Kind, Ref
+from moorage.model.schema.conversion import convert_view
+from moorage.serve.access.certificates import check_subject, with_requester
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
+from moorage.serve.custom.definitions import DEFINITION
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.long_work import is_large
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
@@ -75,6 +80,10 @@ _WITH_EXPRESSIONS = {
     ),
 }
 _MANY = 1024
+#: A schema of this size takes some ten milliseconds to validate.
+_LARGE_DEFINITION = 8 * 1024
+#: A custom object of this size may be much work for the rules of its schema.
+_LARGE_WITH_RULES = 4 * 1024
 _EXPRESSION = b'"expression":'
 _CEL = "moorage.match.cel.program"
 
@@ -84,6 +93,10 @@ def has_much_cel(kind: Kind, document: Any) -> bool:
 
     So does the very first one, for which CEL has to be imported.
     """
+    if type(kind) is ServedKind:
+        if kind.is_heavy:
+            return True
+        return kind.has_rules and (_CEL not in sys.modules or len(_encode_sorted(document)) > _LARGE_WITH_RULES)
     path = _WITH_EXPRESSIONS.get(kind.name)
     if path is None:
         return False
@@ -104,6 +117,10 @@ def has_much_cel(kind: Kind, document: Any) -> bool:
     return total > (_MANY if _CEL in sys.modules else 0)
 
 
+def _may_have_cel(kind: Kind, stored: Stored) -> bool:
+    return _EXPRESSION in stored.value or type(kind) is ServedKind
+
+
 def _encode(kind: Kind, document: Raw) -> bytes:
     """Return the value to store. Without its field owners if it is too large, as in Kubernetes. Raises ApiError."""
     value = encode(kind, document)
@@ -116,9 +133,11 @@ def _encode(kind: Kind, document: Raw) -> bytes:
 
 
 def _takes_long(kind: Kind, raw: Raw, like: Likeness | None) -> bool:
-    """Return whether a document that came without its text, such as a controller's, is large."""
+    """Return whether a document that came without its text, such as a controller's, or a definition is large."""
     if like is not None:
         return len(like.fingerprint) > _LARGE_POD
+    if kind is DEFINITION:
+        return len(_encode_sorted(raw)) > _LARGE_DEFINITION
     return (kind.template is not None or kind.name == "ControllerRevision") and is_large(_encode_sorted(raw))
 
 
@@ -142,6 +161,13 @@ async def create(
     check_namespace(kind, namespace, metadata)
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
+    if options.requester is not None:
+        raw["spec"] = with_requester(raw.get("spec"), options.requester)
+    if options.guard is not None:
+        if takes_long:
+            await api.long_work.run(options.guard.check_new, kind, namespace, raw)
+        else:
+            options.guard.check_new(kind, namespace, raw)
     if kind is POD and like is None and not is_owned:
         like = api.templates.likeness(raw, namespace or "default", options.manager)
     is_known = like is not None and api.templates.knows(like)
@@ -149,6 +175,7 @@ async def create(
     owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
     warnings = (*warnings, *owners)
     is_generated = not metadata.get("name") and metadata.get("generateName")
+    is_charged = namespace not in api.quotas.accounts
     for _ in range(_NAMES_TRIED if is_generated else 1):
         manager = None if is_owned else options.manager
         if takes_long:
@@ -159,8 +186,13 @@ async def create(
         else:
             admitted, template = api.admit_new(kind, raw, namespace, manager, like)
         name = admitted.object["metadata"]["name"]
+        if kind.records_requester:
+            check_subject(kind, name, admitted.view)
         key = key_of(kind, namespace, name)
         all_warnings = (*warnings, *admitted.warnings)
+        if not is_charged:
+            await api.quotas.charge(kind, namespace, name, admitted.view, dry_run=options.dry_run)
+            is_charged = True
         value = _encode(kind, admitted.object) if template is None else template.encode(admitted.object["metadata"])
         if options.dry_run:
             if await api.store.get(key) is None:
@@ -171,6 +203,8 @@ async def create(
         except KeyExists:
             continue
         api.directory.learn(kind, stored)
+        if kind is DEFINITION:
+            await api.definitions.changed(key)
         return WriteResult(stored, all_warnings, created=True)
     if is_generated:
         why = "the server was not able to generate a unique name for the object"
@@ -200,6 +234,7 @@ class Changed(NamedTuple):
     admitted: Admitted
     expected: int | None = None
     warnings: Sequence[str] = ()
+    subresource: str = ""
 
 
 #: From the old document and its view, if there is one in memory, to the new document.
@@ -214,11 +249,13 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
+    is_charged = namespace not in api.quotas.accounts
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(kind, name)
         old = decode(kind, stored)
-        if takes_long or is_large(stored.value) or (_EXPRESSION in stored.value and has_much_cel(kind, old)):
+        is_much = len(stored.value) > _LARGE_DEFINITION if kind is DEFINITION else is_large(stored.value)
+        if takes_long or is_much or (_may_have_cel(kind, stored) and has_much_cel(kind, old)):
             changed = await api.long_work.run(make, old, stored.view)
         else:
             changed = make(old, stored.view)
@@ -228,6 +265,11 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
         warnings = (*changed.warnings, *changed.admitted.warnings)
         if value == stored.value:
             return WriteResult(stored, warnings)
+        if not is_charged:
+            new_view, subresource = changed.admitted.view, changed.subresource
+            old_view = stored.view if stored.view is not None else convert_view(old, kind.view)
+            await api.quotas.charge(kind, namespace, name, new_view, old_view, subresource, dry_run=dry_run)
+            is_charged = True
         is_over = is_finalized(kind, changed.admitted.object, old)
         if dry_run:
             return WriteResult(stored._replace(value=value, view=changed.admitted.view), warnings)
@@ -236,6 +278,8 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
                 gone = await api.store.delete(key, stored.revision)
                 last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
                 api.directory.forget(kind, stored)
+                if kind is DEFINITION:
+                    await api.definitions.changed(key)
                 return WriteResult(last, warnings, deleted=True)
             written = await api.store.update(key, value, stored.revision, cached_view(kind, changed.admitted.view))
         except RevisionMismatch as mismatch:
@@ -246,6 +290,8 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
         except KeyMissing:
             raise not_found(kind, name) from None
         api.directory.learn(kind, written)
+        if kind is DEFINITION:
+            await api.definitions.changed(key)
         return WriteResult(written, warnings)
     raise stale(kind, name)
 
@@ -266,7 +312,9 @@ async def replace(
     check_namespace(kind, namespace, metadata)
     check_name(metadata, name)
     is_there = subresource or await api.store.get(key_of(kind, namespace, name)) is not None
-    if not is_there and kind.creates_on_update:
+    if not is_there:
+        if not kind.creates_on_update:
+            raise not_found(kind, name)
         refuse_unknown_uid(kind, name, metadata)
         metadata.pop("resourceVersion", None)
         return await create(api, kind, namespace, raw, options, warnings, takes_long=takes_long)
@@ -274,9 +322,11 @@ async def replace(
     warnings = (*warnings, *owners)
     expected = expected_revision(kind, name, raw)
     if expected is None and not subresource and not kind.unconditional_update:
-        raise _revision_required(kind, name)
+        raise revision_required(kind, name)
 
     def make(old: Raw, old_view: Any) -> Changed:
+        if options.guard is not None:
+            options.guard.check_change(ref, raw, old)
         changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
         return changed._replace(warnings=warnings)
 
@@ -310,16 +360,23 @@ def admit_change(
         raise stale(kind, name)  # before the document is checked, which may be wrong for another reason
     uid, old_uid = new["metadata"].get("uid"), old["metadata"].get("uid")
     if uid and uid != old_uid:
-        raise conflict(kind, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}")
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}"
+        raise conflict(kind, name, _storage_error(ref, why) if isinstance(kind, CustomKind) else why)
     # Admission completes the document in place, but of a report only the metadata.
     new = {**new, "metadata": dict(new["metadata"])} if subresource == "status" else copy_document(new)
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     admitted = api.admit_changed(kind, new, old, manager, subresource, old_view)
     admitted = msgspec.structs.replace(admitted, object=keep_times(admitted.object, old))
-    if admitted.object == old:
+    if admitted.object == old and (not isinstance(kind, CustomKind) or same_values(admitted.object, old)):
         # Equal, though perhaps in another order: what is stored stays as it is, byte for byte.
         return Changed(Admitted(old, admitted.view, admitted.warnings), expected)
-    return Changed(admitted, expected)
+    return Changed(admitted, expected, subresource=subresource)
+
+
+def _storage_error(ref: Ref, why: str) -> str:
+    """Return the refusal of Kubernetes' storage, which names the key of an object."""
+    key = "/".join(part for part in (ref.kind.group, ref.kind.plural, ref.namespace, ref.name) if part)
+    return f"StorageError: invalid object, Code: 4, Key: /registry/{key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
 
 
 def expected_revision(kind: Kind, name: str, raw: Raw) -> int | None:
@@ -331,9 +388,10 @@ def expected_revision(kind: Kind, name: str, raw: Raw) -> int | None:
     return int(given)
 
 
-def _revision_required(kind: Kind, name: str) -> ApiError:
+def revision_required(kind: Kind, name: str) -> ApiError:
+    """Return the refusal of an update without resourceVersion; Kubernetes names the resource there, not the kind."""
     text = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
     causes = [{"reason": "FieldValueInvalid", "message": text.partition(": ")[2], "field": "metadata.resourceVersion"}]
-    resource = f"{kind.name}.{kind.group}" if kind.group else kind.name
-    details = {"name": name, "group": kind.group, "kind": kind.name, "causes": causes}
+    resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+    details = {"name": name, "group": kind.group, "kind": kind.plural, "causes": causes}
     return failure(422, "Invalid", f'{resource} "{name}" is invalid: {text}', details)

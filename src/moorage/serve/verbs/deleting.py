@@ -17,6 +17,7 @@ from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api, WriteResult, admitted, check_types
+from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.long_work import in_slices
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in
@@ -24,14 +25,15 @@ from moorage.serve.verbs.changing import Changed, change, check_name, expected_r
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
+_NAMESPACE, _PRIORITY_CLASS = KINDS["v1", "Namespace"], KINDS["scheduling.k8s.io/v1", "PriorityClass"]
 _TRIES = 100
 
 
 async def delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted."""
-    if ref.kind.name == "Namespace":
+    if ref.kind is _NAMESPACE:
         check_namespace_deletion(ref.name)
-    elif ref.kind.name == "PriorityClass":
+    elif ref.kind is _PRIORITY_CLASS:
         check_priority_class_deletion(ref.name)
     return await _delete(api, ref, options)
 
@@ -44,9 +46,10 @@ async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
         if stored is None:
             raise not_found(kind, name)
         now = datetime.fromtimestamp(int(api.clock()), UTC)
+        document = decode(kind, stored)
         deletion = decide_deletion(
             kind,
-            decode(kind, stored),
+            api.definitions.marked(document) if kind is DEFINITION else document,
             options,
             now,
             str(stored.revision),
@@ -71,10 +74,14 @@ async def _carry_out(api: Api, kind: Kind, stored: Stored, deletion: Deletion, d
             return WriteResult(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
         api.directory.learn(kind, written)
+        if kind is DEFINITION:
+            await api.definitions.changed(stored.key)
         return WriteResult(written)
     if not dry_run:
         gone = await api.store.delete(stored.key, stored.revision)
         api.directory.forget(kind, stored)
+        if kind is DEFINITION:
+            await api.definitions.changed(stored.key)
         stored = stored._replace(revision=gone.revision)
     return WriteResult(stored, deleted=True)
 
@@ -105,9 +112,6 @@ def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
         "status": "Success",
         "details": {name: value for name, value in details.items() if value},
     }
-
-
-_NAMESPACE = KINDS["v1", "Namespace"]
 
 
 async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> Raw:

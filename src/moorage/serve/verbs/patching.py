@@ -8,19 +8,33 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.raw import copy_document
 from moorage.client.protocol import PatchType, Raw
+from moorage.custom.objects.decoding import decode_request
+from moorage.custom.objects.embedded import MalformedError
 from moorage.model.api_error import ApiError, bad_request, failure, unsupported_media_type
+from moorage.model.field_error import invalid
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, WriteResult
-from moorage.serve.apply.managed_fields import apply_patch
+from moorage.serve.apply.managed_fields import apply_patch, check_to_apply
 from moorage.serve.claim_names import ClaimNames, learn_names, read_claim_names, with_names
 from moorage.serve.claim_templates import CLAIM
 from moorage.serve.claim_writes import claim_write, with_reservation
-from moorage.serve.decoding import check_kind, decode_json, media_type, read_yaml, repeated_fields
+from moorage.serve.custom.served_kind import ServedKind
+from moorage.serve.decoding import (
+    check_custom_type,
+    check_kind,
+    decode_json,
+    media_type,
+    read_yaml,
+    repeated_fields,
+    wrong_type_field,
+)
 from moorage.serve.long_work import is_large
 from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
@@ -40,10 +54,14 @@ from moorage.serve.verbs.changing import (
     has_much_cel,
     name_owners_once,
     refuse_unknown_uid,
+    revision_required,
 )
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
+
+
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 class Patch(NamedTuple):
@@ -77,14 +95,19 @@ def _set_already(found: DuplicateField) -> str:
 async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, subresource: str = "") -> WriteResult:
     """Patch an object. `patch` is not changed."""
     kind = ref.kind
+    if type(kind) is ServedKind and patch.patch_type == STRATEGIC_MERGE:
+        raise unsupported_media_type(patch.patch_type, ", ".join((JSON_PATCH, MERGE_PATCH, APPLY)))
     if patch.patch_type == APPLY:
         warnings = duplicate_warnings(patch.duplicates, options.validation)
         return await _apply(api, ref, patch, options, subresource, warnings)
 
     def make(old: Raw, old_view: Any) -> Changed:
         new = patched(old, patch, schema_of(kind))
-        warnings = _check_patched(new, patch, kind, options.validation)
-        changed = _admit(api, ref, new, old, options, subresource, old_view)
+        new, warnings = check_patched(new, patch, kind, options.validation)
+        try:
+            changed = _admit(api, ref, new, old, options, subresource, old_view)
+        except ApiError as error:
+            raise error.warned(warnings) from None
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
     is_plain = not options.dry_run and not patch.duplicates and not patch.is_large
@@ -157,15 +180,23 @@ async def _apply(
 ) -> WriteResult:
     kind, namespace, name = ref
     takes_long = sent.is_large or has_much_cel(kind, sent.document)
-    patch = checked_to_apply(sent.document, kind, namespace, name)
+    if type(kind) is ServedKind:
+        check_to_apply(sent.document, kind)
+        patch = {**sent.document, "metadata": dict(sent.document.get("metadata") or {})}
+    else:
+        patch = checked_to_apply(sent.document, kind, namespace, name)
     force = bool(options.force)
     if await api.store.get(key_of(kind, namespace, name)) is None and not subresource:
         refuse_unknown_uid(kind, name, patch["metadata"])
 
         def first() -> Raw:
             made = apply_patch(None, patch, kind, options.manager, force, subresource, api.now_text())
-            kept: Raw = kept_part(made, kind.view)
-            return kept
+            if type(kind) is not ServedKind:
+                return _kept(made, kind)
+            made = {**made, "metadata": dict(made["metadata"])}
+            check_namespace(kind, namespace, made["metadata"])
+            check_name(made["metadata"], name)
+            return made
 
         made = await api.long_work.run(first) if takes_long else first()
         try:
@@ -222,20 +253,72 @@ def patched(old: Raw, patch: Patch, schema: StructType) -> Raw:
     return new
 
 
-def _check_patched(new: Raw, patch: Patch, kind: Kind, validation: str) -> list[str]:
-    """Warnings about unknown and duplicate fields. Raises ApiError 422 if the validation is strict."""
+def _kept(new: Raw, kind: Kind) -> Raw:
+    """Return a document without what the kind does not have."""
+    if type(kind) is not ServedKind:
+        kept: Raw = kept_part(new, kind.view)
+        return kept
+    made: Raw = copy_document(new)
+    _coerce(made, kind)
+    return made
+
+
+def _coerce(raw: Raw, kind: ServedKind) -> list[str]:
+    before = _encode_sorted(raw)
+    try:
+        return decode_request(raw, kind.schema)
+    except MalformedError as error:
+        raise wrong_patch(before.decode(), str(error)) from None
+
+
+def _check_has_kind(raw: Raw) -> None:
+    """Raise ApiError 422 for a patched document whose kind cannot be told."""
+    why = ""
+    if (wrong := wrong_type_field(raw)) is not None:
+        why = wrong
+    elif not raw.get("kind"):
+        why = f"Object 'Kind' is missing in '{_encode_sorted(raw).decode()}'"
+    if why:
+        raise wrong_patch(_encode_sorted(raw).decode(), why)
+
+
+def wrong_patch(patched_document: str, why: str) -> ApiError:
+    """Return the refusal of a patch that makes what cannot be decoded."""
+    text = f"Invalid value: {go_quote(patched_document)}: {why}"
+    cause = {"reason": "FieldValueInvalid", "message": text, "field": "patch"}
+    return failure(422, "Invalid", f' "" is invalid: patch: {text}', {"causes": [cause]})
+
+
+def _check_identity(new: Raw, old: Raw, kind: ServedKind) -> None:
+    """Raise ApiError for a patch of a custom object's uid, or a resourceVersion that is no number."""
+    revision, uid = new["resourceVersion"], new.get("uid")
+    if not revision.isascii() or not revision.isdigit():
+        raise bad_request(f"strconv.ParseUint: parsing {go_quote(revision)}: invalid syntax")
+    if uid and uid != old.get("uid") and revision == old["resourceVersion"]:
+        # Kubernetes finds it twice: with the object and with its metadata.
+        error = invalid("metadata.uid", uid, "field is immutable")
+        raise ApiError(invalid_status(kind, new["name"], [error, error]))
+
+
+def check_patched(new: Raw, patch: Patch, kind: Kind, validation: str) -> tuple[Raw, list[str]]:
+    """Return the document and warnings about unknown and duplicate fields. Raises ApiError 422 if strict."""
     if validation in (IGNORE, TRUST):
-        return []
+        return new, []
     patch_type, document, duplicates, _ = patch
     found = [*duplicates, *(unknown_operation_fields(document) if patch_type == JSON_PATCH else ())]
-    found += map(str, unknown_fields(new, kind.view, MAX_STRICT_ERRORS))
+    before = new
+    if type(kind) is ServedKind:
+        _check_has_kind(new)
+        new = copy_document(new)
+        found += (f"unknown field {go_quote(path)}" for path in _coerce(new, kind))
+    else:
+        found += map(str, unknown_fields(new, kind.view, MAX_STRICT_ERRORS))
     found = found[:MAX_STRICT_ERRORS]
     if found and validation == STRICT:
-        value = go_value(document) if patch_type == STRATEGIC_MERGE else msgspec.json.encode(new).decode()
-        text = f"Invalid value: {go_quote(value)}: strict decoding error: {', '.join(found)}"
-        cause = {"reason": "FieldValueInvalid", "message": text, "field": "patch"}
-        raise failure(422, "Invalid", f' "" is invalid: patch: {text}', {"causes": [cause]})
-    return found
+        encode_document = _encode_sorted if type(kind) is ServedKind else msgspec.json.encode
+        value = go_value(document) if patch_type == STRATEGIC_MERGE else encode_document(before).decode()
+        raise wrong_patch(value, f"strict decoding error: {', '.join(found)}")
+    return new, found
 
 
 def _admit(
@@ -249,15 +332,28 @@ def _admit(
     is_owned: bool = False,
 ) -> Changed:
     kind, namespace, name = ref
-    check_kind(new, kind)
-    if options.validation != TRUST:
-        new = kept_part(new, kind.view)
+    if type(kind) is ServedKind:
+        _check_has_kind(new)
+        new = {**new, "metadata": new.get("metadata") or {}}
+    else:
+        check_kind(new, kind)
+    if (options.validation != TRUST or type(kind) is ServedKind) and not (is_owned and type(kind) is ServedKind):
+        new = _kept(new, kind)
     new = {**new, "metadata": dict(new["metadata"])}
     check_namespace(kind, namespace, new["metadata"])
     check_name(new["metadata"], name)
+    if type(kind) is ServedKind:
+        if not new.get("apiVersion"):
+            raise bad_request("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+        if not new["metadata"].get("resourceVersion"):
+            raise revision_required(kind, name)
+        check_custom_type(new, kind)
+        _check_identity(new["metadata"], old["metadata"], kind)
     # A patch that says nothing of the revision leaves the old one: it is meant for whichever is there.
     is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
     expected = None if is_same else expected_revision(kind, name, new)
+    if options.guard is not None:
+        options.guard.check_change(ref, new, old)
     manager = None if is_owned else options.manager
     repeated = name_owners_once(new["metadata"], is_patch=True)
     return admit_change(api, ref, new, old, expected, manager, subresource, old_view)._replace(warnings=repeated)

@@ -7,9 +7,13 @@ dropped, validation is that of objects that exist, and no plugin has a say. Kube
 from moorage.admit.admission import Admitted, admit_own
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import Request
+from moorage.custom.objects.decoding import decode_stored
 from moorage.model.kinds import Kind
+from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.known_fields import kept_part
 from moorage.serve.api import Api, admitted
+from moorage.serve.custom.definitions import DEFINITION
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.decoding import check_kind
 from moorage.serve.resources.objects import cached_view, encode, key_of
 from moorage.store.protocol import Stored
@@ -18,11 +22,19 @@ from moorage.store.protocol import Stored
 def admit_as_is(api: Api, kind: Kind, raw: Raw) -> Admitted:
     """Admit an object that has a uid. Raises ApiError."""
     check_kind(raw, kind)
+    if type(kind) is ServedKind:
+        return _custom_as_is(kind, raw)
     raw = kept_part(raw, kind.view)
     raw = {**raw, "metadata": {**raw["metadata"], "resourceVersion": "1"}}  # an update has one; it is not stored
     request = Request(raw["metadata"].get("namespace") or "default", timestamp=api.now_text())
     old = copy_document(raw)
     return admitted(admit_own(kind, copy_document(raw), old, api.gates, plugins=(), request=request))
+
+
+def _custom_as_is(kind: ServedKind, raw: Raw) -> Admitted:
+    raw = copy_document(raw)
+    decode_stored(raw, kind.schema)
+    return Admitted(raw, convert_view(raw, kind.view))
 
 
 async def store_as_is(api: Api, kind: Kind, made: Admitted) -> Stored:
@@ -36,4 +48,6 @@ async def store_as_is(api: Api, kind: Kind, made: Admitted) -> Stored:
     else:
         stored = await api.store.update(key, value, existing.revision, view)
     api.directory.learn(kind, stored)
+    if kind is DEFINITION:
+        await api.definitions.changed(key)
     return stored

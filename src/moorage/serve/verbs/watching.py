@@ -8,11 +8,13 @@ Kubernetes: the watch handler over the watch cache.
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from moorage.client.protocol import EventType, Object, WatchEvent
 from moorage.model.api_error import expired
 from moorage.model.kinds import Kind
 from moorage.serve.api import Api
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.long_work import in_slices, next_turn
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import StoredObject, prefix_of
@@ -49,7 +51,17 @@ async def watch(api: Api, kind: Kind, namespace: str, options: ListOptions) -> B
     announces_end = bool(options.initial_events and options.bookmarks)
     seconds = min(_MAX_SECONDS, options.timeout_seconds or _MAX_SECONDS)
     deadline = asyncio.get_running_loop().time() + seconds
-    return _batches(kind, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
+    batches = _batches(kind, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
+    return _while_served(api, kind, batches) if type(kind) is ServedKind else batches
+
+
+async def _while_served(api: Api, kind: Kind, batches: Batches) -> Batches:
+    """End a watch of a custom kind whose definition is gone or has changed: clients come back, and list again."""
+    async with aclosing(batches):
+        async for batch in batches:
+            if api.resources.find(kind.group, kind.version, kind.plural) is not kind:
+                return
+            yield batch
 
 
 async def _batches(

@@ -1,0 +1,1 @@
+"""The roles and bindings of every cluster, and how they are kept up to date."""

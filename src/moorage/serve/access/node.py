@@ -1,0 +1,281 @@
+"""Authorize kubelets: a node may read what its pods refer to, and write what is its own.
+
+Kubernetes: the node authorizer. Differs: it compares names also where Kubernetes leaves that to the NodeRestriction
+plugin; what only volumes refer to, such as the secrets of a CSI driver, may not be read.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.access.rbac import PolicyRule
+from moorage.model.types.pod import Pod
+from moorage.serve.access.authorization import ALLOWED, NO_OPINION, Attributes, Decision, Rules, required_value
+from moorage.serve.access.rbac import covers
+from moorage.serve.pki.authentication import User
+
+NODES_GROUP, NODE_PREFIX = "system:nodes", "system:node:"
+_LEASES = "kube-node-lease"
+_POD, _CLAIM = KINDS["v1", "Pod"], KINDS["v1", "PersistentVolumeClaim"]
+_SLICE, _ATTACHMENT = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["storage.k8s.io/v1", "VolumeAttachment"]
+NODE_KINDS = (_POD, _CLAIM, _SLICE, _ATTACHMENT)
+
+_READ = ("get", "list", "watch")
+_OWN = ("get", "create", "update", "patch", "delete")
+_RULES = (
+    PolicyRule(("create",), ("authentication.k8s.io",), ("tokenreviews",)),
+    PolicyRule(("create",), ("authorization.k8s.io",), ("subjectaccessreviews", "localsubjectaccessreviews")),
+    PolicyRule(_READ, ("",), ("services",)),
+    PolicyRule(("create", "update", "patch"), ("", "events.k8s.io"), ("events",)),
+    PolicyRule(("get",), ("",), ("endpoints",)),
+    PolicyRule(("create", *_READ), ("certificates.k8s.io",), ("certificatesigningrequests",)),
+    PolicyRule(_READ, ("storage.k8s.io",), ("csidrivers",)),
+    PolicyRule(_READ, ("node.k8s.io",), ("runtimeclasses",)),
+)
+
+
+def node_of(user: User) -> str | None:
+    """Return the name of the node that a user is; None for users that are no node, "" for one without a name."""
+    if NODES_GROUP not in user.groups or not user.name.startswith(NODE_PREFIX):
+        return None
+    return user.name.removeprefix(NODE_PREFIX)
+
+
+def _no(reason: str) -> Decision:
+    return Decision(False, reason)
+
+
+class NodeAuthorizer:
+    """Knows the pods of each node, and what claims, attachments and slices belong to."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, dict[str, Pod]] = {}
+        self._node_of_pod: dict[str, str] = {}
+        self._views: dict[Kind, dict[str, Any]] = {kind: {} for kind in NODE_KINDS if kind is not _POD}
+
+    def learn(self, kind: Kind, view: Any) -> None:
+        if kind is _POD and not view.spec.nodeName:
+            return
+        key = f"{view.metadata.namespace}/{view.metadata.name}"
+        if kind is not _POD:
+            self._views[kind][key] = view
+        else:
+            node = view.spec.nodeName
+            self._node_of_pod[key] = node
+            self._pods.setdefault(node, {})[key] = view
+
+    def forget(self, kind: Kind, view: Any) -> None:
+        key = f"{view.metadata.namespace}/{view.metadata.name}"
+        if kind is not _POD:
+            self._views[kind].pop(key, None)
+            return
+        pods = self._pods.get(node := self._node_of_pod.pop(key, ""), {})
+        pods.pop(key, None)
+        if not pods:
+            self._pods.pop(node, None)
+
+    def rules_for(self, user: User, namespace: str) -> Rules:
+        if node_of(user) is None:
+            return Rules()
+        return Rules((), "node authorizer does not support user rule resolution", True)
+
+    def authorize(self, user: User, asked: Attributes) -> Decision:
+        node = node_of(user)
+        if node is None:
+            return NO_OPINION
+        if not node:
+            return _no(f'unknown node for user "{user.name}"')
+        divided = _DIVIDED.get((asked.group, asked.resource)) if asked.is_resource else None
+        if divided is not None:
+            decision: Decision = divided(self, node, asked)
+            return decision
+        return ALLOWED if any(covers(rule, asked) for rule in _RULES) else NO_OPINION
+
+    def _read(self, node: str, asked: Attributes) -> Decision:
+        if asked.verb not in _READ:
+            return _no("can only read resources of this type")
+        if asked.subresource:
+            return _no("cannot read subresource")
+        if not asked.namespace:
+            return _no("can only read namespaced object of this type")
+        return self._related(node, asked)
+
+    def _get(self, node: str, asked: Attributes) -> Decision:
+        if asked.verb != "get":
+            return _no("can only get individual resources of this type")
+        if asked.subresource:
+            return _no("cannot get subresource")
+        return self._related(node, asked)
+
+    def _claim(self, node: str, asked: Attributes) -> Decision:
+        if asked.subresource != "status":
+            return self._get(node, asked)
+        if asked.verb not in ("update", "patch"):
+            return _no("can only get/update/patch this type")
+        return self._related(node, asked)
+
+    def _service_account(self, node: str, asked: Attributes) -> Decision:
+        if asked.verb == "get" and not asked.subresource:
+            return self._read(node, asked)
+        if asked.verb != "create" or not asked.name:
+            return _no("can only create tokens for individual service accounts")
+        if asked.subresource != "token":
+            return _no("can only create token subresource of serviceaccount")
+        return self._related(node, asked)
+
+    def _lease(self, node: str, asked: Attributes) -> Decision:
+        if asked.verb not in _OWN:
+            return _no("can only get, create, update, patch, or delete a node lease")
+        if asked.namespace != _LEASES:
+            return _no(f'can only access leases in the "{_LEASES}" system namespace')
+        if asked.verb != "create" and asked.name != node:
+            return _no("can only access node lease with the same name as the requesting node")
+        return ALLOWED
+
+    def _csi_node(self, node: str, asked: Attributes) -> Decision:
+        if asked.verb not in _OWN:
+            return _no("can only get, create, update, patch, or delete a CSINode")
+        if asked.subresource:
+            return _no("cannot authorize CSINode subresources")
+        if asked.verb != "create" and asked.name != node:
+            return _no("can only access CSINode with the same name as the requesting node")
+        return ALLOWED
+
+    def _slice(self, node: str, asked: Attributes) -> Decision:
+        if asked.subresource:
+            return _no("cannot authorize ResourceSlice subresources")
+        if asked.verb == "create":
+            return ALLOWED
+        if asked.verb in ("get", "update", "patch", "delete"):
+            return self._related(node, asked)
+        if asked.verb not in ("watch", "list", "deletecollection"):
+            verbs = "get, watch, list, create, update, patch, delete, deletecollection"
+            return _no(f"only the following verbs are allowed for a ResourceSlice: {verbs}")
+        if _selects(asked.fields, "spec.nodeName", node):
+            return ALLOWED
+        return _no("can only list/watch/deletecollection resourceslices with nodeName field selector")
+
+    def _node(self, node: str, asked: Attributes) -> Decision:
+        verb, subresource, name = asked.verb, asked.subresource, asked.name
+        if verb in ("update", "patch") and subresource in ("", "status"):
+            return ALLOWED if name == node else _no(f'node "{node}" is not allowed to modify node "{name}"')
+        if subresource:
+            return NO_OPINION
+        if verb == "create":
+            return ALLOWED
+        if verb not in _READ:
+            return NO_OPINION
+        if name == node:
+            return ALLOWED
+        what = f"'{name}'" if name else "all nodes"
+        return _no(f"node '{node}' cannot read {what}, only its own Node object")
+
+    def _pod(self, node: str, asked: Attributes) -> Decision:
+        verb, subresource = asked.verb, asked.subresource
+        if (verb, subresource) == ("create", ""):
+            return ALLOWED
+        writes = {"": ("delete",), "status": ("update", "patch"), "eviction": ("create",)}
+        if verb in writes.get(subresource, ()):
+            if f"{asked.namespace}/{asked.name}" in self._pods.get(node, ()):
+                return ALLOWED
+            return _no(f'node "{node}" can only change pods with spec.nodeName set to itself')
+        if subresource or verb not in _READ:
+            return NO_OPINION
+        if verb != "get" and _selects(asked.fields, "spec.nodeName", node):
+            return ALLOWED
+        if verb == "get" or asked.name:
+            return self._related(node, asked)
+        return _no("can only list/watch pods with spec.nodeName field selector")
+
+    def _related(self, node: str, asked: Attributes) -> Decision:
+        if not asked.name:
+            return _no("No Object name found")
+        if self._is_related(node, asked.resource, asked.namespace, asked.name):
+            return ALLOWED
+        return _no(f"no relationship found between node '{node}' and this object")
+
+    def _is_related(self, node: str, resource: str, namespace: str, name: str) -> bool:
+        if resource == "resourceslices":
+            found = self._views[_SLICE].get(f"/{name}")
+            return found is not None and found.spec.nodeName == node
+        if resource == "volumeattachments":
+            found = self._views[_ATTACHMENT].get(f"/{name}")
+            return found is not None and found.spec.nodeName == node
+        pods = tuple(self._pods.get(node, {}).values())
+        if resource == "pods":
+            return any((pod.metadata.namespace, pod.metadata.name) == (namespace, name) for pod in pods)
+        if resource == "persistentvolumes":
+            return any(self._volume_of(pod, claim) == name for pod in pods for claim in _claims(pod))
+        return any(name in _REFERENCES[resource](pod) for pod in pods if pod.metadata.namespace == namespace)
+
+    def _volume_of(self, pod: Pod, claim: str) -> str:
+        found = self._views[_CLAIM].get(f"{pod.metadata.namespace}/{claim}")
+        return found.spec.volumeName if found is not None else ""
+
+
+def _selects(fields: str, field: str, value: str) -> bool:
+    """Return whether a field selector lets only objects with one value of a field through."""
+    return required_value(fields, field) == value
+
+
+def _containers(pod: Pod) -> Iterator[Any]:
+    yield from (*pod.spec.initContainers, *pod.spec.containers, *pod.spec.ephemeralContainers)
+
+
+def _claims(pod: Pod) -> Iterator[str]:
+    for volume in pod.spec.volumes:
+        if volume.persistentVolumeClaim is not None:
+            yield volume.persistentVolumeClaim.claimName
+        elif volume.ephemeral is not None:
+            yield f"{pod.metadata.name}-{volume.name}"
+
+
+def _secrets(pod: Pod) -> Iterator[str]:
+    yield from (reference.name for reference in pod.spec.imagePullSecrets)
+    yield from (volume.secret.secretName for volume in pod.spec.volumes if volume.secret is not None)
+    yield from _sources(pod, "secret", "secretRef", "secretKeyRef")
+
+
+def _config_maps(pod: Pod) -> Iterator[str]:
+    yield from (volume.configMap.name for volume in pod.spec.volumes if volume.configMap is not None)
+    yield from _sources(pod, "configMap", "configMapRef", "configMapKeyRef")
+
+
+def _sources(pod: Pod, projected: str, whole: str, key: str) -> Iterator[str]:
+    """Yield the names in projected volumes and in the environment of containers."""
+    found: list[Any] = []
+    for volume in pod.spec.volumes:
+        sources: Iterable[Any] = () if volume.projected is None else volume.projected.sources or ()
+        found += [getattr(source, projected) for source in sources]
+    for container in _containers(pod):
+        found += [getattr(source, whole) for source in container.envFrom]
+        found += [getattr(variable.valueFrom, key) for variable in container.env if variable.valueFrom is not None]
+    return (one.name for one in found if one is not None)
+
+
+def _resource_claims(pod: Pod) -> Iterator[str]:
+    yield from (one.resourceClaimName for one in pod.spec.resourceClaims if one.resourceClaimName)
+    yield from (one.resourceClaimName for one in pod.status.resourceClaimStatuses if one.resourceClaimName)
+
+
+_REFERENCES: dict[str, Any] = {
+    "secrets": _secrets,
+    "configmaps": _config_maps,
+    "persistentvolumeclaims": _claims,
+    "resourceclaims": _resource_claims,
+    "serviceaccounts": lambda pod: (pod.spec.serviceAccountName,),
+}
+_DIVIDED: dict[tuple[str, str], Any] = {
+    ("", "secrets"): NodeAuthorizer._read,
+    ("", "configmaps"): NodeAuthorizer._read,
+    ("", "persistentvolumeclaims"): NodeAuthorizer._claim,
+    ("", "persistentvolumes"): NodeAuthorizer._get,
+    ("resource.k8s.io", "resourceclaims"): NodeAuthorizer._get,
+    ("storage.k8s.io", "volumeattachments"): NodeAuthorizer._get,
+    ("", "serviceaccounts"): NodeAuthorizer._service_account,
+    ("coordination.k8s.io", "leases"): NodeAuthorizer._lease,
+    ("storage.k8s.io", "csinodes"): NodeAuthorizer._csi_node,
+    ("resource.k8s.io", "resourceslices"): NodeAuthorizer._slice,
+    ("", "nodes"): NodeAuthorizer._node,
+    ("", "pods"): NodeAuthorizer._pod,
+}

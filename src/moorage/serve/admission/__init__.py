@@ -1,0 +1,1 @@
+"""What admission looks up in the server, allocates and charges."""

@@ -1,0 +1,177 @@
+"""Know the objects that admission looks up: namespaces, classes, Services, LimitRanges, and the zones of nodes.
+
+All writes of the server pass through `AdmissionLookups` before they are acknowledged, so that a new namespace can be
+used at once. Kubernetes: the informers that admission plugins have.
+"""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any, Protocol
+
+import msgspec
+
+from moorage.admit.plugins import Plugin
+from moorage.admit.plugins.limit_ranger import LimitRanger
+from moorage.admit.plugins.pod_security import PodSecurity
+from moorage.admit.plugins.priority import Priority
+from moorage.admit.plugins.runtime_class import RuntimeClassPlugin
+from moorage.admit.plugins.standard import (
+    DefaultTolerationSeconds,
+    NamespaceLifecycle,
+    ServiceAccount,
+    TaintNodesByCondition,
+)
+from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
+from moorage.admit.plugins.topology import NO_TOPOLOGY, PodTopologyLabels, topology_labels
+from moorage.admit.prepare.service_addresses import ServiceAddresses
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.quota.limits import LimitRange
+from moorage.serve.admission.service_allocator import SERVICE_RANGE, ServiceAllocator
+from moorage.serve.resources.objects import decode, prefix_of
+from moorage.store.protocol import Store, Stored
+
+_NAMESPACE = KINDS["v1", "Namespace"]
+_PRIORITY_CLASS = KINDS["scheduling.k8s.io/v1", "PriorityClass"]
+_STORAGE_CLASS = KINDS["storage.k8s.io/v1", "StorageClass"]
+_SERVICE = KINDS["v1", "Service"]
+_NODE = KINDS["v1", "Node"]
+_LIMIT_RANGE = KINDS["v1", "LimitRange"]
+_RUNTIME_CLASS = KINDS["node.k8s.io/v1", "RuntimeClass"]
+_LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE, _LIMIT_RANGE, _RUNTIME_CLASS)
+
+
+class Follower(Protocol):
+    """Is told of every object of a kind that was written or deleted, before the client is."""
+
+    def learn(self, kind: Kind, view: Any) -> None: ...
+
+    def forget(self, kind: Kind, view: Any) -> None: ...
+
+
+class _LabelledMetadata(msgspec.Struct):
+    labels: dict[str, str] = {}
+
+
+class _Labelled(msgspec.Struct):
+    metadata: _LabelledMetadata
+
+
+_read_labels = msgspec.json.Decoder(_Labelled).decode
+
+
+class AdmissionLookups:
+    """The looked-up objects, and the plugins that use them. `generation` grows when admission may decide otherwise."""
+
+    def __init__(
+        self,
+        random: Random | None = None,
+        *,
+        taints_new_nodes: bool = False,
+        protects_storage: bool = False,
+        labels_topology: bool = True,
+    ) -> None:
+        self.generation = 0
+        self.service_range = SERVICE_RANGE
+        self._labels_topology = labels_topology
+        self._random = random or Random()
+        self._known: dict[Kind, dict[str, Any]] = {kind: {} for kind in _LOOKED_UP}
+        self._followers: dict[Kind, Follower] = {}
+        self._topology: dict[str, Mapping[str, str]] = {}
+        self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
+
+    def follow(self, kind: Kind, follower: "Follower") -> None:
+        """Tell a follower of all objects of a kind, those of the store when it is loaded."""
+        self._followers[kind] = follower
+
+    async def load(self, store: Store) -> None:
+        for kind, follower in self._followers.items():
+            for item in (await store.list(prefix_of(kind))).items:
+                follower.learn(kind, _view(kind, item))
+        for kind in _LOOKED_UP:
+            listing = await store.list(prefix_of(kind))
+            self._known[kind].update({_name(kind, item): _view(kind, item) for item in listing.items})
+        for item in (await store.list(prefix_of(_NODE))).items if self._labels_topology else ():
+            self._learn_topology(item)
+        self._changed()
+
+    def learn(self, kind: Kind, stored: Stored) -> None:
+        known = self._known.get(kind)
+        if known is not None:
+            known[_name(kind, stored)] = _view(kind, stored)
+            self._changed()
+        elif kind is _NODE and self._labels_topology:
+            self._learn_topology(stored)
+        follower = self._followers.get(kind)
+        if follower is not None:
+            follower.learn(kind, _view(kind, stored))
+
+    def forget(self, kind: Kind, stored: Stored) -> None:
+        known = self._known.get(kind)
+        if known is not None:
+            known.pop(_name(kind, stored), None)
+            self._changed()
+        elif kind is _NODE and self._topology.pop(_name(kind, stored), None) is not None:
+            self._changed()
+        follower = self._followers.get(kind)
+        if follower is not None:
+            follower.forget(kind, _view(kind, stored))
+
+    def _learn_topology(self, stored: Stored) -> None:
+        """Remember the zone of a node. Nodes are written often, and hardly ever have another zone than before."""
+        labels = (stored.view if stored.view is not None else _read_labels(stored.value)).metadata.labels
+        name, topology = _name(_NODE, stored), topology_labels(labels)
+        if topology != self.topology_of(name):
+            self._topology[name] = topology
+            self._changed()
+
+    def topology_of(self, node: str) -> Mapping[str, str]:
+        """Return the labels that pods get from their node."""
+        return self._topology.get(node, NO_TOPOLOGY)
+
+    def _changed(self) -> None:
+        self.generation += 1
+
+    def _phase_of(self, name: str) -> str | None:
+        found = self._known[_NAMESPACE].get(name)
+        return None if found is None else found.status.phase or "Active"
+
+    def namespace_labels(self, name: str) -> Mapping[str, str] | None:
+        """Return the labels of a namespace, if there is one of that name."""
+        found = self._known[_NAMESPACE].get(name)
+        return None if found is None else found.metadata.labels
+
+    def _limit_ranges(self, namespace: str) -> list[LimitRange]:
+        """Return the ranges of a namespace, by name."""
+        found = self._known[_LIMIT_RANGE]
+        if not found:
+            return []
+        prefix = f"{namespace}/"
+        return [view for name, view in sorted(found.items()) if name.startswith(prefix)]
+
+    def _make_plugins(self, taints_new_nodes: bool, protects_storage: bool) -> tuple[Plugin, ...]:
+        """In upstream's order."""
+        known = self._known
+        return (
+            NamespaceLifecycle(self._phase_of),
+            LimitRanger(self._limit_ranges),
+            ServiceAccount(),
+            *((TaintNodesByCondition(),) if taints_new_nodes else ()),
+            PodSecurity(self.namespace_labels),
+            Priority(lambda: tuple(known[_PRIORITY_CLASS].values())),  # in one step: there is a second thread
+            DefaultTolerationSeconds(),
+            DefaultStorageClass(lambda: tuple(known[_STORAGE_CLASS].values())),
+            *((StorageObjectInUseProtection(),) if protects_storage else ()),
+            PersistentVolumeClaimResize(lambda: known[_STORAGE_CLASS]),
+            RuntimeClassPlugin(lambda name: known[_RUNTIME_CLASS].get(name)),
+            *((PodTopologyLabels(self.topology_of),) if self._labels_topology else ()),
+            ServiceAddresses(lambda: ServiceAllocator(known[_SERVICE], self._random, self.service_range)),
+        )
+
+
+def _name(kind: Kind, stored: Stored) -> str:
+    return stored.key.removeprefix(prefix_of(kind))
+
+
+def _view(kind: Kind, stored: Stored) -> Any:
+    return stored.view if stored.view is not None else convert_view(decode(kind, stored), kind.view)

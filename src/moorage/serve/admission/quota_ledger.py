@@ -1,0 +1,239 @@
+"""Charge writes to the ResourceQuotas of their namespace: no two requests get the last unit.
+
+What a write needs is checked against what is used and about to be, in one turn of the event loop, then written into the
+quota's status before the object is; requests that come meanwhile are written together. A charge whose write fails is
+returned when the quota controller counts again. A controller that counted before the newest objects were in its cache
+does not lower `used` below what was charged lately for objects that still exist. Kubernetes: quotaEvaluator of the
+ResourceQuota plugin. Differs: there usage may be lost to such a count for five minutes.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from moorage.admit.plugins import Forbidden
+from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge, check_quota, quota_charges
+from moorage.match.quota.usage import usage_of
+from moorage.model.amounts import ResourceAmounts, add_amounts
+from moorage.model.api_error import ApiError, failure, forbidden
+from moorage.model.kinds import KINDS, CustomKind, Kind
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.quota.limits import ResourceQuota
+from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
+from moorage.store.protocol import KeyMissing, RevisionMismatch, Store, StoreError
+
+QUOTA = KINDS["v1", "ResourceQuota"]
+_TRIES = 100
+#: For so long a count may not know an object that was charged.
+_RECENT_SECONDS = 2.0
+_replace = msgspec.structs.replace
+
+
+class _Posting:
+    """Amounts to be added to a quota for an object; `done` is settled when they are written."""
+
+    __slots__ = ("amounts", "done", "key")
+
+    def __init__(self, amounts: ResourceAmounts, key: str, done: "asyncio.Future[None]") -> None:
+        self.amounts, self.key, self.done = amounts, key, done
+
+
+class _Restored(_Posting):
+    """What another writer took away of postings that were made lately, to be added again where their objects exist."""
+
+    __slots__ = ("recent",)
+
+    def __init__(self, taken: ResourceAmounts, recent: list[_Posting], done: "asyncio.Future[None]") -> None:
+        super().__init__(_least(taken, recent), "", done)
+        self.recent = recent
+
+
+class _Account:
+    """A quota as it is stored, what is being added to it, and what was lately."""
+
+    def __init__(self, view: ResourceQuota) -> None:
+        self.view = view
+        self.waiting: list[_Posting] = []
+        self.writing: list[_Posting] = []
+        self.pending: ResourceAmounts = {}  # of both, together
+        self.recent: deque[tuple[float, _Posting]] = deque()
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def balance(self) -> QuotaBalance:
+        used = dict(self.view.status.used)
+        add_amounts(used, self.pending)
+        return QuotaBalance(self.view, used)
+
+    def add(self, posting: _Posting) -> None:
+        self.waiting.append(posting)
+        add_amounts(self.pending, posting.amounts)
+
+    def written(self) -> list[_Posting]:
+        """Return what was being written, and begin anew with what waits."""
+        finished, self.writing = self.writing, []
+        self.pending = {}
+        for posting in self.waiting:
+            add_amounts(self.pending, posting.amounts)
+        return finished
+
+
+class QuotaLedger:
+    """The quotas of all namespaces. `learn` and `forget` are told of every write of a quota."""
+
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+        self._store, self._clock = store, clock
+        #: By namespace and name. A namespace without quotas is not in it.
+        self.accounts: dict[str, dict[str, _Account]] = {}
+
+    def learn(self, kind: Kind, view: ResourceQuota) -> None:
+        namespace, name = view.metadata.namespace, view.metadata.name
+        known = self.accounts.setdefault(namespace, {}).get(name)
+        if known is None:
+            self.accounts[namespace][name] = _Account(view)
+            return
+        old, known.view = known.view, view
+        recent = self._recent(known)
+        if recent and old.metadata.uid == view.metadata.uid:
+            before, now = old.status.used, view.status.used
+            taken = {name: before[name].sub(now[name]) for name in now if name in before}
+            restored = _Restored(taken, recent, asyncio.get_running_loop().create_future())
+            if restored.amounts:
+                self._post(namespace, known, restored)
+
+    def forget(self, kind: Kind, view: ResourceQuota) -> None:
+        found = self.accounts.get(view.metadata.namespace, {})
+        found.pop(view.metadata.name, None)
+        if not found:
+            self.accounts.pop(view.metadata.namespace, None)
+
+    def _recent(self, account: _Account) -> list[_Posting]:
+        """Return what was charged lately."""
+        limit = self._clock() - _RECENT_SECONDS
+        while account.recent and account.recent[0][0] < limit:
+            account.recent.popleft()
+        return [posting for _, posting in account.recent]
+
+    def check(self, kind: Kind, namespace: str, name: str, new: Any, old: Any, subresource: str) -> list[QuotaCharge]:
+        """Return what a write is to be charged. Raises ApiError 403."""
+        accounts = self.accounts.get(namespace)
+        counting = usage_of(kind) if accounts else None
+        if not accounts or counting is None or not counting.is_charged(new, old, subresource):
+            return []
+        balances = [accounts[one].balance for one in sorted(accounts)]
+        if isinstance(kind, CustomKind):  # nothing counts those that exist
+            balances = [
+                one for one in balances if all(name in one.used for name in counting.names(one.quota.status.hard))
+            ]
+        try:
+            return quota_charges(counting, new, old, balances, subresource, self._clock())
+        except Forbidden as refusal:
+            raise forbidden(kind, name, str(refusal)) from None
+
+    async def charge(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        new: Any,
+        old: Any = None,
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> None:
+        """Charge a write before it is made; `old` is None for an object that is created. Raises ApiError."""
+        charges = self.check(kind, namespace, name, new, old, subresource)
+        if dry_run or not charges:
+            return
+        accounts, loop = self.accounts[namespace], asyncio.get_running_loop()
+        key = key_of(kind, namespace, name)
+        written: list[asyncio.Future[None]] = []
+        for quota, amounts in charges:
+            done = loop.create_future()
+            written.append(done)
+            self._post(namespace, accounts[quota], _Posting(amounts, key, done))
+        for outcome in await asyncio.gather(*written, return_exceptions=True):
+            if isinstance(outcome, Forbidden):
+                raise forbidden(kind, name, str(outcome)) from None
+            if outcome is not None:
+                raise outcome
+
+    def _post(self, namespace: str, account: _Account, posting: _Posting) -> None:
+        account.add(posting)
+        if account.task is None:
+            account.task = asyncio.get_running_loop().create_task(self._write_all(namespace, account))
+
+    async def _write_all(self, namespace: str, account: _Account) -> None:
+        try:
+            while account.waiting:
+                account.writing, account.waiting = account.waiting, []
+                error: Exception | None = None
+                try:
+                    await self._write(namespace, account)
+                except (StoreError, ApiError) as failed:
+                    error = failed
+                for posting in account.written():
+                    _settle(posting, error)
+        finally:
+            account.task = None
+
+    async def _write(self, namespace: str, account: _Account) -> None:
+        """Add what is being written to the stored quota; refuse what no longer fits. Raises StoreError, ApiError."""
+        key = f"{prefix_of(QUOTA)}{namespace}/{account.view.metadata.name}"
+        stored = await self._store.get(key)
+        for posting in account.writing:
+            if isinstance(posting, _Restored):
+                existing = [one for one in posting.recent if await self._store.get(one.key) is not None]
+                posting.amounts = _least(posting.amounts, existing)
+        for attempt in range(_TRIES):
+            if stored is None:
+                return
+            raw = decode(QUOTA, stored)
+            view: ResourceQuota = convert_view(raw, ResourceQuota)
+            used = dict(view.status.used)
+            for posting in list(account.writing):
+                try:
+                    if attempt and not isinstance(posting, _Restored):
+                        check_quota(view, used, posting.amounts)
+                except Forbidden as refusal:
+                    account.writing.remove(posting)
+                    _settle(posting, refusal)
+                else:
+                    add_amounts(used, posting.amounts)
+            if used == view.status.used:
+                return
+            raw["status"] = {**(raw.get("status") or {}), "used": {name: str(used[name]) for name in sorted(used)}}
+            view = _replace(view, status=_replace(view.status, used=used))
+            try:
+                written = await self._store.update(key, encode(QUOTA, raw), stored.revision, cached_view(QUOTA, view))
+            except RevisionMismatch as mismatch:
+                stored = mismatch.found
+            except KeyMissing:
+                return
+            else:
+                account.view = written.view if isinstance(written.view, ResourceQuota) else view
+                now = self._clock()
+                account.recent.extend((now, posting) for posting in account.writing if posting.key)
+                return
+        raise failure(500, "InternalError", "Internal error occurred: resource quota evaluation timed out")
+
+
+def _least(taken: ResourceAmounts, postings: list[_Posting]) -> ResourceAmounts:
+    """Return what was taken away of what was posted."""
+    posted: ResourceAmounts = {}
+    for posting in postings:
+        add_amounts(posted, posting.amounts)
+    least = {name: min(amount, posted[name]) for name, amount in taken.items() if name in posted}
+    return {name: amount for name, amount in least.items() if amount.sign() > 0}
+
+
+def _settle(posting: _Posting, error: Exception | None) -> None:
+    if posting.done.done():
+        return
+    if error is None or isinstance(posting, _Restored):
+        posting.done.set_result(None)
+    else:
+        posting.done.set_exception(error)

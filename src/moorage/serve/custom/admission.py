@@ -1,0 +1,134 @@
+"""Admit custom objects: complete their metadata, default, validate; count their generations.
+
+Kubernetes: apiextensions-apiserver, pkg/registry/customresource (strategy, status_strategy, validator).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from moorage.admit.admission import MAX_ERRORS, Admitted, Rejected
+from moorage.admit.kinds.extension.custom_objects import (
+    CustomRules,
+    finalizer_warnings,
+    validate_custom_object,
+    validate_custom_object_update,
+    validate_custom_status,
+)
+from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.plugins.standard import NamespaceLifecycle
+from moorage.admit.raw import Raw, copy_document
+from moorage.admit.request import Request, complete_metadata
+from moorage.custom.objects.correlation import same_values
+from moorage.custom.objects.defaults import apply_defaults
+from moorage.model.api_error import ApiError, forbidden, request_too_large
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.view import INT64_MAX
+from moorage.serve.custom.served_kind import ServedKind
+
+Own = Callable[[Raw], object]
+
+_TERMINATING = "create not allowed while custom resource definition is terminating"
+
+
+def admit_custom(
+    kind: ServedKind, raw: Raw, old: Raw | None, plugins: Sequence[Plugin], request: Request, own: Own | None
+) -> Admitted | Rejected:
+    """Admit an object, which is completed in place; `own` writes its field owners."""
+    metadata = raw["metadata"]
+    name_to_be = metadata.get("name") or metadata.get("generateName") or "Unknown"
+    try:
+        convert_view(raw, kind.view)
+        complete_metadata(raw, old, request, namespaced=kind.namespaced)
+        metadata.pop("selfLink", None)
+        _fill_in(raw, kind)
+        if own is not None:
+            own(raw)
+        if old is None and kind.is_going:
+            raise forbidden(kind, name_to_be, _TERMINATING)
+        _ask(plugins, kind, raw, old)
+    except ConversionError as error:
+        return Rejected(kind, metadata.get("name") or "", problems=error.problems)
+    except Forbidden as refusal:
+        return Rejected(kind, name_to_be, forbidden=str(refusal), object=raw)
+    except ApiError as error:
+        return Rejected(kind, name_to_be, object=raw, refusal=error.status)
+    if old is None:
+        if kind.has_status:
+            raw.pop("status", None)
+            # Kubernetes defaults what it reads from its store, so that a default status is back in every answer.
+            apply_defaults(raw, kind.schema)
+        raw["metadata"]["generation"] = 1
+    else:
+        if kind.has_status:
+            _set(raw, "status", old)
+        if not same_values(_content(raw), _content(old)):
+            raw["metadata"]["generation"] = _next_generation(old)
+    return _validated(kind, raw, old, finalizer_warnings(raw, old))
+
+
+def admit_custom_status(kind: ServedKind, raw: Raw, old: Raw, own: Own | None) -> Admitted | Rejected:
+    """Admit a write to the status subresource: all but the status and the field owners stays."""
+    try:
+        convert_view(raw, kind.view)
+    except ConversionError as error:
+        return Rejected(kind, old["metadata"]["name"], problems=error.problems)
+    _fill_in(raw, kind)
+    if own is not None:
+        own(raw)
+    new = copy_document(old)
+    _set(new, "status", raw)
+    _set(new["metadata"], "managedFields", raw["metadata"])
+    return _validated(kind, new, old, (), subresource="status")
+
+
+def _fill_in(raw: Raw, kind: ServedKind) -> None:
+    """Set defaults. Raises ApiError 413 if they are more than an object may have."""
+    if not apply_defaults(raw, kind.schema):
+        raise request_too_large("the defaults of the schema make the object larger than it may be")
+
+
+def _ask(plugins: Sequence[Plugin], kind: ServedKind, raw: Raw, old: Raw | None) -> None:
+    """Ask the plugins, which know built-in kinds by their names, but custom ones by resource and group."""
+    for plugin in plugins:
+        if isinstance(plugin, NamespaceLifecycle):
+            if old is None and kind.namespaced:
+                plugin.check(kind, raw["metadata"])
+        else:
+            plugin.admit(f"{kind.plural}.{kind.group}", raw, old)
+
+
+def _validated(
+    kind: ServedKind, raw: Raw, old: Raw | None, warnings: Sequence[str], subresource: str = ""
+) -> Admitted | Rejected:
+    view: Any = convert_view(raw, kind.view)
+    rules = kind.remembered("rules", _rules)
+    if old is None:
+        found = validate_custom_object(raw, rules)
+    elif subresource == "status":
+        found = validate_custom_status(raw, old, rules)
+    else:
+        found = validate_custom_object_update(raw, old, rules)
+    if found.errors:
+        errors = tuple(found.errors[:MAX_ERRORS])
+        return Rejected(kind, view.metadata.name, errors, object=raw, view=view, told=tuple(found.warnings))
+    return Admitted(raw, view, (*found.warnings, *warnings))
+
+
+def _rules(kind: ServedKind) -> CustomRules:
+    return CustomRules(kind.schema, kind.namespaced, kind.scale_paths)
+
+
+def _set(raw: Raw, name: str, source: Raw) -> None:
+    """Take a field over, or its absence."""
+    if name in source:
+        raw[name] = source[name]
+    else:
+        raw.pop(name, None)
+
+
+def _content(raw: Raw) -> Raw:
+    return {name: value for name, value in raw.items() if name != "metadata"}
+
+
+def _next_generation(old: Raw) -> int:
+    return min((old["metadata"].get("generation") or 0) + 1, INT64_MAX)

@@ -1,0 +1,35 @@
+"""Tell that the store answers, in the form of ComponentStatuses.
+
+Kubernetes: pkg/registry/core/componentstatus, which asks etcd, the scheduler and the controller manager on this
+machine. Differs: only the store is told of.
+"""
+
+import msgspec
+
+from moorage.model.api_error import ApiError, not_found
+from moorage.model.kinds import COMPONENT_STATUS
+from moorage.serve.verbs.reading import Page
+from moorage.store.protocol import Stored
+
+_STORE = "etcd-0"
+_CONDITION = {"type": "Healthy", "status": "True", "message": "ok"}
+
+
+def components() -> Page:
+    return Page([_healthy(_STORE)], 0)
+
+
+def component(name: str) -> Stored:
+    """Raises ApiError 404."""
+    if name != _STORE:
+        raise _no_component(name)
+    return _healthy(name)
+
+
+def _no_component(name: str) -> ApiError:
+    return not_found(COMPONENT_STATUS, name)
+
+
+def _healthy(name: str) -> Stored:
+    document = {"metadata": {"name": name}, "kind": "ComponentStatus", "apiVersion": "v1", "conditions": [_CONDITION]}
+    return Stored(name, msgspec.json.encode(document), 0, 0)

@@ -1,0 +1,1 @@
+"""Service account tokens: keys, issuing, authentication, reviews, discovery of the keys."""

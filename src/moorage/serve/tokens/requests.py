@@ -1,0 +1,176 @@
+"""Answer requests for tokens of a service account, which may be bound to a pod, a Secret or a node.
+
+Kubernetes: TokenREST of pkg/registry/core/serviceaccount. Differs: validating admission sees no TokenRequest.
+"""
+
+import time
+from typing import Any
+
+from moorage.admit.messages.rejection_status import invalid_status
+from moorage.model.api_error import ApiError, bad_request, failure, forbidden
+from moorage.model.field_error import FieldError, invalid
+from moorage.model.kinds import TOKEN_REQUEST, Kind, Ref
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.access.tokens import BoundObjectReference, TokenRequest
+from moorage.serve.access.node import node_of
+from moorage.serve.api import Api, Raw
+from moorage.serve.decoding import decode_object
+from moorage.serve.http.messages import Request, Response
+from moorage.serve.options import query_of, write_options
+from moorage.serve.pki.service_account_users import account_user_name
+from moorage.serve.rendering import json_response, warning_headers
+from moorage.serve.resources.objects import decode
+from moorage.serve.resources.routes import Target
+from moorage.serve.tokens.claims import KubernetesClaim, ObjectClaim, TokenClaims
+from moorage.serve.tokens.service_accounts import ACCOUNT, NODE, POD, SECRET
+from moorage.serve.verbs.reading import get
+
+_HOUR = 3600
+_MIN_SECONDS, _MAX_SECONDS = 600, 1 << 32
+#: What kubelets ask for the tokens of pods: a year is granted, because old clients read the file only once.
+_PROJECTED_SECONDS, _EXTENDED_SECONDS = 3607, 365 * 24 * 3600
+
+
+async def answer_token_request(api: Api, target: Target, request: Request, manager: str) -> Response:
+    options = write_options(query_of(request), manager, "CreateOptions")
+    content_type = request.headers.get("content-type", "")
+    raw, warnings = decode_object(request.body, content_type, TOKEN_REQUEST, options.validation)
+    node = node_of(request.user) if request.user is not None else None
+    if node is not None:
+        await _check_of_node(api, target, node, _read(raw).spec.boundObjectRef)
+    answer, more = await request_token(api, target.namespace, target.name, raw)
+    return json_response(answer, 201, headers=warning_headers([*warnings, *more]))
+
+
+async def _check_of_node(api: Api, target: Target, node: str, bound: BoundObjectReference | None) -> None:
+    """Raise ApiError 403 unless a node asks for a token of a pod of its own. Kubernetes: the NodeRestriction plugin."""
+    why = ""
+    if bound is None or (bound.apiVersion, bound.kind) != ("v1", "Pod") or not bound.name:
+        why = "node requested token not bound to a pod"
+    elif not bound.uid:
+        why = "node requested token with a pod binding without a uid"
+    elif (await _view(api, POD, target.namespace, bound.name)).spec.nodeName != node:
+        why = "node requested token bound to a pod scheduled on a different node"
+    if why:
+        raise forbidden(ACCOUNT, target.name, why)
+
+
+async def request_token(api: Api, namespace: str, name: str, document: Raw) -> tuple[Raw, list[str]]:
+    """Return the TokenRequest with its token, and warnings. Raises ApiError."""
+    request = _read(document)
+    metadata, settings = request.metadata, api.tokens.settings
+    for field, found, path in (("name", metadata.name, name), ("namespace", metadata.namespace, namespace)):
+        if found and found != path:
+            raise _invalid(
+                name, invalid(f"metadata.{field}", found, f"must match the service account {field} if specified")
+            )
+    account = await _metadata(api, ACCOUNT, namespace, name)
+    if metadata.uid and metadata.uid != account.uid:
+        own = f"does not match the UID of the service account ({account.uid})"
+        why = f"the UID in the token request ({metadata.uid}) {own}"
+        raise _conflict("TokenRequest.authentication.k8s.io", "authentication.k8s.io", "TokenRequest", name, why)
+    audiences = request.spec.audiences or settings.api_audiences
+    seconds = _HOUR if request.spec.expirationSeconds is None else request.spec.expirationSeconds
+    _check_seconds(seconds)
+    now, warnings = api.clock(), list[str]()
+    bound = await _bound(api, namespace, name, request.spec.boundObjectRef)
+    if 0 < settings.max_seconds < seconds:
+        warnings.append(f"requested expiration of {seconds} seconds shortened to {settings.max_seconds} seconds")
+        seconds = settings.max_seconds
+    lasts, warns = seconds, 0
+    is_own = set(audiences) <= set(settings.api_audiences)
+    if settings.extends_expiration and "pod" in bound and seconds == _PROJECTED_SECONDS and is_own:
+        lasts, warns = _EXTENDED_SECONDS, seconds
+    issued = int(now)
+    claim = KubernetesClaim(
+        namespace, ObjectClaim(name, account.uid), warnafter=issued + warns if warns else None, **bound
+    )
+    user = account_user_name(namespace, name)
+    claims = TokenClaims(claim, audiences, issued + lasts, issued, nbf=issued, sub=user)
+    answered = {
+        **document,
+        "metadata": {
+            **document.get("metadata", {}),
+            "name": name,
+            "namespace": namespace,
+            "uid": account.uid,
+            "creationTimestamp": api.now_text(),
+        },
+        "spec": {
+            "audiences": list(audiences),
+            "expirationSeconds": seconds,
+            "boundObjectRef": document.get("spec", {}).get("boundObjectRef"),
+        },
+        "status": {"token": api.tokens.issue(claims), "expirationTimestamp": _time_text(now + seconds)},
+    }
+    return answered, warnings
+
+
+def _read(document: Raw) -> TokenRequest:
+    try:
+        request: TokenRequest = convert_view(document, TokenRequest)
+    except ConversionError as error:
+        raise bad_request(str(error)) from None
+    return request
+
+
+def _check_seconds(seconds: int) -> None:
+    if seconds < _MIN_SECONDS:
+        raise _invalid(
+            "", invalid("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
+        )
+    if seconds > _MAX_SECONDS:
+        why = "may not specify a duration larger than 2^32 seconds"
+        raise _invalid("", invalid("spec.expirationSeconds", seconds, why))
+
+
+async def _bound(api: Api, namespace: str, account: str, named: BoundObjectReference | None) -> dict[str, ObjectClaim]:
+    """Return the claims about the object that the token is bound to, and about the node of a pod."""
+    if named is None:
+        return {}
+    group, _, version = named.apiVersion.rpartition("/")
+    kind = {"Pod": POD, "Node": NODE, "Secret": SECRET}.get(named.kind) if not group else None
+    if kind is None:
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={named.kind}")
+    view = await _view(api, kind, namespace, named.name)
+    if kind is POD and view.spec.serviceAccountName != account:
+        said = "to pod running with different serviceaccount name."
+        raise bad_request(f'cannot bind token for serviceaccount "{account}" {said}')
+    uid = view.metadata.uid
+    if named.uid and named.uid != uid:
+        said = "does not match the UID in record. The object might have been deleted and then recreated"
+        why = f"the UID in the bound object reference ({named.uid}) {said}"
+        raise _conflict(kind.name, "", kind.name, named.name, why)
+    found = {kind.singular: ObjectClaim(named.name, uid)}
+    if kind is POD and view.spec.nodeName:
+        found["node"] = await _node_of_pod(api, view.spec.nodeName)
+    return found
+
+
+async def _node_of_pod(api: Api, name: str) -> ObjectClaim:
+    try:
+        return ObjectClaim(name, (await _metadata(api, NODE, "", name)).uid)
+    except ApiError:
+        return ObjectClaim(name)  # a node that is gone is told by its name
+
+
+async def _view(api: Api, kind: Kind, namespace: str, name: str) -> Any:
+    stored = await get(api, Ref(kind, namespace if kind.namespaced else "", name))
+    return stored.view if stored.view is not None else convert_view(decode(kind, stored), kind.view)
+
+
+async def _metadata(api: Api, kind: Kind, namespace: str, name: str) -> Any:
+    return (await _view(api, kind, namespace, name)).metadata
+
+
+def _invalid(name: str, error: FieldError) -> ApiError:
+    return ApiError(invalid_status(TOKEN_REQUEST, name, (error,)))
+
+
+def _conflict(shown: str, group: str, kind: str, name: str, why: str) -> ApiError:
+    message = f'Operation cannot be fulfilled on {shown} "{name}": {why}'
+    return failure(409, "Conflict", message, {"name": name, "group": group, "kind": kind})
+
+
+def _time_text(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
