@@ -23,9 +23,9 @@ from moorage.model.types.pod_status import PodCondition
 from moorage.model.types.policy import PodDisruptionBudgetSpec
 
 DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
-STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
+STATEFUL_SET, REPLICATION_CONTROLLER = KINDS["apps/v1", "StatefulSet"], KINDS["v1", "ReplicationController"]
 #: Kinds with a scale subresource.
-SCALABLE = (DEPLOYMENT, REPLICA_SET, STATEFUL_SET)
+SCALABLE = (DEPLOYMENT, REPLICA_SET, STATEFUL_SET, REPLICATION_CONTROLLER)
 
 
 class CannotExpect(Exception):

@@ -108,6 +108,7 @@ class NamespaceController(Controller):
     """Reconciles namespaces in deletion."""
 
     name = "namespace-controller"
+    watches_custom = True
     watches = (NAMESPACE, *(kind for kind in _CONTENT_KINDS if not kind.is_chatty))
 
     _now = 0.0  # of the last reconciliation
@@ -126,7 +127,8 @@ class NamespaceController(Controller):
         namespace = world.get(NAMESPACE, key)
         if namespace is None or not _is_going(namespace):
             return ()
-        return [Question(kind, key) for kind in _CONTENT_KINDS]
+        custom = (kind for kind in world.custom_kinds.values() if kind.namespaced)
+        return [Question(kind, key) for kind in (*_CONTENT_KINDS, *custom)]
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         return NOTHING

@@ -16,12 +16,14 @@ class Row(NamedTuple):
     """One controller. Its module is imported when it is made, so that what does not run is not imported.
 
     `started_by`: the kinds of which every object is work for it. Without any, it has work on other occasions only.
+    `only_simulated`: `*` means it only where nodes are simulated.
     """
 
     name: str
     module: str
     class_name: str
     started_by: tuple[str, ...] = ()
+    only_simulated: bool = False
 
     def make(self, context: ControllerContext) -> Controller:
         controller: type[Controller] = getattr(import_module(f"moorage.control.{self.module}"), self.class_name)
@@ -35,6 +37,9 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("pod-garbage-collector-controller", "pod_garbage", "PodGarbageController"),
     Row("taint-eviction-controller", "taint_eviction.controller", "TaintEvictionController"),
     Row("replicaset-controller", "replica_set", "ReplicaSetController", ("ReplicaSet",)),
+    Row(
+        "replicationcontroller-controller", "replica_set", "ReplicationControllerController", ("ReplicationController",)
+    ),
     Row("deployment-controller", "deployment.controller", "DeploymentController", ("Deployment",)),
     Row("daemonset-controller", "daemon_set.controller", "DaemonSetController", ("DaemonSet",)),
     Row("statefulset-controller", "stateful_set.controller", "StatefulSetController", ("StatefulSet",)),
@@ -54,8 +59,24 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("resourceclaim-controller", "resource_claim.controller", "ResourceClaimController", ("ResourceClaim",)),
     Row("namespace-controller", "namespace", "NamespaceController"),
     Row("garbage-collector-controller", "garbage.controller", "GarbageCollector"),
+    Row("endpoints-controller", "endpoints.endpoints_controller", "EndpointsController"),
+    Row("endpointslice-controller", "endpoints.slice_controller", "EndpointSliceController"),
+    Row("endpointslice-mirroring-controller", "endpoints.mirroring", "EndpointSliceMirroringController"),
     Row("disruption-controller", "disruption", "DisruptionController", ("PodDisruptionBudget",)),
+    Row("resourcequota-controller", "resource_quota", "ResourceQuotaController", ("ResourceQuota",)),
+    Row(
+        "clusterrole-aggregation-controller",
+        "cluster_role_aggregation",
+        "ClusterRoleAggregationController",
+        ("ClusterRole",),
+    ),
     Row("serviceaccount-controller", "namespace", "ServiceAccountController"),
+    Row("serviceaccount-token-controller", "account_tokens", "AccountTokenController"),
+    Row("certificatesigningrequest-approving-controller", "certificates.approving", "CertificateApprover"),
+    Row("certificatesigningrequest-signing-controller", "certificates.signing", "CertificateSigner"),
+    Row("certificatesigningrequest-cleaner-controller", "certificates.cleaner", "CertificateRequestCleaner"),
+    Row("root-ca-certificate-publisher-controller", "root_certificates", "RootCertificatePublisher"),
+    Row("service-lb-controller", "load_balancers", "LoadBalancerController", only_simulated=True),
 )
 
 
@@ -63,8 +84,11 @@ class UnknownController(ValueError):
     """A name in `--controllers` that no controller has."""
 
 
-def chosen(selection: Iterable[str]) -> tuple[Row, ...]:
-    """Return the controllers that `--controllers` asks for: `*` for all, `name` for one, `-name` for all but it."""
+def chosen(selection: Iterable[str], *, simulated: bool = False) -> tuple[Row, ...]:
+    """Return the controllers that `--controllers` asks for: `*` for all, `name` for one, `-name` for all but it.
+
+    `simulated`: nodes are simulated in this cluster.
+    """
     known = {row.name for row in CONTROLLERS}
     wanted: set[str] = set()
     for word in selection:
@@ -73,7 +97,7 @@ def chosen(selection: Iterable[str]) -> tuple[Row, ...]:
             listed = ", ".join(sorted(known))
             raise UnknownController(f'"{name}" is not in the list of known controllers: {listed}')
         if word == "*":
-            wanted |= known
+            wanted |= {row.name for row in CONTROLLERS if simulated or not row.only_simulated}
     for word in selection:
         if word.startswith("-"):
             wanted.discard(word[1:])

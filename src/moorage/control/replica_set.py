@@ -1,6 +1,8 @@
-"""Keep the wanted number of pods of each ReplicaSet. Kubernetes: pkg/controller/replicaset.
+"""Keep the wanted number of pods of each ReplicaSet and ReplicationController.
 
-Differs: the status is written when no pod is being created or deleted, since another reconciliation follows anyway.
+Kubernetes: pkg/controller/replicaset, and pkg/controller/replication with its adapters. Differs: the status is written
+when no pod is being created or deleted, since another reconciliation follows anyway; ReplicationControllers do not
+count in the metric about ages of deleted pods.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,10 +14,11 @@ from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.deletion_order import pods_to_delete
 from moorage.control.framework.workloads import POD, Claimed
 from moorage.control.framework.world import World, controller_of
+from moorage.match.label_selector import as_label_selector
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
-from moorage.model.kinds import KINDS
-from moorage.telemetry.metrics import exponential_buckets
+from moorage.model.kinds import KINDS, Kind
+from moorage.telemetry.metrics import Histogram, exponential_buckets
 
 REPLICA_FAILURE = "ReplicaFailure"
 
@@ -37,6 +40,8 @@ def replica_set_status(
         observedGeneration=view.metadata.generation,
         conditions=_conditions(replica_set, failure, now),
     )
+    if replica_set.kind is REPLICATION_CONTROLLER:
+        return {"replicas": len(pods), **status}, again_after
     terminating = sum(
         workloads.is_terminating(pod.view) and workloads.selects(view.spec.selector, pod.view.metadata.labels)
         for pod in world.owned(POD, replica_set.uid)
@@ -55,7 +60,7 @@ def _conditions(replica_set: Object, failure: tuple[str, str] | None, now: float
     return [*others, workloads.condition(REPLICA_FAILURE, "True", *failure, now)]
 
 
-REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
+REPLICA_SET, REPLICATION_CONTROLLER = KINDS["apps/v1", "ReplicaSet"], KINDS["v1", "ReplicationController"]
 #: Most pods to create or delete in one plan.
 BURST = 500
 
@@ -64,11 +69,15 @@ class ReplicaSetController(Controller):
     """Reconciles ReplicaSets."""
 
     name = "replicaset-controller"
-    watches = (REPLICA_SET, POD)
+    watches: tuple[Kind, ...] = (REPLICA_SET, POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self._age_ratio = context.metrics.histogram(
+        self._now = 0.0
+        self._age_ratio = self._age_metric(context)
+
+    def _age_metric(self, context: ControllerContext) -> Histogram | None:
+        return context.metrics.histogram(
             "replicaset_controller_sorting_deletion_age_ratio",
             "The ratio of chosen deleted pod's ages to the current youngest pod's age (at the time). Should be <2. "
             "The intent of this metric is to measure the rough efficacy of the LogarithmicScaleDown feature gate's "
@@ -77,11 +86,10 @@ class ReplicaSetController(Controller):
             (),
             exponential_buckets(0.25, 2, 6),
         )
-        self._now = 0.0
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         self._now = now
-        replica_set = world.get(REPLICA_SET, key)
+        replica_set = world.get(self.watches[0], key)
         if replica_set is None:
             return NOTHING
         view = replica_set.view
@@ -99,7 +107,7 @@ class ReplicaSetController(Controller):
         return Plan(workloads.status_update(replica_set, status), again_after)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        replica_set = world.get(REPLICA_SET, key)
+        replica_set = world.get(self.watches[0], key)
         if replica_set is None or not isinstance(action, Create | Delete) or workloads.namespace_is_terminating(error):
             return ()
         report = workloads.refusal_report(replica_set, action, error)
@@ -124,22 +132,35 @@ class ReplicaSetController(Controller):
     def _observe_ages(self, pods: Sequence[Object], chosen: Sequence[Object], now: float) -> None:
         ages = {pod.uid: now - created for pod in pods if (created := _created_if_ready(pod)) is not None}
         youngest = min(ages.values(), default=0.0)
-        if youngest <= 0:
+        if youngest <= 0 or self._age_ratio is None:
             return
         for pod in chosen:
             if pod.uid in ages:
                 self._age_ratio.labels().observe(ages[pod.uid] / youngest)
 
 
+class ReplicationControllerController(ReplicaSetController):
+    """Reconciles ReplicationControllers, in the same way."""
+
+    name = "replicationcontroller-controller"
+    component = "replication-controller"
+    watches = (REPLICATION_CONTROLLER, POD)
+
+    def _age_metric(self, context: ControllerContext) -> None:
+        return None
+
+
 def _active_pods(replica_set: Object, world: World) -> Claimed:
-    return workloads.claim(replica_set, replica_set.view.spec.selector, POD, world, only_active_pods=True)
+    return workloads.claim(
+        replica_set, as_label_selector(replica_set.view.spec.selector), POD, world, only_active_pods=True
+    )
 
 
 def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> Iterable[Object]:
     owner = controller_of(replica_set.view.metadata)
     if owner is None:
         return pods
-    return [pod for sibling in world.owned(REPLICA_SET, owner.uid) for pod in world.owned(POD, sibling.uid)]
+    return [pod for sibling in world.owned(replica_set.kind, owner.uid) for pod in world.owned(POD, sibling.uid)]
 
 
 def _created_if_ready(pod: Object) -> float | None:

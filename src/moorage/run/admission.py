@@ -96,7 +96,7 @@ class Admission:
         """Return the first reason why the pod cannot run on the node beside the others, or None. Raises Undecided."""
         return (
             _wrong_system(pod)
-            or _no_room(pod, node, load)
+            or no_room(pod, node, load)
             or _elsewhere(pod, node, self.gates)
             or _port_taken(pod, load)
             or self._tainted(pod, node)
@@ -130,7 +130,7 @@ def _wrong_system(pod: Pod) -> Refusal | None:
     return None
 
 
-def _no_room(pod: Pod, node: Node, load: Load) -> Refusal | None:
+def no_room(pod: Pod, node: Node, load: Load) -> Refusal | None:
     capacity = load.capacity(node)
     if load.pods + 1 > capacity.get(PODS, 0):
         return _out_of(PODS, 1, load.pods, capacity.get(PODS, 0))

@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.run import pod_status as lifecycle
 from moorage.run.admission import Admission, Load
 from moorage.run.devices.claims import DeviceClaims, NotPrepared
 from moorage.run.mounts import Mounts, NotMounted
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing
-from moorage.run.simulated_pod import FINISHED, NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
+from moorage.run.resizing import is_resized, report_resize, resize
+from moorage.run.simulated_pod import NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
 
 Raw = dict[str, Any]
 
@@ -93,6 +95,8 @@ class KubeletState:
         self._numbers = count()
         self._addresses = 0
         self._now_due: list[Action] = []
+        self._deferred: dict[str, set[str]] = {}  # pods whose resize did not fit, by node
+        self._freed: set[str] = set()  # nodes of such pods that others have left
         self._undecided: list[str] = []  # pods whose expensive expressions have been evaluated meanwhile
         #: Called when there is something to do though nothing came in.
         self.wake: Callable[[], None] = lambda: None
@@ -211,13 +215,15 @@ class KubeletState:
 
     def next_time(self) -> float:
         """Return when the next step is due; infinity if none is planned."""
-        if self._now_due or self._undecided:
+        if self._now_due or self._undecided or self._freed:
             return 0.0
         return self._planned[0][0] if self._planned else NEVER
 
     def due(self, now: float) -> list[Action]:
         if self._undecided:
             self._look_again(now)
+        if self._freed:
+            self._resize_deferred(now)
         while self._planned and self._planned[0][0] <= now:
             _, _, key, version = heapq.heappop(self._planned)
             life = self._lives.get(key)
@@ -230,7 +236,7 @@ class KubeletState:
     def _arrived(self, key: str, pod: Pod, now: float) -> None:
         name, phase = pod.spec.nodeName, pod.status.phase
         is_leaving = pod.metadata.deletionTimestamp is not None
-        if phase in FINISHED:
+        if phase in FINISHED_PHASES:
             self._seen_again(key, self._keep(key, SimulatedPod(pod, PodStage.OVER, now)), pod, now)
             return
         load = self._loads[name]
@@ -269,7 +275,7 @@ class KubeletState:
 
     def _seen_again(self, key: str, life: SimulatedPod, pod: Pod, now: float) -> None:
         old, life.pod = life.pod, pod
-        if pod.status.phase in FINISHED and life.stage not in (PodStage.OVER, PodStage.REMOVED):
+        if pod.status.phase in FINISHED_PHASES and life.stage not in (PodStage.OVER, PodStage.REMOVED):
             self._end(life)
         if pod.metadata.deletionTimestamp is not None:
             if life.stage is PodStage.REMOVED:
@@ -279,6 +285,14 @@ class KubeletState:
                 self._now_due.append(Remove(key, pod.metadata.uid))
             elif life.stage is not PodStage.STOPPING or _grace(pod) != _grace(old):
                 self._stop(key, life, now)
+        elif (
+            life.counted is not None
+            and is_resized(life.counted, pod)
+            and pod.metadata.generation != old.metadata.generation
+        ):
+            self._resize(key, life)
+            if life.stage is PodStage.RUNNING:
+                self._now_due.append(self._write(key, life, life.doing(), now))
         elif life.stage is PodStage.RUNNING and (
             pod.metadata.generation != old.metadata.generation or lifecycle.gates_open(pod) != lifecycle.gates_open(old)
         ):
@@ -380,7 +394,30 @@ class KubeletState:
 
     def _write(self, key: str, life: SimulatedPod, doing: Doing, now: float) -> WriteStatus:
         host = host_address(self._nodes.get(life.pod.spec.nodeName))
-        return WriteStatus(key, life.pod.metadata.uid, lifecycle.pod_status(life.pod, doing, host, life.address, now))
+        status = lifecycle.pod_status(life.pod, doing, host, life.address, now)
+        if life.resize is not None:
+            report_resize(status, life.pod, life.resize, now)
+        return WriteStatus(key, life.pod.metadata.uid, status)
+
+    def _resize(self, key: str, life: SimulatedPod) -> None:
+        """Give containers what the spec says, if the node has room; else try again when a pod has gone."""
+        name, counted = life.pod.spec.nodeName, life.counted
+        if counted is None or name not in self._loads:
+            return
+        life.resize = resize(counted, life.pod, self._nodes[name], self._loads[name])
+        life.counted = life.resize.allocated
+        if life.resize.problem is not None:
+            self._deferred.setdefault(name, set()).add(key)
+
+    def _resize_deferred(self, now: float) -> None:
+        """Try again what did not fit on nodes that pods have left."""
+        freed, self._freed = self._freed, set()
+        for key in sorted(key for name in freed for key in self._deferred.pop(name, ())):
+            life = self._lives.get(key)
+            if life is not None and life.counted is not None:
+                self._resize(key, life)
+                if life.stage is PodStage.RUNNING:
+                    self._now_due.append(self._write(key, life, life.doing(), now))
 
     def _plan(self, key: str, life: SimulatedPod) -> None:
         """Plan the pod's next step instead of any planned before."""
@@ -399,12 +436,14 @@ class KubeletState:
         if load is not None and life.counted is not None:
             load.remove(life.counted)
             life.counted = None
+            if life.pod.spec.nodeName in self._deferred:
+                self._freed.add(life.pod.spec.nodeName)
         self._claims.unprepare(life.pod)
 
 
 def _precedence(named: tuple[str, Pod]) -> tuple[bool, str, str]:
     key, pod = named
-    return pod.status.phase not in ("Running", *FINISHED), pod.metadata.creationTimestamp or "", key
+    return pod.status.phase not in ("Running", *FINISHED_PHASES), pod.metadata.creationTimestamp or "", key
 
 
 def _grace(pod: Pod) -> int | None:

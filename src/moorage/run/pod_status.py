@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from moorage.model.go.durations import duration_text
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import time_text
-from moorage.model.types.container import Container
+from moorage.model.types.container import Container, EphemeralContainer
 from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod_status import FINISHED_PHASES, PodCondition
 from moorage.run.admission import Refusal
 from moorage.run.last_answer import remember_last
 
@@ -67,6 +67,10 @@ def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) ->
         _container(pod, one, _named(state, pod, one), doing.is_ready, doing.restarts, doing.last)
         for one in pod.spec.containers
     ]
+    if pod.spec.ephemeralContainers:
+        status["ephemeralContainerStatuses"] = [
+            _ephemeral_container(pod, one, doing, now) for one in pod.spec.ephemeralContainers
+        ]
     conditions = _conditions(pod, doing.phase, doing.is_ready, time_text(now))
     status["conditions"] = [one.copy() for one in conditions]
     return status
@@ -125,6 +129,26 @@ def _init_container(pod: Pod, container: Container, doing: Doing) -> Raw:
         finished = {**doing.state["terminated"], "exitCode": 0, "reason": "Completed"}
         return _container(pod, container, {"terminated": finished}, False, 0, None)
     return _container(pod, container, running(began), True, 0, None)
+
+
+def _ephemeral_container(pod: Pod, container: EphemeralContainer, doing: Doing, now: float) -> Raw:
+    """Return the status of a container for debugging: it runs as long as the pod, and is never ready."""
+    known = next((one for one in pod.status.ephemeralContainerStatuses if one.name == container.name), None)
+    started = known.state.running.startedAt if known is not None and known.state.running is not None else None
+    state: Raw = {"running": {"startedAt": started or time_text(now)}}
+    if doing.phase in FINISHED_PHASES:
+        state = {"terminated": {**exited(doing.began, now, 0), "startedAt": started or time_text(now)}}
+    ran = doing.phase != "Pending"
+    return {
+        "name": container.name,
+        "image": container.image,
+        "imageID": container.image if ran else "",
+        "state": state if ran else creating(),
+        "lastState": {},
+        "ready": False,
+        "restartCount": 0,
+        **({"containerID": f"simulated://{pod.metadata.uid}-{container.name}-0"} if ran else {}),
+    }
 
 
 def _container(pod: Pod, container: Container, state: Raw, is_ready: bool, restarts: int, last: Raw | None) -> Raw:

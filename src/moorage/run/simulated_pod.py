@@ -14,6 +14,7 @@ from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
 from moorage.run.last_answer import remember_last
 from moorage.run.pod_status import Doing
+from moorage.run.resizing import PodResize
 
 START_DELAY = "simulate.moorage.dev/start-delay"
 COMPLETES_AFTER = "simulate.moorage.dev/completes-after"
@@ -96,7 +97,6 @@ def _seconds(text: str | None) -> float | None:
 Raw = dict[str, Any]
 
 NEVER = float("inf")
-FINISHED = frozenset({"Succeeded", "Failed"})
 FIRST_BACKOFF, MAX_BACKOFF = 10, 300
 #: Seconds of running after which the back-off is reset.
 _GOOD_RUN = 2 * MAX_BACKOFF
@@ -137,6 +137,7 @@ class SimulatedPod:
         "is_ready",
         "last",
         "pod",
+        "resize",
         "restarts",
         "script",
         "since",
@@ -150,6 +151,7 @@ class SimulatedPod:
         self.began = self.since = now  # when the pod arrived, and when its containers started last
         self.at = NEVER  # when containers start again or have stopped
         self.counted: Pod | None = None  # the pod as counted in the node's load
+        self.resize: PodResize | None = None  # what the containers have, if the pod was resized
         self.is_ready = False
         self.restarts = self.backoff = self.version = 0
         self.last: Raw | None = None

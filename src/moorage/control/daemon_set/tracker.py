@@ -19,6 +19,7 @@ from moorage.model.go.times import seconds_of
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.workload import DaemonSetUpdateStrategy
 
 TEMPLATE_GENERATION_LABEL = "pod-template-generation"
@@ -41,7 +42,7 @@ class DaemonPod(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        return self.is_leaving and self.phase in ("Failed", "Succeeded")
+        return self.is_leaving and self.phase in FINISHED_PHASES
 
     @property
     def age_key(self) -> tuple[bool, str, str]:
@@ -148,7 +149,7 @@ def judge_node(fit: DaemonFit | None, pods: Sequence[DaemonPod], wishes: Wishes,
     elif fit.should_continue:
         failed = [pod for pod in here if pod.phase == "Failed"]
         succeeded = [pod for pod in here if pod.phase == "Succeeded"]
-        running = [pod for pod in here if pod.phase not in ("Failed", "Succeeded")]
+        running = [pod for pod in here if pod.phase not in FINISHED_PHASES]
         surplus = _surplus(running, wishes, now) if wishes.surges else running[1:]
         creates = wishes.surges and not running and fit.should_run
         delete = [*failed, *succeeded, *surplus]

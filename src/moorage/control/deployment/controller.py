@@ -138,7 +138,7 @@ class _Round:
             },
             "spec": {
                 "replicas": size,
-                "minReadySeconds": self.view.spec.minReadySeconds,
+                **({"minReadySeconds": patience} if (patience := self.view.spec.minReadySeconds) else {}),
                 "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: short}},
                 "template": {**template, "metadata": {**metadata, "labels": labels}},
             },

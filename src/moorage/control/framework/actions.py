@@ -127,11 +127,15 @@ NOTHING = Plan()
 
 
 class Question(NamedTuple):
-    """A lookup at the API server before deciding: one object, or without a name all objects of a namespace."""
+    """A lookup at the API server before deciding: one object, or without a name all objects of a namespace.
+
+    `review` is the JSON of a review instead, which the API server answers.
+    """
 
     kind: Kind
     namespace: str = ""
     name: str = ""
+    review: bytes = b""
 
     @property
     def key(self) -> str:

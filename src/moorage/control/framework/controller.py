@@ -18,6 +18,7 @@ from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
+from moorage.model.signing_terms import SigningTerms
 from moorage.telemetry.metrics import Metrics
 
 
@@ -25,7 +26,9 @@ class ControllerContext(NamedTuple):
     """What every controller is constructed with.
 
     `simulates_storage`: there is no real storage, so volumes of every provisioner are simulated. `evaluations`
-    evaluates expensive expressions.
+    evaluates expensive expressions. `root_authority` is the authority of the API server's certificate, in PEM.
+    `sign_certificate` returns a certificate in PEM, signed by the authority of clients; `sign_token` a token for a
+    Secret of a service account: its namespace, the account's name and UID, the Secret's name. Absent, none is made.
     """
 
     gates: GateSet
@@ -33,6 +36,9 @@ class ControllerContext(NamedTuple):
     random: Callable[[], float]
     simulates_storage: bool = False
     evaluations: Evaluations | None = None
+    root_authority: str = ""
+    sign_certificate: Callable[[SigningTerms], bytes] | None = None
+    sign_token: Callable[[str, str, str, str], str] | None = None
 
 
 class Controller(ABC):
@@ -42,6 +48,8 @@ class Controller(ABC):
     name: ClassVar[str]
     #: The kinds whose changes it is told of. Its own kind, whose keys it reconciles by default, comes first.
     watches: tuple[Kind, ...]
+    #: It is also told of the objects of custom kinds.
+    watches_custom: ClassVar[bool] = False
     #: How many keys are reconciled at a time.
     workers: ClassVar[int] = 8
     #: The reporting component in events, where Kubernetes has another name than the controller's.
@@ -60,6 +68,10 @@ class Controller(ABC):
             return concerned_owners(own_kind, old, new, world)
         changed = new or old
         return (changed.key,) if changed is not None else ()
+
+    def kind_added(self, kind: Kind) -> Iterable[str]:
+        """Return the keys to reconcile because a custom kind is known from now on, and its objects are."""
+        return ()
 
     @abstractmethod
     def reconcile(self, key: str, world: World, now: float) -> Plan:

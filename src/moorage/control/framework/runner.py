@@ -10,20 +10,24 @@ import asyncio
 import random as randomness
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Protocol
+
+import msgspec
 
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, NotSent, Object, Unreachable
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller
+from moorage.control.framework.custom_kinds import DEFINITION, CustomInformers
 from moorage.control.framework.pending_writes import Expectations, UncertainWrites, find
 from moorage.control.framework.work_queue import ControllerMetrics, WorkQueue
 from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Kind
+from moorage.model.kinds import CustomKind, Kind
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 from moorage.telemetry.watchdog import Locals, Operation, operation
@@ -90,6 +94,11 @@ class Runner:
             self.queue.add(key, now)
         if now is not None:
             self._wake()
+
+    def wake(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.queue.add(key, loop_time())
+        self._wake()
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -190,7 +199,9 @@ class Runner:
         return self.controller.decide(key, self._world, answers, self._clock())
 
     async def _look_up(self, question: Question) -> Sequence[Object]:
-        kind, namespace, name = question
+        kind, namespace, name, review = question
+        if review:
+            return (await self._client.create(kind, msgspec.json.decode(review)),)
         if not name:
             try:
                 return (await self._client.list_all(kind, namespace)).items
@@ -322,27 +333,37 @@ class ControllerManager:
         controllers: Iterable[Controller],
         metrics: Metrics | None = None,
         *,
+        clients: Mapping[str, Client] = MappingProxyType({}),
         clock: Callable[[], float] = time.time,
         random: Callable[[], float] = randomness.random,
     ) -> None:
+        """`clients` are those of controllers that act under an identity of their own, by their names."""
         self.world = World()
         counted = ControllerMetrics(metrics or Metrics(), loop_time)
         self.runners: list[Runner] = []
         for controller in controllers:
             named = recorder.named(controller.component or controller.name)
-            self.runners.append(Runner(controller, client, self.world, named, self._seen, counted, random, clock))
+            own = clients.get(controller.name, client)
+            self.runners.append(Runner(controller, own, self.world, named, self._seen, counted, random, clock))
         kinds = dict.fromkeys(kind for runner in self.runners for kind in runner.controller.watches)
+        self._of_custom = [runner for runner in self.runners if runner.controller.watches_custom]
+        if self._of_custom:
+            kinds[DEFINITION] = None
+        self._custom = CustomInformers(client, self.world, self._custom_changed, self._custom_added)
         self.informers = {kind: Informer(client, kind, self._handler(kind)) for kind in kinds}
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for informer in self.informers.values():
-                group.create_task(informer.run())
-            for informer in self.informers.values():
-                await informer.synced()
-            _LOG.info("Caches are synced", controllers=len(self.runners))
-            for runner in self.runners:
-                group.create_task(runner.run())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for informer in self.informers.values():
+                    group.create_task(informer.run())
+                for informer in self.informers.values():
+                    await informer.synced()
+                _LOG.info("Caches are synced", controllers=len(self.runners))
+                for runner in self.runners:
+                    group.create_task(runner.run())
+        finally:
+            await self._custom.close()
 
     @property
     def has_synced(self) -> bool:
@@ -350,7 +371,20 @@ class ControllerManager:
 
     def _seen(self, kind: Kind) -> int:
         informer = self.informers.get(kind)
-        return informer.revision if informer is not None else 1 << 63
+        if informer is not None:
+            return informer.revision
+        seen = self._custom.seen(kind) if isinstance(kind, CustomKind) else None
+        return 1 << 63 if seen is None else seen
+
+    def _custom_changed(self, kind: Kind, deltas: list[Delta]) -> None:
+        for delta in deltas:
+            self.world.apply(kind, delta)
+            for runner in self._of_custom:
+                runner.changed(kind, *delta)
+
+    def _custom_added(self, kind: CustomKind) -> None:
+        for runner in self._of_custom:
+            runner.wake(runner.controller.kind_added(kind))
 
     def _handler(self, kind: Kind) -> Callable[[list[Delta]], None]:
         watching = [runner for runner in self.runners if kind in runner.controller.watches]
@@ -360,5 +394,7 @@ class ControllerManager:
                 self.world.apply(kind, delta)
                 for runner in watching:
                     runner.changed(kind, *delta)
+            if kind is DEFINITION and self._of_custom:
+                self._custom.definitions_changed(deltas)
 
         return changed

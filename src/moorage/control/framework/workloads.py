@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Create, Delete, Patch, Raw, Report, Update, note, patch_metadata, warn
 from moorage.control.framework.world import World, controller_of
-from moorage.match.label_selector import Selector, compile_label_selector
+from moorage.match.label_selector import Selector, as_label_selector, compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod_status import FINISHED_PHASES, PodCondition
 from moorage.model.types.workload import JobCondition, JobStatus
 
 POD = KINDS["v1", "Pod"]
@@ -43,7 +43,7 @@ def ready_condition(pod: Pod) -> PodCondition | None:
 
 
 def is_finished(pod: Pod) -> bool:
-    return pod.status.phase in ("Succeeded", "Failed")
+    return pod.status.phase in FINISHED_PHASES
 
 
 def is_active(pod: Pod) -> bool:
@@ -146,7 +146,7 @@ def concerned_owners(kind: Kind, old: Object | None, new: Object | None, world: 
         if before.labels == metadata.labels and before.ownerReferences == metadata.ownerReferences:
             return keys
     for candidate in world.selecting(kind, new.namespace, metadata.labels):
-        if selects(candidate.view.spec.selector, metadata.labels):
+        if selects(as_label_selector(candidate.view.spec.selector), metadata.labels):
             keys[candidate.key] = None
     return keys
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.model.kinds import KINDS, Kind
+from moorage.match.label_selector import as_label_selector
+from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.pod import Pod
 
-_POD = KINDS["v1", "Pod"]
+_POD, _SERVICE = KINDS["v1", "Pod"], KINDS["v1", "Service"]
 #: An ordered set.
 _Keys = dict[str, None]
 
@@ -18,6 +19,8 @@ class World:
     """Objects by key, controlling owner, namespace, label and node. Objects are shared: never change them."""
 
     def __init__(self) -> None:
+        #: The kinds that custom resource definitions add, by group and name.
+        self.custom_kinds: dict[tuple[str, str], CustomKind] = {}
         self._objects: dict[Kind, dict[str, Object]] = {}
         self._by_owner: dict[tuple[Kind, str], _Keys] = {}
         self._by_namespace: dict[tuple[Kind, str], _Keys] = {}
@@ -25,6 +28,8 @@ class World:
         self._orphans_by_label: dict[tuple[Kind, str, str, str], _Keys] = {}
         self._by_selector: dict[tuple[Kind, str, str, str], _Keys] = {}
         self._pods_by_node: dict[str, _Keys] = {}
+        #: Pods by namespace and label, only for the labels that the selectors of Services tell.
+        self._pods_by_label: dict[tuple[str, str, str], _Keys] = {}
 
     def get(self, kind: Kind, key: str) -> Object | None:
         """Return an object by `namespace/name`, or by name for cluster-scoped kinds."""
@@ -55,12 +60,26 @@ class World:
         return self._found(kind, self._orphans_by_label.get((kind, namespace, *telling)))
 
     def selecting(self, kind: Kind, namespace: str, labels: Mapping[str, str]) -> list[Object]:
-        """Return the workloads of a kind in a namespace whose selector may match these labels."""
+        """Return the workloads or Services in a namespace whose selector may match these labels."""
         index = self._by_selector
         found = self._found(kind, index.get((kind, namespace, "", "")))
         for label in labels.items():
             found += self._found(kind, index.get((kind, namespace, *label)))
         return found
+
+    @property
+    def has_selectors(self) -> bool:
+        """Whether any Service has a selector."""
+        return bool(self._pods_by_label)
+
+    def pods_of_service(self, service: Object) -> list[Object]:
+        """Return the pods that a Service selects; none if it has no selector."""
+        selector = service.view.spec.selector
+        if not selector:
+            return []
+        wanted = selector.items()
+        found = self._found(_POD, self._pods_by_label.get((service.namespace, *_last(selector))))
+        return [pod for pod in found if wanted <= pod.view.metadata.labels.items()] if len(selector) > 1 else found
 
     def in_namespace(self, kind: Kind, namespace: str) -> list[Object]:
         return self._found(kind, self._by_namespace.get((kind, namespace)))
@@ -93,6 +112,20 @@ class World:
         self._objects.setdefault(kind, {})[found.key] = found
         for index, value in self._indices(kind, found):
             index.setdefault(value, {})[found.key] = None
+        if kind is _SERVICE and found.view.spec.selector:
+            self._follow_label((found.namespace, *_last(found.view.spec.selector)))
+        elif kind is _POD and self._pods_by_label:
+            for label in found.view.metadata.labels.items():
+                keys = self._pods_by_label.get((found.namespace, *label))
+                if keys is not None:
+                    keys[found.key] = None
+
+    def _follow_label(self, label: tuple[str, str, str]) -> None:
+        """Begin to keep the pods with a label that the selector of a Service tells."""
+        if label not in self._pods_by_label:
+            namespace, key, value = label
+            pods = self.in_namespace(_POD, namespace)
+            self._pods_by_label[label] = {pod.key: None for pod in pods if pod.view.metadata.labels.get(key) == value}
 
     def _remove(self, kind: Kind, found: Object) -> None:
         self._objects.get(kind, {}).pop(found.key, None)
@@ -102,6 +135,15 @@ class World:
                 entries.pop(found.key, None)
                 if not entries:
                     del index[value]
+        if kind is _SERVICE and found.view.spec.selector:
+            label = found.namespace, *_last(found.view.spec.selector)
+            if (kind, *label) not in self._by_selector:
+                self._pods_by_label.pop(label, None)
+        elif kind is _POD and self._pods_by_label:
+            for pair in found.view.metadata.labels.items():
+                keys = self._pods_by_label.get((found.namespace, *pair))
+                if keys is not None:
+                    keys.pop(found.key, None)
 
     def _indices(self, kind: Kind, found: Object) -> list[tuple[dict[Any, _Keys], Any]]:
         view, namespace = found.view, found.namespace
@@ -113,10 +155,12 @@ class World:
             indices.append((self._orphans, (kind, namespace)))
             for key, value in view.metadata.labels.items():
                 indices.append((self._orphans_by_label, (kind, namespace, key, value)))
-        if kind is not _POD and kind.template is not None and kind.namespaced:
-            selector = getattr(view.spec, "selector", None)
-            if isinstance(selector, LabelSelector):
+        if kind is not _POD and kind.template is not None and kind.template[0] == "spec":
+            selector = as_label_selector(getattr(view.spec, "selector", None))
+            if selector is not None:
                 indices.append((self._by_selector, (kind, namespace, *telling_label(selector))))
+        elif kind is _SERVICE and view.spec.selector:
+            indices.append((self._by_selector, (kind, namespace, *_last(view.spec.selector))))
         if kind.namespaced:
             indices.append((self._by_namespace, (kind, namespace)))
         if kind is _POD and view.spec.nodeName:
@@ -133,7 +177,11 @@ def telling_label(selector: LabelSelector | None) -> tuple[str, str]:
     """Return the last of a selector's matchLabels, which is the hash that Deployments add, or empty texts."""
     if selector is None or not selector.matchLabels:
         return "", ""
-    return next(reversed(selector.matchLabels.items()))
+    return _last(selector.matchLabels)
+
+
+def _last(labels: dict[str, str]) -> tuple[str, str]:
+    return next(reversed(labels.items()))
 
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:

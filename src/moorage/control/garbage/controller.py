@@ -21,13 +21,14 @@ from moorage.control.framework.actions import (
     Patch,
     Plan,
     Question,
+    Raw,
     Report,
     patch_metadata,
     warn,
 )
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
-from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, CustomKind, Kind
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
@@ -51,10 +52,11 @@ class OwnerState(Enum):
     UNKNOWABLE = auto()
 
 
-def where_is(reference: OwnerReference, item: Object) -> Question | None:
+def where_is(reference: OwnerReference, item: Object, world: World) -> Question | None:
     """Return the lookup that finds the owner; None if there can be no such owner."""
     named = reference.apiVersion, reference.kind
-    kind = KINDS.get(named) or OLDER_VERSIONS.get(named)
+    group = reference.apiVersion.rpartition("/")[0]
+    kind = KINDS.get(named) or OLDER_VERSIONS.get(named) or world.custom_kinds.get((group, reference.kind))
     if kind is None or (kind.namespaced and not item.kind.namespaced):
         return None
     return Question(kind, item.namespace if kind.namespaced else "", reference.name)
@@ -116,6 +118,11 @@ class OwnerGraph:
             if not known:
                 del self._dependents[owner.uid]
 
+    def without_owner(self) -> list[str]:
+        """Return the UIDs of dependents with an owner that is not in the caches."""
+        unknown = (known for owner, known in self._dependents.items() if owner not in self.places)
+        return list({dependent: None for known in unknown for dependent in known})
+
     def add_absent(self, where: Question, uid: str) -> None:
         self._absent[where, uid] = None
         self._absent.move_to_end((where, uid))
@@ -124,7 +131,7 @@ class OwnerGraph:
 
     def known_state(self, reference: OwnerReference, item: Object, world: World) -> OwnerState | Question:
         """Return the state of an owner, or the question that settles it."""
-        where = where_is(reference, item)
+        where = where_is(reference, item, world)
         if where is None:
             return OwnerState.UNKNOWABLE
         if self.places.get(reference.uid) == (where.kind, where.key):
@@ -154,6 +161,7 @@ class GarbageCollector(Controller):
 
     name = "garbage-collector-controller"
     workers = 64
+    watches_custom = True
     watches: tuple[Kind, ...] = tuple(kind for kind in KINDS.values() if kind.name != "Event")
 
     def __init__(self, context: ControllerContext) -> None:
@@ -185,6 +193,9 @@ class GarbageCollector(Controller):
         elif waits_for_orphans(metadata):
             keys[new.uid] = None
         return keys
+
+    def kind_added(self, kind: Kind) -> Iterable[str]:
+        return self._graph.without_owner()
 
     def _owners_changed(self, item: Object, before: Sequence[OwnerReference], world: World) -> Iterator[str]:
         references = item.view.metadata.ownerReferences
@@ -305,14 +316,29 @@ def _delete(item: Object, policy: str) -> Delete:
 
 
 def _without_owners(item: Object, owners: Iterable[str]) -> Patch:
+    if isinstance(item.kind, CustomKind):
+        gone = set(owners)
+        return _with_references(item, [one for one in _references(item) if one.get("uid") not in gone])
     removed = [{"$patch": "delete", "uid": uid} for uid in owners]
     return patch_metadata(item, {"ownerReferences": removed})
 
 
 def _unblocking(item: Object) -> Patch:
     """Set blockOwnerDeletion to false in all references."""
+    if isinstance(item.kind, CustomKind):
+        return _with_references(item, [{**one, "blockOwnerDeletion": False} for one in _references(item)])
     blocking = [one.uid for one in item.view.metadata.ownerReferences if one.blockOwnerDeletion]
     return patch_metadata(item, {"ownerReferences": [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]})
+
+
+def _references(item: Object) -> list[Raw]:
+    return item.raw["metadata"].get("ownerReferences") or []
+
+
+def _with_references(item: Object, references: list[Raw]) -> Patch:
+    """Replace all references of a custom object, whose lists no patch merges, if it is unchanged."""
+    metadata = {"resourceVersion": str(item.revision), "ownerReferences": references or None}
+    return patch_metadata(item, metadata)._replace(patch_type=PatchType.MERGE)
 
 
 def _without_finalizer(item: Object, finalizer: str) -> Patch:

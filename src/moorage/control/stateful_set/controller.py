@@ -17,6 +17,7 @@ from moorage.control.stateful_set import members
 from moorage.control.stateful_set.members import CLAIM, ordinal_of, pod_name
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.workload import StatefulSet
 
 STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
@@ -135,7 +136,7 @@ class _Round:
     def _keep(self, ordinal: int, pod: Object) -> bool:
         """Repair an existing pod. Return whether the pods after it must wait."""
         phase = pod.view.status.phase
-        if phase in ("Failed", "Succeeded"):
+        if phase in FINISHED_PHASES:
             if not members.is_leaving(pod):
                 self._delete(pod)
             return True

@@ -12,6 +12,7 @@ from moorage.control.volumes.written import VOLUME
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, claims_of, volume_class
 from moorage.match.volumes.volume_matching import ClaimMatcher, preference
 from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
 
 
@@ -49,7 +50,7 @@ def claim_keys(found: Object) -> list[str]:
 
 def is_over(pod: Pod) -> bool:
     """Return whether the pod's containers have stopped for good or will never start."""
-    if pod.status.phase in ("Succeeded", "Failed"):
+    if pod.status.phase in FINISHED_PHASES:
         return True
     statuses = (*pod.status.initContainerStatuses, *pod.status.containerStatuses)
     return pod.metadata.deletionTimestamp is not None and all(

@@ -16,7 +16,7 @@ Raw = dict[str, Any]
 
 #: Annotation of a ResourceSlice with a digest of the devices that were published last.
 PUBLISHED = "simulate.moorage.dev/published"
-_MOST_DEVICES, _MOST_WITH_TAINTS = 128, 64
+_MAX_DEVICES, _MAX_WITH_TAINTS = 128, 64
 _FEWEST_DIGITS = 5
 _ADVANCED = ("taints", "consumesCounters")
 _LISTS = ("ints", "bools", "strings", "versions")
@@ -46,7 +46,7 @@ def in_slices(devices: list[Raw]) -> list[list[Raw]]:
         for attribute in (device.get("attributes") or {}).values()
         for kind in _LISTS
     )
-    most = _MOST_WITH_TAINTS if advanced else _MOST_DEVICES
+    most = _MAX_WITH_TAINTS if advanced else _MAX_DEVICES
     return [devices[start : start + most] for start in range(0, len(devices), most)] or [[]]
 
 

@@ -11,10 +11,10 @@ from moorage.client.protocol import Template
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.schedule.cycle import Bind, Scheduler
 
 SHAPES_TO_SPARE = 10_000
-_FINISHED = frozenset({"Succeeded", "Failed"})
 # All that a shape is made of, except the node's name, which is no part of it.
 _SPEC = attrgetter(
     "containers",
@@ -99,7 +99,7 @@ class PodFeed:
 
     def pod_changed(self, key: str, pod: Pod, now: float, template: Template | None = None) -> None:
         """A pod came or changed. Of a template the shape is worked out once."""
-        if pod.status.phase in _FINISHED:
+        if pod.status.phase in FINISHED_PHASES:
             self.pod_gone(key, pod, now)
         elif pod.spec.nodeName:
             self._bound(key, pod, pod.spec.nodeName, now, template)
@@ -123,13 +123,20 @@ class PodFeed:
         return record.pod if record is not None else None
 
     def _record(self, key: str, pod: Pod, template: Template | None) -> PodRecord:
-        """Return the pod's record, with a shape that its template has already."""
+        """Return the pod's record, with a shape that its template has already for pods with such labels.
+
+        Pods get more labels when they are bound.
+        """
         if template is None:
             return self._cluster.record(key, pod)
         held = template.shape
         if held is None or held[0] is not self._shapes_are_of:
             held = template.shape = (self._shapes_are_of, {})
-        return self._cluster.record(key, pod, held[1])
+        labels = tuple(pod.metadata.labels.items())
+        shapes = held[1].get(labels)
+        if shapes is None:
+            shapes = held[1][labels] = {}
+        return self._cluster.record(key, pod, shapes)
 
     def _unbound(self, key: str, pod: Pod, now: float, template: Template | None = None) -> None:
         scheduler = self._scheduler
@@ -165,8 +172,10 @@ class PodFeed:
                 cluster.storage.settle(key)
             if are_alike(known.pod, pod):
                 known.pod = pod
-            else:
-                scheduler.pod_placed(self._record(key, pod, template), slot, now)
+                return
+            record = self._record(key, pod, template)
+            if not cluster.swap_shape(known, pod, record.shape):
+                scheduler.pod_placed(record, slot, now)
             return
         if self._assumptions.pop(key, None) is not None:
             self._release(key)  # it is elsewhere than we thought

@@ -1,0 +1,1 @@
+"""CertificateSigningRequests: approved for nodes, signed for those that were approved, deleted when they are old."""

@@ -1,0 +1,1 @@
+"""The addresses behind Services: Endpoints, EndpointSlices, and slices made of Endpoints."""

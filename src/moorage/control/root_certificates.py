@@ -1,0 +1,55 @@
+"""Publish the authority of the API server's certificate in every namespace, as ConfigMap `kube-root-ca.crt`.
+
+Kubernetes: pkg/controller/certificates/rootcacertpublisher.
+"""
+
+from collections.abc import Iterable
+
+from moorage.client.protocol import Object
+from moorage.control.framework.actions import NOTHING, Create, Plan, Update
+from moorage.control.framework.controller import Controller
+from moorage.control.framework.world import World
+from moorage.model.kinds import KINDS, Kind
+
+NAMESPACE, CONFIG_MAP = KINDS["v1", "Namespace"], KINDS["v1", "ConfigMap"]
+NAME = "kube-root-ca.crt"
+DESCRIPTION = "kubernetes.io/description"
+#: The words are upstream's, so that controller managers that take turns do not change them.
+_TEXT = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
+
+
+class RootCertificatePublisher(Controller):
+    """Keeps the ConfigMap of every namespace; does nothing if the authority is not known."""
+
+    name = "root-ca-certificate-publisher-controller"
+    component = "root-ca-cert-publisher"
+    watches = (NAMESPACE, CONFIG_MAP)
+
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if not self.context.root_authority:
+            return ()
+        if kind is NAMESPACE:
+            return (new.name,) if new is not None else ()
+        changed = new or old
+        return (changed.namespace,) if changed is not None and changed.name == NAME else ()
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        namespace = world.view(NAMESPACE, key)
+        if namespace is None or namespace.status.phase != "Active":
+            return NOTHING
+        data = {"ca.crt": self.context.root_authority}
+        found = world.get(CONFIG_MAP, f"{key}/{NAME}")
+        if found is None:
+            metadata = {"name": NAME, "namespace": key, "annotations": {DESCRIPTION: _TEXT}}
+            document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+            return Plan((Create(CONFIG_MAP, document, key),))
+        annotations = dict(found.view.metadata.annotations)
+        if dict(found.view.data) == data and annotations.get(DESCRIPTION):
+            return NOTHING
+        metadata = {**found.raw["metadata"], "annotations": {DESCRIPTION: _TEXT, **annotations}}
+        kept = {name: value for name, value in found.raw.items() if name != "binaryData"}
+        return Plan((Update(CONFIG_MAP, {**kept, "metadata": metadata, "data": data}),))
