@@ -14,14 +14,17 @@ import msgspec
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
 from moorage.lint.facts.budgets import BudgetFacts
+from moorage.lint.facts.custom_kinds import CustomKinds, OwnLines
 from moorage.lint.facts.devices import DeviceFacts
 from moorage.lint.facts.facts import DEVICE_TAINT, ComparedValues, check_versions
+from moorage.lint.facts.limits import LimitFacts
 from moorage.lint.facts.placement import PlacementFacts
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.facts.served_kinds import SERVED_KINDS
-from moorage.lint.finding import Finding, RecentLines, Severity, SourcePlace, excerpt_of
+from moorage.lint.finding import Finding, Lines, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
 from moorage.lint.report.form import Form, LintSummary, Problem
+from moorage.lint.rules.custom_objects import check_custom_object, unserved_version
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -70,7 +73,9 @@ class Linter:
         self._domains = Domains(gates)
         self._devices = DeviceFacts(gates)
         self._budgets = BudgetFacts()
+        self._custom = CustomKinds()
         self._placement = PlacementFacts()
+        self._limits = LimitFacts()
         self.outcome = LintSummary()
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
@@ -84,6 +89,8 @@ class Linter:
 
     def finish(self) -> Iterator[Finding]:
         """Yield what only the whole input shows, and complete the outcome."""
+        for document in self._custom.held():
+            yield from self._wanted(self._lint_custom(document, OwnLines(document)))
         self.outcome.requirements = list(self._requirements)
         self.outcome.acceptance = self._requirements.acceptance(rejected=self.outcome.rejected_otherwise)
         late = (
@@ -93,6 +100,7 @@ class Linter:
             self._domains.complaints(),
             self._budgets.complaints(),
             self._placement.complaints(self._domains.nodes),
+            self._limits.complaints(),
             self._devices.complaints(),
         )
         for complaint, place in chain.from_iterable(late):
@@ -123,7 +131,7 @@ class Linter:
         convert_document(document)
         kind = kind_of(document.raw)
         if kind is None:
-            yield from self._pass_over(document, lines)
+            yield from self._lint_unknown(document, lines)
             return
         if (complaint := gate_complaint(kind, self._gates)) is not None:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
@@ -143,13 +151,14 @@ class Linter:
         for complaint in complaints:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
 
-    def _pass_over(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
+    def _lint_unknown(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
+        """Lint an object of a kind that Moorage does not know: its definition may be in the input, also below it."""
         complaint = kind_complaint(document)
         if complaint is None:
-            self._budgets.add_unchecked(document.raw, is_custom=document.raw["apiVersion"] not in SERVED_KINDS)
-            kinds, kind = self.outcome.unchecked_kinds, str(document.raw["kind"])
-            if kind in kinds or len(kinds) < _MAX_KINDS:
-                kinds[kind] = kinds.get(kind, 0) + 1
+            is_custom = document.raw["apiVersion"] not in SERVED_KINDS
+            self._budgets.add_unchecked(is_custom=is_custom)
+            if not is_custom or self._custom.versions_of(document.raw) is not None or not self._custom.hold(document):
+                yield from self._lint_custom(document, lines)
             return
         yield self._finding(complaint, place_in(document, None, lines, complaint.path))
         meant = unserved_device_kind(document.raw)
@@ -160,6 +169,26 @@ class Linter:
         document.raw = from_older(document.raw, meant, "v1beta1", keeps_misplaced=True)
         document.path_as_written = path_in_v1beta1
         yield from self._lint_object(document, meant, lines)
+
+    def _lint_custom(self, document: Document, lines: Lines) -> Iterator[Finding]:
+        """Lint a custom object by its definition; without one it is passed over."""
+        versions = self._custom.versions_of(document.raw)
+        if versions is None:
+            kinds, kind = self.outcome.unchecked_kinds, str(document.raw["kind"])
+            if kind in kinds or len(kinds) < _MAX_KINDS:
+                kinds[kind] = kinds.get(kind, 0) + 1
+            return
+        self.outcome.objects += 1
+        defined = versions.get(str(document.raw["apiVersion"]).rpartition("/")[2])
+        if defined is None or not defined.served:
+            complaints = [unserved_version(document, versions)]
+        else:
+            complaints = list(check_custom_object(document, defined, self._gates, strict=self._strict))
+        for complaint in complaints:
+            refused = complaint.rule in ("rejected", "unserved-version")
+            self.outcome.rejected_otherwise |= refused or (self._strict and complaint.rule in _STRICT_ERRORS)
+            kind_row = None if defined is None else defined.kind
+            yield self._finding(complaint, place_in(document, kind_row, lines, complaint.path))
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
         """Yield the API server's verdict first, then the linter's own in the order of the catalogue."""
@@ -176,6 +205,8 @@ class Linter:
                 yield from self._judge_with_gates(subject, {str(error) for error in errors})
         if subject.kind == "Node":
             self._domains.add_node(subject.view)
+        if subject.kind == "CustomResourceDefinition" and isinstance(result, Admitted):
+            self._custom.add(result.object)
         if subject.pods is not None:
             yield from self._judge_pods(subject, subject.pods, {str(error) for error in errors})
         else:
@@ -188,6 +219,7 @@ class Linter:
         self._devices.add(subject)
         self._budgets.add(subject)
         self._placement.add(subject)
+        self._limits.add(subject)
 
     def _judge_with_gates(self, subject: Subject, known: set[str]) -> Iterator[Complaint]:
         """Yield what the API server would refuse with the gates that the object needs: it does not look so far now."""

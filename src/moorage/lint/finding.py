@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from enum import StrEnum
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import msgspec
 
@@ -141,6 +141,12 @@ def _width(text: str) -> int:
 _FIRST_BLOCK = 32 * 1024
 _MAX_BYTES = 33 * 1024 * 1024
 _MAX_LINE_LENGTH = 256 * 1024
+
+
+class Lines(Protocol):
+    """Lines of a source, by number: of a stream that is being read, or of one document."""
+
+    def line(self, number: int) -> str: ...
 
 
 class RecentLines:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.lint.finding import RecentLines, Severity, SourcePlace, excerpt_of
+from moorage.lint.finding import Lines, Severity, SourcePlace, excerpt_of
 from moorage.match.devices.tolerations import as_toleration
 from moorage.match.label_keys import PREFERRED, REQUIRED
 from moorage.model.kinds import Kind
@@ -20,6 +20,7 @@ CONTROLLER_LABELS: dict[str, tuple[str, ...]] = {
     "Pod": (),
     "Deployment": ("pod-template-hash",),
     "ReplicaSet": (),
+    "ReplicationController": (),
     "StatefulSet": (
         "controller-revision-hash",
         "statefulset.kubernetes.io/pod-name",
@@ -82,13 +83,13 @@ class Subject(msgspec.Struct, frozen=True):
     view: Any
     pods: PodPart | None
     served: Kind
-    lines: RecentLines
+    lines: Lines
 
     def place(self, path: str) -> SourcePlace:
         return place_in(self.document, self.served, self.lines, path)
 
 
-def place_in(document: Document, kind: Kind | None, lines: RecentLines, path: str) -> SourcePlace:
+def place_in(document: Document, kind: Kind | None, lines: Lines, path: str) -> SourcePlace:
     """Return where a field is in the input, or the nearest field around it that is written down."""
     line, column = document.location(_as_written(document, kind, path))
     name = identity(document.raw, kind)

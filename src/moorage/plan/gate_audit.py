@@ -32,6 +32,7 @@ from moorage.model.gates import (
 )
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, PodSpec, Toleration
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.storage import PersistentVolume
 from moorage.plan.device_gates import DEVICE_KINDS, DeviceAudit
 from moorage.plan.gate_consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
@@ -39,7 +40,6 @@ from moorage.plan.input.hints import what_it_makes
 from moorage.plan.input.inventory import Inventory, Item
 
 _GATES = {gate.name: gate for gate in GATES}
-_FINISHED = frozenset({"Succeeded", "Failed"})
 _KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
 _OVER = frozenset({"Complete", "Failed"})
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
@@ -155,7 +155,7 @@ def _of_pod(pod: Pod, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes) -> It
     if gate.name in _DROPPED_SILENTLY:
         yield Consequence(API, "keeps its keys and the selector that was made of them", breaks=False)
         return
-    if pod.status.phase in _FINISHED:
+    if pod.status.phase in FINISHED_PHASES:
         yield Consequence(API, "has finished: nothing changes", breaks=False)
         return
     if not pod.spec.nodeName:

@@ -20,6 +20,7 @@ from moorage.plan.input.hints import template_hints
 from moorage.plan.input.inventory import Inventory, Key, Note
 from moorage.plan.input.references import unbound_claims
 from moorage.plan.simulation.loading import COUNTED
+from moorage.plan.simulation.namespace_limits import default_notes
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import UNSCHEDULABLE
 from moorage.schedule.engine.candidates import NO_SLOT
@@ -268,6 +269,7 @@ _GAVE_UP = (
 def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
     notes = [
         *inventory.notes,
+        *default_notes(simulation, inventory),
         *unbound_claims(simulation, inventory),
         *([Note(Severity.WARNING, "", simulation.stopped)] if simulation.stopped else ()),
         *([Note(Severity.WARNING, "", _GAVE_UP)] if simulation.evaluations.given_up else ()),

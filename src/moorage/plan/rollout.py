@@ -25,9 +25,10 @@ from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import Simulation
 
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
-SCALED = ("Deployment", "StatefulSet", "ReplicaSet")
+SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 _KINDS = kind_words(*ROLLED_OUT, *SCALED)
 _DEPLOYMENT, _REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
+_OTHER_GROUPS = {"Job": "batch/v1", "ReplicationController": "v1"}
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 
 
@@ -93,7 +94,7 @@ def restart(simulation: Simulation, key: Key) -> None:
 
 
 def kind_of_workload(name: str) -> Kind:
-    return KINDS["batch/v1" if name == "Job" else "apps/v1", name]
+    return KINDS[_OTHER_GROUPS.get(name, "apps/v1"), name]
 
 
 class _Group:

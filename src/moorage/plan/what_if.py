@@ -17,6 +17,7 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component
 from moorage.model.kinds import KINDS, view_of
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.plan.device_evictions import DeviceEvictions
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
@@ -38,7 +39,7 @@ from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, POD_GARBA
 from moorage.plan.simulation.drain import DRAIN, complaints, cordon, drain
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load, load_services
 from moorage.plan.simulation.scheduling import SCHEDULER
-from moorage.plan.simulation.simulation import FINISHED, Simulation
+from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.config.default_profile import program_cache
 
 _USER = "user"
@@ -167,7 +168,7 @@ class WhatIf:
         self._new_templates: set[Key] = set()
         self._removed: set[str] = set()
         self._devices = DeviceEvictions(simulation)
-        self._before = {pod.uid for pod in simulation.world.all(POD) if pod.view.status.phase not in FINISHED}
+        self._before = {pod.uid for pod in simulation.world.all(POD) if pod.view.status.phase not in FINISHED_PHASES}
 
     def play(
         self,

@@ -6,7 +6,6 @@ Kubernetes: the disruption controller; percentages are rounded up.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
 
 _MAX_KEPT = 10_000
-_COUNTED = ("Deployment", "ReplicaSet", "StatefulSet", "Pod")
+_COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Pod")
 
 
 class _Workload(msgspec.Struct, frozen=True):
@@ -60,17 +59,15 @@ class BudgetFacts:
     def add(self, subject: Subject) -> None:
         if subject.kind == "PodDisruptionBudget":
             self._add_budget(subject)
-        elif subject.pods is not None and len(self._workloads) < _MAX_KEPT:
+        elif subject.kind == "HorizontalPodAutoscaler" and len(self._scaled) < _MAX_KEPT:
+            target = subject.view.spec.scaleTargetRef
+            self._scaled.add((target.kind, subject.view.metadata.namespace or "default", target.name))
+        elif subject.kind != "PodTemplate" and subject.pods is not None and len(self._workloads) < _MAX_KEPT:
             self._workloads.append(_workload_of(subject))
 
-    def add_unchecked(self, raw: dict[str, Any], *, is_custom: bool) -> None:
-        """Note an object of a kind that is not checked: an autoscaler, or something that may make pods."""
-        self._has_custom_kinds |= is_custom or raw["kind"] == "ReplicationController"
-        spec, metadata = raw.get("spec"), raw.get("metadata")
-        target = spec.get("scaleTargetRef") if isinstance(spec, dict) else None
-        if raw["kind"] == "HorizontalPodAutoscaler" and isinstance(target, dict) and len(self._scaled) < _MAX_KEPT:
-            namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-            self._scaled.add((str(target.get("kind")), str(namespace or "default"), str(target.get("name"))))
+    def add_unchecked(self, *, is_custom: bool) -> None:
+        """Note an object of a kind that is not checked, which may make pods."""
+        self._has_custom_kinds |= is_custom
 
     def _add_budget(self, subject: Subject) -> None:
         spec = subject.view.spec

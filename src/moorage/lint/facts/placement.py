@@ -1,8 +1,6 @@
 """Collect what pods ask of nodes and of PriorityClasses, and find what the input does not have.
 
-A selector is judged only against nodes of the input, if there are any. A PriorityClass that is not in the input is
-missing if the input has others; else it is worth a note, once: it may be in the cluster. Kubernetes: pods without a
-node stay Pending; pods without their class are refused.
+A selector is judged only against nodes of the input, if there are any. Kubernetes: pods without a node stay Pending.
 """
 
 import time
@@ -11,7 +9,8 @@ from typing import Protocol
 
 import msgspec
 
-from moorage.lint.finding import Severity, SourcePlace
+from moorage.lint.facts.class_references import ClassReferences
+from moorage.lint.finding import SourcePlace
 from moorage.lint.hints import did_you_mean
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject
 from moorage.match.label_keys import REQUIRED
@@ -35,37 +34,25 @@ class NodeLabels(Protocol):
     def labels(self) -> dict[str, str]: ...
 
 
-class _Reference(msgspec.Struct):
-    """The first place that names a class, and how many more do."""
-
-    place: SourcePlace
-    others: int = 0
-
-
 class PlacementFacts:
     """Selectors of pods, and the PriorityClasses that they name."""
 
     def __init__(self) -> None:
         self._selectors: dict[bytes, tuple[PodSpec, SourcePlace]] = {}
-        self._classes: set[str] = set()
-        self._named: dict[str, _Reference] = {}
+        self._classes = ClassReferences("PriorityClass", "priority-class-missing", _SYSTEM_CLASSES)
 
     def add(self, subject: Subject) -> None:
         if subject.kind == "PriorityClass":
-            self._classes.add(subject.view.metadata.name)
+            self._classes.has(subject.view.metadata.name)
         if subject.pods is not None:
             self._add_class(subject)
             self._add_selector(subject)
 
     def _add_class(self, subject: Subject) -> None:
         assert subject.pods is not None
-        name = subject.pods.spec.priorityClassName
-        if not name or name in _SYSTEM_CLASSES or subject.pods.spec.priority is not None:
-            return  # a pod that has its priority has been let in
-        if (known := self._named.get(name)) is not None:
-            known.others += 1
-        elif len(self._named) < _MAX_KEPT:
-            self._named[name] = _Reference(subject.place(f"{subject.pods.spec_path}.priorityClassName"))
+        spec = subject.pods.spec
+        if spec.priorityClassName and spec.priority is None:  # a pod that has its priority has been let in
+            self._classes.refer(spec.priorityClassName, subject, "priorityClassName")
 
     def _add_selector(self, subject: Subject) -> None:
         """Remember what a pod requires, once; a DaemonSet may have no node, and a pod may have one already."""
@@ -83,7 +70,7 @@ class PlacementFacts:
             self._selectors[shape] = spec, subject.place(f"{pods.spec_path}.{field}")
 
     def complaints(self, nodes: Sequence[NodeLabels]) -> Iterator[PlacedComplaint]:
-        yield from self._missing_classes()
+        yield from self._classes.complaints()
         until = time.monotonic() + _MAX_SECONDS
         for spec, place in self._selectors.values() if nodes else ():
             if time.monotonic() > until:
@@ -91,21 +78,6 @@ class PlacementFacts:
             required = compile_required_node_affinity(spec.nodeSelector, spec.affinity, _ALL_GATES)
             if not required.errors and not any(required.match(node.labels, node.name) for node in nodes):
                 yield _unmatched(required, spec, nodes, place), place
-
-    def _missing_classes(self) -> Iterator[PlacedComplaint]:
-        for name, reference in self._named.items():
-            if name in self._classes:
-                continue
-            more = f" (and {reference.others} more name it)" if reference.others else ""
-            if self._classes:
-                has = ", ".join(sorted(self._classes)[:3])
-                message = f'PriorityClass "{name}" is not in the input, which has {has}{more}'
-                severity, hint = None, did_you_mean(name, self._classes | _SYSTEM_CLASSES)
-            else:
-                message = f'PriorityClass "{name}" is not in the input{more}: a server without it refuses the pods'
-                severity, hint = Severity.INFO, did_you_mean(name, _SYSTEM_CLASSES)
-            place = reference.place
-            yield Complaint("priority-class-missing", place.path, message, hint, severity=severity), place
 
 
 def _unmatched(

@@ -3,60 +3,40 @@
 Versions that are off by default are among them. Kubernetes: api/discovery, the deprecated API migration guide.
 """
 
-_SERVED = """
-v1: Binding ComponentStatus ConfigMap Endpoints Event LimitRange List Namespace Node PersistentVolume
-    PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount Status
-admissionregistration.k8s.io/v1: MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration
-    ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration
+from moorage.model.kinds import EVICTION, KINDS, OLDER_VERSIONS, SCALE, TOKEN_REQUEST, VIRTUAL_KINDS
+
+#: What Kubernetes serves and Moorage does not. List and Status are documents of every server.
+_NOT_HERE = """
+v1: List Status
 admissionregistration.k8s.io/v1alpha1: MutatingAdmissionPolicy MutatingAdmissionPolicyBinding
 admissionregistration.k8s.io/v1beta1: MutatingAdmissionPolicy MutatingAdmissionPolicyBinding
-apiextensions.k8s.io/v1: CustomResourceDefinition
-apiregistration.k8s.io/v1: APIService
-apps/v1: ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet
-authentication.k8s.io/v1: SelfSubjectReview TokenRequest TokenReview
-authorization.k8s.io/v1: LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview
-autoscaling/v1: HorizontalPodAutoscaler Scale
-autoscaling/v2: HorizontalPodAutoscaler
-batch/v1: CronJob Job
-certificates.k8s.io/v1: CertificateSigningRequest
 certificates.k8s.io/v1alpha1: ClusterTrustBundle
 certificates.k8s.io/v1beta1: ClusterTrustBundle PodCertificateRequest
-coordination.k8s.io/v1: Lease
 coordination.k8s.io/v1alpha2: LeaseCandidate
 coordination.k8s.io/v1beta1: LeaseCandidate
-discovery.k8s.io/v1: EndpointSlice
-events.k8s.io/v1: Event
-flowcontrol.apiserver.k8s.io/v1: FlowSchema PriorityLevelConfiguration
 internal.apiserver.k8s.io/v1alpha1: StorageVersion
-networking.k8s.io/v1: IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR
 networking.k8s.io/v1beta1: IPAddress ServiceCIDR
-node.k8s.io/v1: RuntimeClass
-policy/v1: Eviction PodDisruptionBudget
-rbac.authorization.k8s.io/v1: ClusterRole ClusterRoleBinding Role RoleBinding
-resource.k8s.io/v1: DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice
-resource.k8s.io/v1alpha3: DeviceTaintRule ResourcePoolStatusRequest
-resource.k8s.io/v1beta1: DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice
-resource.k8s.io/v1beta2: DeviceClass DeviceTaintRule ResourceClaim ResourceClaimTemplate ResourceSlice
-scheduling.k8s.io/v1: PriorityClass
+resource.k8s.io/v1alpha3: ResourcePoolStatusRequest
 scheduling.k8s.io/v1alpha2: PodGroup Workload
-storage.k8s.io/v1: CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass
 storage.k8s.io/v1beta1: VolumeAttributesClass
 storagemigration.k8s.io/v1beta1: StorageVersionMigration
 """
 
 
-def _parsed() -> dict[str, frozenset[str]]:
-    kinds: dict[str, list[str]] = {}
-    version = ""
-    for word in _SERVED.split():
-        if word.endswith(":"):
-            version = word[:-1]
-        else:
-            kinds.setdefault(version, []).append(word)
+def _served() -> dict[str, frozenset[str]]:
+    """Return the kinds by version, versions in their order."""
+    requests = (*VIRTUAL_KINDS, EVICTION, SCALE, TOKEN_REQUEST)
+    pairs = [*KINDS, *OLDER_VERSIONS, *((kind.api_version, kind.name) for kind in requests)]
+    for line in _NOT_HERE.split("\n")[1:-1]:
+        version, _, names = line.partition(": ")
+        pairs += [(version, name) for name in names.split()]
+    kinds: dict[str, set[str]] = {}
+    for version, name in sorted(pairs):
+        kinds.setdefault(version, set()).add(name)
     return {version: frozenset(names) for version, names in kinds.items()}
 
 
-SERVED_KINDS = _parsed()
+SERVED_KINDS = _served()
 #: Groups that belong to Kubernetes, also those that are gone: no custom resource has a version there.
 GROUPS = frozenset(version.rpartition("/")[0] for version in SERVED_KINDS) | {
     "auditregistration.k8s.io",

@@ -213,7 +213,12 @@ def errors_of_existing(raw: Raw, errors: Sequence[FieldError], gates: GateSet) -
 
 
 def warnings_given(warnings: Sequence[str]) -> Iterator[Complaint]:
+    """Yield what any API server warns of: that Moorage's own calls no webhooks says nothing about a manifest."""
+    from moorage.admit.messages.warnings import STORED_ONLY
+
     for warning in warnings:
+        if warning in STORED_ONLY:
+            continue
         path, colon, _ = warning.partition(": ")
         yield Complaint("api-server-warning", path if colon and " " not in path else "", warning, api_server=True)
 

@@ -21,13 +21,13 @@ from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import Action, Bind
 
-WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")
+WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob")
 _KINDS = kind_words("Pod", "Node", *WORKLOADS)
 _ALL_KINDS = kind_words()
 _JOB = KINDS["batch/v1", "Job"]
 _WHAT_TO_WRITE = (
-    "write pod/NAME, NAMESPACE/NAME, node/NAME, or a workload: deployment/NAME, replicaset/, statefulset/, daemonset/, "
-    "job/ or cronjob/ (short names too)"
+    "write pod/NAME, NAMESPACE/NAME, node/NAME, or a workload: deployment/NAME, replicaset/, "
+    "replicationcontroller/, statefulset/, daemonset/, job/ or cronjob/ (short names too)"
 )
 _MAX_NAMED = 5
 _Named = tuple[str, str, str]  # kind, namespace ("" for any), name

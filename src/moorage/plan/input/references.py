@@ -14,6 +14,7 @@ from moorage.model.types.pod import PodSpec
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Note, note_at
 from moorage.plan.simulation.simulation import Simulation
 
+_WITH_TEMPLATE = ("Deployment", "ReplicaSet", "ReplicationController", "DaemonSet", "Job", "StatefulSet")
 _CLAIM = "PersistentVolumeClaim"
 _CLAIM_KIND, _CLASS_KIND = KINDS["v1", _CLAIM], KINDS["storage.k8s.io/v1", "StorageClass"]
 _DELAYED = "WaitForFirstConsumer"
@@ -32,7 +33,7 @@ def note_dangling(inventory: Inventory) -> None:
 
 def _note_claims_of_pods(inventory: Inventory) -> None:
     missing: dict[Key, Item] = {}
-    for item in inventory.of_kind("Pod", "Deployment", "ReplicaSet", "DaemonSet", "Job", "StatefulSet"):
+    for item in inventory.of_kind("Pod", *_WITH_TEMPLATE):
         spec = item.view.spec if item.key.kind == "Pod" else item.view.spec.template.spec
         for claim in _claims(spec):
             key = Key(_CLAIM, item.key.namespace, claim)
@@ -53,7 +54,7 @@ def _note_claims_of_pods(inventory: Inventory) -> None:
 def _note_devices(inventory: Inventory) -> None:
     """Note claims and templates of devices that pods name, and classes that those name."""
     missing: dict[Key, Item] = {}
-    for item in inventory.of_kind("Pod", "Deployment", "ReplicaSet", "DaemonSet", "Job", "StatefulSet"):
+    for item in inventory.of_kind("Pod", *_WITH_TEMPLATE):
         spec = item.view.spec if item.key.kind == "Pod" else item.view.spec.template.spec
         for entry in spec.resourceClaims:
             if entry.resourceClaimName is not None:

@@ -6,24 +6,32 @@ admitted once (`PodTemplates`), and what a kubelet or a binding writes into a po
 document being made when it is asked for. `actor` names the component at work; deletions record it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from random import Random
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, Unpack
 
 import msgspec
 
 from moorage.admit.admission import Admitted
 from moorage.admit.plugins.standard import check_namespace_deletion
+from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
 from moorage.admit.subresources.deletion import decide_deletion, is_finalized
-from moorage.admit.subresources.pods import bind_pod, bound_view, decide_eviction, marked_for_eviction
+from moorage.admit.subresources.pods import (
+    bind_pod,
+    binding_with_labels,
+    bound_view,
+    decide_eviction,
+    marked_for_eviction,
+)
 from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.client.http.wire import namespace_to_create_in, render_delete_options
 from moorage.client.informer import Delta
 from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Template
 from moorage.control.framework.world import World
+from moorage.model.amounts import add_amounts
 from moorage.model.api_error import already_exists, not_found, stale
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind, Ref
@@ -33,6 +41,7 @@ from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition, PodStatus
 from moorage.model.types.request import Binding
+from moorage.serve.admission.quota_ledger import QUOTA
 from moorage.serve.api import Api, admitted
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import delete_options
@@ -41,7 +50,8 @@ from moorage.serve.resources.objects import key_of
 from moorage.serve.templates import Likeness
 from moorage.serve.verbs.changing import Changed, admit_change, check_namespace, expected_revision, name_owners_once
 from moorage.serve.verbs.patching import Patch, patched
-from moorage.store.protocol import Store, Stored
+from moorage.store.memory import MemoryStore
+from moorage.store.protocol import Stored
 
 POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 _BUDGET, _NAMESPACE = KINDS["policy/v1", "PodDisruptionBudget"], KINDS["v1", "Namespace"]
@@ -89,6 +99,7 @@ class _Bound(NamedTuple):
 
     node: str
     time: str
+    labels: Mapping[str, str] = NO_TOPOLOGY
 
 
 class _SimulatedObject(Object):
@@ -128,7 +139,8 @@ class _SimulatedObject(Object):
             if isinstance(edit, bytes):
                 raw = apply_strategic_merge(raw, {"status": _decode(edit)}, schema_of(POD))
             else:
-                raw = bind_pod(raw, _binding(self.name, self.uid, edit.node), edit.time)
+                binding = binding_with_labels(_binding(self.name, self.uid, edit.node), edit.labels)
+                raw = bind_pod(raw, binding, edit.time)
         return {**raw, "metadata": {**raw["metadata"], "resourceVersion": str(self.revision)}}
 
 
@@ -141,7 +153,7 @@ class _Admission(Api):
 
     def __init__(self, gates: GateSet, clock: Clock, random: Random) -> None:
         super().__init__(
-            cast(Store, None),
+            MemoryStore(),  # nothing is stored there: the world has all objects
             gates,
             clock=clock,
             new_uid=lambda: _uid(random),
@@ -173,6 +185,7 @@ class SimulatedApi:
         self._revision = 0
         self._template: tuple[Raw, str, Likeness] | None = None
         self._conditions: tuple[tuple[PodCondition, ...], list[Raw], tuple[PodCondition, ...]] | None = None
+        self._zone_labels: dict[tuple[int, int], tuple[dict[str, str], Mapping[str, str], dict[str, str]]] = {}
         self._bound_statuses: dict[int, tuple[PodStatus, str, PodStatus]] = {}
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -207,11 +220,23 @@ class SimulatedApi:
             result, template = self.rules.admit_new(kind, raw, namespace, _MANAGER if is_pod else None, like)
             name = result.object["metadata"]["name"]
             if self.world.get(kind, _key(kind, namespace, name)) is None:
+                if namespace in self.rules.quotas.accounts:
+                    self._charge(kind, namespace, name, result.view)
                 made = self.put(kind, result.object, result.view, template)
                 if is_pod:
                     self.created_pods.append((made, self.clock.now))
                 return made
         raise already_exists(kind, name)
+
+    def _charge(self, kind: Kind, namespace: str, name: str, view: Any) -> None:
+        """Charge a new object to the quotas of its namespace. Raises ApiError."""
+        for quota, amounts in self.rules.quotas.check(kind, namespace, name, view, None, ""):
+            found = self.get(QUOTA, quota, namespace)
+            used = dict(found.view.status.used)
+            add_amounts(used, amounts)
+            status = {**(found.raw.get("status") or {}), "used": {name: str(used[name]) for name in sorted(used)}}
+            new_view = _replace(found.view, status=_replace(found.view.status, used=used))
+            self.put(QUOTA, {**found.raw, "status": status}, new_view)
 
     def _likeness(self, document: Raw, raw: Raw, namespace: str) -> Likeness:
         """Return the fingerprint of all but the name; controllers hand over one document for many pods."""
@@ -286,17 +311,32 @@ class SimulatedApi:
             raise not_found(POD, name)
         pod: Pod = found.view
         now = self.rules.now_text()
+        topology = self.rules.directory.topology_of(node)
         known = self._bound_statuses.get(id(pod.status))
         is_plain = pod.metadata.deletionTimestamp is None and not pod.spec.nodeName and pod.metadata.uid == uid
         if is_plain and known is not None and known[0] is pod.status and known[1] == now:
             view = _replace(pod, spec=_replace(pod.spec, nodeName=node), status=known[2])
+            if topology:
+                view = _replace(view, metadata=_replace(pod.metadata, labels=self._labels_on(pod, topology)))
         else:
-            bound = bind_pod(found.raw, _binding(name, uid, node), now, str(found.revision))
+            binding = binding_with_labels(_binding(name, uid, node), topology)
+            bound = bind_pod(found.raw, binding, now, str(found.revision))
             view = bound_view(pod, bound)
             if len(self._bound_statuses) > 4096:
                 self._bound_statuses.clear()
             self._bound_statuses[id(pod.status)] = pod.status, now, view.status
-        self._edit(found, view, _Bound(node, now))
+        self._edit(found, view, _Bound(node, now, topology))
+
+    def _labels_on(self, pod: Pod, topology: Mapping[str, str]) -> dict[str, str]:
+        """Return the labels of a pod with those of its zone; pods of one template in one zone share them."""
+        key = id(pod.metadata.labels), id(topology)
+        known = self._zone_labels.get(key)
+        if known is None or known[0] is not pod.metadata.labels or known[1] is not topology:
+            if len(self._zone_labels) > 4096:
+                self._zone_labels.clear()
+            known = pod.metadata.labels, topology, {**pod.metadata.labels, **topology}
+            self._zone_labels[key] = known
+        return known[2]
 
     def write_pod_status(self, key: str, uid: str, status: Raw) -> None:
         """Write a complete status from our own kubelet, which needs no validation. A gone pod is ignored."""
@@ -314,7 +354,9 @@ class SimulatedApi:
         told = status.get("conditions", [])
         known = self._conditions
         if known is None or known[0] is not old.conditions or known[1] != told:
-            plain = [{name: value for name, value in one.items() if value is not None} for one in told]
+            plain = [
+                {name: value for name, value in one.items() if value is not None} for one in told if "$patch" not in one
+            ]
             written = convert_view({"conditions": plain}, PodStatus).conditions
             types = {one.type for one in written}
             kept = tuple(one for one in old.conditions if one.type not in types)

@@ -103,7 +103,7 @@ class ControllerLoop:
             self.queue.add(other, now)
 
     def _look_up(self, question: Question) -> Sequence[Object]:
-        kind, namespace, name = question
+        kind, namespace, name, _ = question
         if not name:
             return self._api.world.in_namespace(kind, namespace) if namespace else list(self._api.world.all(kind))
         found = self._api.world.get(kind, question.key)

@@ -11,8 +11,9 @@ from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
 from moorage.model.api_error import ApiError
 from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.plan.simulation.api import NODE, POD
-from moorage.plan.simulation.simulation import FINISHED, Simulation
+from moorage.plan.simulation.simulation import Simulation
 
 DRAIN = "drain"
 _MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
@@ -38,7 +39,7 @@ def complaints(simulation: Simulation, node: str) -> Iterator[tuple[str, str]]:
     """Return the pods for whose sake kubectl refuses to drain a node without further flags, each with the flag."""
     for found in _to_evict(simulation, node):
         pod: Pod = found.view
-        if pod.status.phase in FINISHED:
+        if pod.status.phase in FINISHED_PHASES:
             continue
         if controller_of(pod.metadata) is None:
             yield found.key, "--force: no controller makes it anew"

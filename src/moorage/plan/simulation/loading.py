@@ -5,6 +5,7 @@ Namespaces that are only mentioned are made. Nodes that say nothing of themselve
 annotated ones get ResourceSlices.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import Node
 from moorage.model.types.pod import PodSpec
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.policy import PriorityClass
 from moorage.plan.input.absent_owners import (
     adopt_uids,
@@ -32,7 +34,8 @@ from moorage.plan.input.absent_owners import (
 from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.input.references import note_dangling
 from moorage.plan.simulation.api import MAX_WRITES, NODE, POD, SimulatedApi
-from moorage.plan.simulation.simulation import DEFAULT_START, FINISHED, Settings, Simulation
+from moorage.plan.simulation.namespace_limits import apply_limits
+from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
 from moorage.run.devices.slices import new_slices, wanted_devices
 from moorage.run.node_objects import SIMULATOR, node_status
 from moorage.serve.cluster.bootstrap import NAMESPACES
@@ -40,9 +43,10 @@ from moorage.serve.cluster.bootstrap import NAMESPACES
 _NAMESPACE, _PRIORITY_CLASS = KINDS["v1", "Namespace"], KINDS["scheduling.k8s.io/v1", "PriorityClass"]
 _SERVICE, _CLAIM = KINDS["v1", "Service"], KINDS["v1", "PersistentVolumeClaim"]
 _SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
-_FIRST = ("Namespace", "PriorityClass", "StorageClass", "Node")
-COUNTED = ("Deployment", "ReplicaSet", "StatefulSet", "Job")
+_FIRST = ("Namespace", "PriorityClass", "StorageClass", "RuntimeClass", "LimitRange", "ResourceQuota", "Node")
+COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 _MANY = 1000
+_NODES_NAMED = 3
 WRITES_PER_POD = 30
 #: More pods than Kubernetes supports in a whole cluster.
 MAX_PODS = 150_000
@@ -55,6 +59,7 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     _note_nodes(inventory)
     wanted = sum(bound_replicas(inventory, item) for item in list(inventory.of_kind(*COUNTED)))
     learned = resolve_priorities(inventory)
+    apply_limits(inventory, simulation.clock.now)
     api = simulation.api
     names = [item.key.name for item in inventory.of_kind("Namespace")]
     used = [*NAMESPACES, *(key.namespace for key in inventory.items), *(key[0] for key in inventory.services)]
@@ -105,7 +110,7 @@ def _is_new_pod(item: Item) -> bool:
 def _rank(item: Item) -> tuple[int, str]:
     """Return the order of loading: what others look up first; pods last, those that exist before new ones, by age."""
     kind = item.key.kind
-    rank = _FIRST.index(kind) if kind in _FIRST else 9 if kind == "Pod" else 5
+    rank = _FIRST.index(kind) if kind in _FIRST else 19 if kind == "Pod" else 10
     if kind != "Pod":
         return rank, ""
     return rank, (item.view.metadata.creationTimestamp or "") if item.existing else "~"
@@ -188,16 +193,33 @@ def _has_ready(node: Node) -> bool:
 
 def _note_nodes(inventory: Inventory) -> None:
     nodes = {item.key.name for item in inventory.of_kind("Node")}
+    missing: dict[str, list[Item]] = {}
     for item in inventory.of_kind("Pod"):
         name = item.view.spec.nodeName
-        if name and name not in nodes and item.view.status.phase not in FINISHED:
-            text = f"is bound to node {name}, which is not in the {inventory.whole}"
-            inventory.note(Severity.WARNING, item.key, text, item.place)
+        if name and name not in nodes and item.view.status.phase not in FINISHED_PHASES:
+            missing.setdefault(name, []).append(item)
+    _note_missing_nodes(inventory, missing)
     for item in inventory.of_kind("Node"):
         node: Node = item.view
         if not node.status.allocatable and not node.status.capacity:
             text = "has no status: it is simulated with the default capacity, as in moorage up"
             inventory.note(Severity.WARNING, item.key, text, item.place)
+
+
+def _note_missing_nodes(inventory: Inventory, missing: Mapping[str, list[Item]]) -> None:
+    """Note the pods on nodes that are not in the input: in one line, if there are several nodes."""
+    if len(missing) == 1:
+        ((name, items),) = missing.items()
+        for item in items:
+            text = f"is bound to node {name}, which is not in the {inventory.whole}"
+            inventory.note(Severity.WARNING, item.key, text, item.place)
+    elif missing:
+        first = next(iter(missing.values()))[0]
+        pods = sum(map(len, missing.values()))
+        listed = ", ".join(list(missing)[:_NODES_NAMED])
+        more = f" and {len(missing) - _NODES_NAMED} more" if len(missing) > _NODES_NAMED else ""
+        text = f"and {pods - 1} more pods are bound to nodes that are not in the {inventory.whole}: {listed}{more}"
+        inventory.note(Severity.WARNING, first.key, text, first.place)
 
 
 def _start(inventory: Inventory) -> float:

@@ -31,6 +31,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.events.event import Lease
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.plan.simulation.api import NODE, POD, Clock, SimulatedApi, TooManyWrites
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS, NODE_LIFECYCLE, Controllers
 from moorage.plan.simulation.scheduling import SimulatedScheduler
@@ -164,7 +165,6 @@ HORIZON = 48 * 3600.0
 MAX_ROUNDS = 100_000
 MAX_REFUSED = 200
 MAX_EVICTED = 100
-FINISHED = ("Succeeded", "Failed")
 _REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
 _INFINITY = float("inf")
 #: Kind, namespace and name.
@@ -327,7 +327,7 @@ class Simulation:
 
     def pods(self) -> list[Object]:
         """Return the pods that are not over, in the order in which they came."""
-        found = [pod for pod in self.world.all(POD) if pod.view.status.phase not in FINISHED]
+        found = [pod for pod in self.world.all(POD) if pod.view.status.phase not in FINISHED_PHASES]
         return sorted(found, key=lambda pod: self.order[pod.uid])
 
     def owner_of(self, found: Object) -> OwnerName | None:

@@ -60,7 +60,7 @@ class AdmissionCheck:
         """Return what the API server objects to, or else what it would store."""
         result = admit(copy_document(raw), old, self._gates, plugins=())
         if isinstance(result, Rejected):
-            return [str(error) for error in result.errors] or [str(result.status["message"])], None
+            return list(dict.fromkeys(map(str, result.errors))) or [str(result.status["message"])], None
         return (), result.view
 
     def _takes_node(self, node: Node) -> bool:
