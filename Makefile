@@ -7,11 +7,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Tests of processes wait now and then: one worker more than there are cores keeps all of them busy.
+WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
 # The end-to-end tests use the real kubectl: the machine's own, or else one that is put beside our Python.
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow check package docs format lock bench bench-e2e bench-controllers clean
+.PHONY: help setup run test test-slow test-interop check package docs format lock bench bench-e2e bench-controllers clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,11 +37,14 @@ run: $(READY) ## set up and start an example cluster, all gates on: spot, on-dem
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster $(if $(PORT),--port $(PORT))
 
 test: $(READY) $(KUBECTL_READY) check package ## set up and run all tests
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
 test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law
 	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto --dist loadfile -m slow
 	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto -m "not slow" tests/laws
+
+test-interop: $(READY) ## run with real Kubernetes programs; docs/contributing/interoperability.md says how they are named
+	$(BIN)/python -m pytest -rs tests/interop
 
 check: $(READY) ## formatting, lints, types, layers
 	$(BIN)/ruff format --check .

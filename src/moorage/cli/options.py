@@ -62,6 +62,28 @@ scrape_option = click.option(
 bind_address_option = click.option(
     "--bind-address", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all of them."
 )
+_authorization_mode_option = click.option(
+    "--authorization-mode",
+    "authorization_mode",
+    default="Node,RBAC",
+    show_default=True,
+    metavar="MODES",
+    help="What decides what users may do, asked in this order: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node.",
+)
+_policy_file_option = click.option(
+    "--authorization-policy-file",
+    "policy_file",
+    default="",
+    metavar="FILE",
+    help="The policies of authorization mode ABAC, a JSON object a line.",
+)
+
+
+def authorization_options(function: Command) -> Command:
+    """Add what says who may do what."""
+    return _authorization_mode_option(_policy_file_option(function))
+
+
 port_option = click.option(
     "--port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="The port; 0 for any that is free."
 )

@@ -89,6 +89,8 @@ def _settings(
         "nodes": nodes if values["simulate"] else 0,
         "simulates": values["simulate"],
         "bind_address": values["bind_address"],
+        "authorization_mode": values["authorization_mode"],
+        "policy_file": Path(values["policy_file"]) if values["policy_file"] else None,
         "port": port if port is not None else _preferred_port(remembered) if has_name else _DEFAULT_PORT,
         "prefers_port": port is None and has_name,
         "kubeconfig": Path(kubeconfig) if kubeconfig else None,
@@ -112,8 +114,9 @@ def _with_files(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     given = dict(given)
     if given.get("kubeconfig"):
         given["kubeconfig"] = str(Path(given["kubeconfig"]).absolute())
-    if given.get("config"):
-        given["config"] = str(Path(given["config"]).absolute())
+    for name in ("config", "policy_file"):
+        if given.get(name):
+            given[name] = str(Path(given[name]).absolute())
     if "devices" in given:
         given["devices"] = [value if "=" in value else str(Path(value).absolute()) for value in given["devices"]]
     paths = [given.get("config") or "", *(value for value in given.get("devices", ()) if "=" not in value)]

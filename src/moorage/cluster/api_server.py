@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 import time
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -11,21 +12,35 @@ from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.kubeconfig_place import KubeconfigPlace
 from moorage.model.gates import Component, GateSet
+from moorage.model.signing_terms import SigningTerms
+from moorage.serve.access.modes import DEFAULT_MODES, WrongModes, read_modes, use_modes
 from moorage.serve.api import Api
+from moorage.serve.cluster.api_configuration import configure_api
+from moorage.serve.cluster.api_endpoints import (
+    NO_ADDRESS,
+    endpoint_address,
+    publish_authentication,
+    publish_endpoints,
+)
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.cluster.event_expiry import EventExpiry
 from moorage.serve.handler import Handler
 from moorage.serve.http.server import Server
 from moorage.serve.observe.request_log import RequestLog
-from moorage.serve.pki.authentication import ADMIN, Authenticator
+from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import (
     Credentials,
     open_credentials,
+    outward_address,
     server_names,
     server_url,
 )
+from moorage.serve.pki.request_signer import RequestSigner
 from moorage.serve.snapshot_path import SnapshotSource
+from moorage.serve.tokens.key_files import open_token_keys
+from moorage.serve.tokens.keys import TokenKeyError
+from moorage.serve.tokens.service_accounts import TokenKeys, TokenSettings
 from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
@@ -37,6 +52,9 @@ from moorage.telemetry.metrics import Metrics, add_feature_metrics, add_process_
 from moorage.telemetry.watchdog import Watchdog
 
 _GRACE_SECONDS = 5.0
+
+
+DEFAULT_MODE = ",".join(DEFAULT_MODES)
 
 
 class ApiServerSettings(msgspec.Struct, frozen=True):
@@ -53,6 +71,13 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     taints_new_nodes: bool = False
     protects_storage: bool = False
     prefers_port: bool = False
+    tokens: TokenSettings = TokenSettings()
+    #: The file with the key that signs tokens, if it is not the cluster's own, and those with keys that verify them.
+    signing_key: Path | None = None
+    verification_keys: tuple[Path, ...] = ()
+    #: What decides what users may do, as `--authorization-mode` has it, and the policies of ABAC.
+    authorization_mode: str = DEFAULT_MODE
+    policy_file: Path | None = None
 
 
 class ApiServer:
@@ -66,11 +91,28 @@ class ApiServer:
         url: str,
         metrics: Metrics,
         snapshots: SnapshotSource,
+        *,
+        is_new: bool,
     ) -> None:
+        """`is_new`: the store had nothing in it."""
+        self.is_new = is_new
         self.api, self.url, self.metrics, self.snapshots = api, url, metrics, snapshots
         self.watchdog = Watchdog(metrics)
         self._server, self._credentials = server, credentials
         self._expiry = asyncio.create_task(EventExpiry(api.store, time.monotonic).run())
+
+    @property
+    def authority(self) -> str:
+        """Return the authority of the server's certificate, in PEM."""
+        return self._credentials.authority.issued.certificate.decode()
+
+    def sign_certificate(self, terms: SigningTerms) -> bytes:
+        """Sign a certificate request with the cluster's authority, which is never shown."""
+        return self._request_signer.sign(terms)
+
+    @cached_property
+    def _request_signer(self) -> RequestSigner:
+        return RequestSigner(self._credentials.authority.issued)
 
     def login(self) -> Login:
         return self._credentials.login(self.url)
@@ -140,16 +182,26 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             taints_new_nodes=settings.taints_new_nodes,
             protects_storage=settings.protects_storage,
             metrics=ApiServerMetrics(metrics),
+            fixed_tokens={credentials.token: ADMIN},
+            token_settings=settings.tokens,
+            token_keys=_token_keys(settings),
         )
+        use_modes(api, read_modes(settings.authorization_mode, settings.policy_file), settings.policy_file)
         await api.start()
         checks = Check("ping", lambda: ""), Check("store", lambda: store.complaint)
         snapshots = SnapshotSource(store, settings.data_dir)
-        paths = WebPaths(checks, metrics.render, api.gates, store, snapshots)
-        authenticator = Authenticator({credentials.token: ADMIN})
+        paths = WebPaths(checks, metrics.render, api.resources, store, snapshots, api.tokens)
         handler = Handler(api, paths, api.metrics)
-        server = Server(handler, gate=authenticator.authenticate, request_log=RequestLog())
+        server = Server(handler, gate=api.authenticator.authenticate, request_log=RequestLog())
         await _listen(server, settings, credentials)
-        await bootstrap(api, server.port)
+        is_new = await bootstrap(api, server.port)
+        await configure_api(api)
+        address = settings.bind_address
+        await publish_endpoints(api, outward_address() if _is_local(address) else address, server.port)
+        await publish_authentication(api, credentials.authority.issued.certificate.decode())
+    except WrongModes as error:
+        await store.close()
+        raise CannotStart(str(error)) from None
     except OSError as error:
         await store.close()
         where = f"{settings.bind_address} port {settings.port}"
@@ -157,8 +209,12 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
     except BaseException:
         await store.close()
         raise
-    url = server_url(settings.bind_address, server.port)
-    return ApiServer(api, server, credentials, url, metrics, snapshots)
+    url = paths.url = server_url(settings.bind_address, server.port)
+    return ApiServer(api, server, credentials, url, metrics, snapshots, is_new=is_new)
+
+
+def _is_local(address: str) -> bool:
+    return endpoint_address(address) == NO_ADDRESS
 
 
 async def _listen(server: Server, settings: ApiServerSettings, credentials: Credentials) -> None:
@@ -178,6 +234,16 @@ async def _open_store(data_dir: Path | None) -> Store:
         return await SqliteStore.open(data_dir)
     except StoreUnusable as error:
         raise CannotStart(str(error)) from None
+
+
+def _token_keys(settings: ApiServerSettings) -> TokenKeys:
+    directory = None if settings.data_dir is None else settings.data_dir / "pki"
+    try:
+        return open_token_keys(directory, settings.signing_key, settings.verification_keys)
+    except TokenKeyError as error:
+        raise CannotStart(f"service account tokens cannot be signed: {error}") from None
+    except OSError as error:
+        raise CannotStart(f"service account tokens cannot be signed: {error.filename}: {error.strerror}") from None
 
 
 def _open_credentials(settings: ApiServerSettings) -> Credentials:

@@ -21,8 +21,10 @@ from moorage.client.http.client import HttpClient
 from moorage.client.informer import Backoff
 from moorage.client.kubeconfig.access import Access
 from moorage.client.protocol import Unreachable
+from moorage.client.refusals import RefusalLog
 from moorage.cluster.event_loop import first_failure
 from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
+from moorage.cluster.signers import NO_SIGNERS, Signers
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, Row
 from moorage.model.api_error import ApiError, failure
@@ -69,6 +71,7 @@ class ComponentProcess(ABC):
         add_process_metrics(self.metrics)
         self.watchdog = Watchdog(self.metrics)
         self.client = HttpClient(process.access, process.component, most_connections=128)
+        self.client.refusals = RefusalLog(process.component)
         self.sender = EventSender(self.client)
         self.evaluations = IsolatedEvaluations()
         add_evaluation_metrics(self.metrics, self.evaluations)
@@ -214,11 +217,27 @@ class ControllerManagerProcess(ComponentProcess):
     """The controllers; leads by Lease if the process has an election."""
 
     def __init__(
-        self, process: Process, gates: GateSet, controllers: tuple[Row, ...], *, simulates_storage: bool = False
+        self,
+        process: Process,
+        gates: GateSet,
+        controllers: tuple[Row, ...],
+        *,
+        simulates_storage: bool = False,
+        signers: Signers = NO_SIGNERS,
     ) -> None:
         super().__init__(process)
         add_feature_metrics(self.metrics, {Component.CONTROLLER_MANAGER: gates})
-        context = ControllerContext(gates, self.metrics, random.random, simulates_storage, self.evaluations)
+        authority = process.access.certificate_authority.decode("utf-8", "replace")
+        context = ControllerContext(
+            gates,
+            self.metrics,
+            random.random,
+            simulates_storage,
+            self.evaluations,
+            authority,
+            signers.certificate,
+            signers.token,
+        )
         recorder = CountingRecorder(self.sender, process.component)
         made = [row.make(context) for row in controllers]
         self._manager = ControllerManager(self.client, recorder, made, self.metrics)

@@ -14,7 +14,8 @@ import msgspec
 
 from moorage.client.events.event_sender import EventSender
 from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
-from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.cluster.api_server import DEFAULT_MODE, ApiServer, ApiServerSettings, start_api_server
+from moorage.cluster.default_class import ensure_default_class
 from moorage.cluster.event_loop import first_failure
 from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.cluster.kubeconfig_place import KubeconfigPlace
@@ -31,6 +32,7 @@ from moorage.run.devices.spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
+from moorage.serve.access.bootstrap.components import CONTROLLER_MANAGER, CONTROLLERS, KUBELETS, SCHEDULER
 from moorage.serve.loopback import LoopbackClient
 from moorage.serve.resources.objects import prefix_of
 from moorage.telemetry.logs import get_logger
@@ -73,6 +75,8 @@ class Settings(msgspec.Struct, frozen=True):
     skips_unserved: bool = False
     directory: Path | None = None
     description: bytes = b"{}"
+    authorization_mode: str = DEFAULT_MODE
+    policy_file: Path | None = None
 
 
 #: The nodes of a cluster that has none and is told nothing of them.
@@ -121,7 +125,7 @@ class ControlPlane:
         settings = self.settings
         gates = settings.gates
         await self._kubeconfig.check()
-        controllers = {row.name for row in chosen(settings.controllers)}
+        controllers = {row.name for row in chosen(settings.controllers, simulated=settings.simulates)}
         self._server = server = await start_api_server(
             ApiServerSettings(
                 gates[Component.API_SERVER],
@@ -132,6 +136,8 @@ class ControlPlane:
                 taints_new_nodes=_NODE_LIFECYCLE in controllers,
                 protects_storage=controllers >= _PROTECTION,
                 prefers_port=settings.prefers_port,
+                authorization_mode=settings.authorization_mode,
+                policy_file=settings.policy_file,
             )
         )
         server.snapshots.description = settings.description
@@ -144,6 +150,8 @@ class ControlPlane:
             )
         add_evaluation_metrics(server.metrics, self._evaluations)
         await self._bring_in(server)
+        if server.is_new and settings.simulates_storage and not settings.source:
+            await ensure_default_class(LoopbackClient(server.api, "moorage-up"))
         if settings.simulates:
             await self._start_kubelets(server, gates[Component.KUBELET])
         self._start_scheduler(server, gates[Component.SCHEDULER])
@@ -170,7 +178,7 @@ class ControlPlane:
             self.notes += await load_manifests(client, settings.manifests, skips_unserved=skips)
 
     async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
-        client = LoopbackClient(server.api, "kubelet")
+        client = LoopbackClient(server.api, "kubelet", KUBELETS)
         sender = EventSender(client)
         recorder = CountingRecorder(sender, "kubelet")
         devices, metrics = self.settings.devices, server.metrics
@@ -195,7 +203,7 @@ class ControlPlane:
         return 0 if await server.api.store.count(prefix_of(_NODE)) else DEFAULT_NODES
 
     def _start_scheduler(self, server: ApiServer, gates: GateSet) -> None:
-        client = LoopbackClient(server.api, "kube-scheduler")
+        client = LoopbackClient(server.api, "kube-scheduler", SCHEDULER)
         sender = EventSender(client)
         recorder = SeriesRecorder(sender)
         configuration, evaluations = self.settings.configuration, self._evaluations
@@ -204,16 +212,26 @@ class ControlPlane:
             self._run(part)
 
     def _start_controllers(self, server: ApiServer, gates: GateSet) -> None:
-        rows = chosen(self.settings.controllers)
+        rows = chosen(self.settings.controllers, simulated=self.settings.simulates)
         if not rows:
             return
-        client = LoopbackClient(server.api, "controller-manager")
+        client = LoopbackClient(server.api, "controller-manager", CONTROLLER_MANAGER)
         sender = EventSender(client)
-        context = ControllerContext(gates, server.metrics, random, self.settings.simulates_storage, self._evaluations)
+        context = ControllerContext(
+            gates,
+            server.metrics,
+            random,
+            self.settings.simulates_storage,
+            self._evaluations,
+            server.authority,
+            server.sign_certificate,
+            server.api.tokens.issue_for_secret,
+        )
         controllers = [row.make(context) for row in rows]
         recorder = CountingRecorder(sender, "controller-manager")
         self._run(sender.run())
-        self._run(ControllerManager(client, recorder, controllers, server.metrics).run())
+        clients = {name: LoopbackClient(server.api, "controller-manager", user) for name, user in CONTROLLERS.items()}
+        self._run(ControllerManager(client, recorder, controllers, server.metrics, clients=clients).run())
 
     def _run(self, part: Coroutine[None, None, None]) -> None:
         self._tasks.add(asyncio.create_task(part))

@@ -10,9 +10,13 @@ from typing import Any
 from moorage.client.protocol import Client
 from moorage.control.framework.nodes import is_ready
 from moorage.model.kinds import KINDS
+from moorage.model.types.pod_status import FINISHED_PHASES
 
 _NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
-_WORKLOADS = tuple(KINDS["apps/v1", name] for name in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"))
+_WORKLOADS = (
+    *(KINDS["apps/v1", name] for name in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")),
+    KINDS["v1", "ReplicationController"],
+)
 _LOOK_EVERY = 0.1
 _MAX_NAMED = 3
 
@@ -51,6 +55,6 @@ def _workload(view: Any) -> bool:
 
 
 def _pod(pod: Any) -> bool:
-    if pod.metadata.deletionTimestamp is not None or pod.status.phase in ("Running", "Succeeded", "Failed"):
+    if pod.metadata.deletionTimestamp is not None or pod.status.phase in ("Running", *FINISHED_PHASES):
         return True
     return not pod.spec.nodeName and ("PodScheduled", "False") in _conditions(pod)

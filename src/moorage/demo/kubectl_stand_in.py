@@ -21,7 +21,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import read_documents
-from moorage.serve.resources.discovery import RESOURCES
+from moorage.serve.resources.served import RESOURCES
 from moorage.serve.tables.render import render_table as server_table
 
 _NONE = "<none>"

@@ -179,17 +179,29 @@ def delete(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
     help="Add the cluster's context to this kubeconfig, in place of printing one.",
 )
 @click.option("--force", is_flag=True, help="Replace the file of --write although it is no kubeconfig.")
-def kubeconfig(name: str, data_dir: Path | None, file: Path | None, force: bool) -> None:
+@click.option("--user", metavar="NAME", help="Print one of this user, with a new client certificate.")
+@click.option("--group", "groups", metavar="GROUP", multiple=True, help="A group of the --user; may be repeated.")
+def kubeconfig(
+    name: str, data_dir: Path | None, file: Path | None, force: bool, user: str | None, groups: tuple[str, ...]
+) -> None:
     """Print the kubeconfig of a cluster, or add its context to another one.
+
+    With --user it is that of a user who is known by a certificate of the cluster's authority, for a year, and who may
+    do what the cluster's roles say.
 
     \b
     Try:
       moorage kubeconfig dev > dev.yaml
       moorage kubeconfig dev --write ~/.kube/config
+      moorage kubeconfig dev --user system:kube-scheduler > scheduler.yaml
     """
     from moorage.cli.shared import say
     from moorage.client.kubeconfig.access import KubeconfigError
 
+    if user is not None and not user.strip():
+        raise click.UsageError("--user needs a name: an empty one would be refused by every API server.")
+    if groups and user is None:
+        raise click.UsageError("--group needs a --user.")
     cluster = found_cluster(name, data_dir)
     try:
         text = cluster.kubeconfig.read_text("utf-8")
@@ -199,6 +211,11 @@ def kubeconfig(name: str, data_dir: Path | None, file: Path | None, force: bool)
         raise refusal(Exception(f"{cluster.kubeconfig} cannot be read: {error.strerror}")) from None
     if cluster.process is None:
         say(f"{cluster.title} is not running")
+    if user is not None:
+        if file is not None:
+            raise click.UsageError("--user prints a kubeconfig; it does not go with --write.")
+        click.echo(_kubeconfig_of_user(cluster, user, groups), nl=False)
+        return
     if file is None:
         click.echo(text, nl=False)
         return
@@ -207,3 +224,16 @@ def kubeconfig(name: str, data_dir: Path | None, file: Path | None, force: bool)
     except KubeconfigError as error:
         raise refusal(error) from None
     click.echo(f"Context {cluster.context} is in {file}, and is the current one.")
+
+
+def _kubeconfig_of_user(cluster: KeptCluster, user: str, groups: tuple[str, ...]) -> str:
+    from moorage.client.kubeconfig.access import KubeconfigError
+    from moorage.cluster.kept.user_kubeconfig import user_kubeconfig
+    from moorage.serve.pki.certificates import CertificateError
+
+    try:
+        return user_kubeconfig(cluster, user, groups)
+    except (CertificateError, KubeconfigError) as error:
+        raise refusal(error) from None
+    except OSError as error:
+        raise refusal(Exception(f"{error.filename}: {error.strerror}")) from None

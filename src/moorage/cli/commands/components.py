@@ -7,6 +7,7 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from moorage.model.gates import GateSet
 
 _CANNOT_GO_ON, _BAD_USAGE = 1, 2
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("scheduler")
@@ -55,7 +57,32 @@ def scheduler(process: ProcessMaker, gates: GateSet, config: str | None, seed: i
 @component_options("kube-controller-manager", metrics_port=10252)
 @controllers_option
 @simulate_storage_option(default=False)
-def controller_manager(process: ProcessMaker, gates: GateSet, controllers: str, simulates_storage: bool) -> None:
+@click.option(
+    "--cluster-signing-cert-file",
+    "signing_certificate",
+    type=_FILE,
+    metavar="FILE",
+    help="The certificate, in PEM, of the authority that signs CertificateSigningRequests; without, none is signed.",
+)
+@click.option(
+    "--cluster-signing-key-file", "signing_key", type=_FILE, metavar="FILE", help="The key that belongs to it, in PEM."
+)
+@click.option(
+    "--service-account-private-key-file",
+    "token_key",
+    type=_FILE,
+    metavar="FILE",
+    help="The key, in PEM, that signs tokens in Secrets; without it Secrets get no tokens.",
+)
+def controller_manager(
+    process: ProcessMaker,
+    gates: GateSet,
+    controllers: str,
+    simulates_storage: bool,
+    signing_certificate: Path | None,
+    signing_key: Path | None,
+    token_key: Path | None,
+) -> None:
     """Watch an API server, and make what is into what should be.
 
     Does what kube-controller-manager does: workloads and their pods, taint eviction, garbage collection, namespaces,
@@ -66,11 +93,23 @@ def controller_manager(process: ProcessMaker, gates: GateSet, controllers: str, 
       moorage controller-manager --kubeconfig kubeconfig.yaml
       moorage controller-manager --kubeconfig kubeconfig.yaml --controllers='*,-taint-eviction-controller'
     """
+    from moorage.cli.shared import say
     from moorage.cluster.components import ControllerManagerProcess
+    from moorage.cluster.signers import UnusableKey, read_signers
     from moorage.control.registry import chosen
 
+    if (signing_certificate is None) != (signing_key is None):
+        raise click.UsageError("--cluster-signing-cert-file and --cluster-signing-key-file belong together.")
+    try:
+        signers = read_signers(signing_certificate, signing_key, token_key)
+    except UnusableKey as error:
+        say(str(error))
+        raise click.exceptions.Exit(_BAD_USAGE) from None
     rows = chosen(chosen_controllers(controllers))
-    _run(process, lambda made: ControllerManagerProcess(made, gates, rows, simulates_storage=simulates_storage))
+    _run(
+        process,
+        lambda made: ControllerManagerProcess(made, gates, rows, simulates_storage=simulates_storage, signers=signers),
+    )
 
 
 @click.command("kubelet")

@@ -61,7 +61,7 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @_what_if("drain", "drains", "NODE", "a node were drained")
 @_what_if("remove", "removes", "NODE", "a node were gone")
 @_what_if("cordon", "cordons", "NODE", "a node were cordoned")
-@_what_if("scale", "scales", "KIND/[NAMESPACE/]NAME=REPLICAS", "a deployment, statefulset or replicaset were scaled")
+@_what_if("scale", "scales", "KIND/[NAMESPACE/]NAME=REPLICAS", "a deployment, statefulset, rs or rc were scaled")
 @click.option("--add-nodes", type=int, metavar="N", help="What if there were N more nodes, --like NODE?")
 @click.option("--like", default="", metavar="NODE", help="Which node the added ones are like.")
 @click.option(
@@ -208,9 +208,9 @@ def _plan(
 
 
 def _replicas(planner: Planner) -> int:
-    return sum(
-        item.view.spec.replicas or 1 for item in planner.inventory.of_kind("Deployment", "ReplicaSet", "StatefulSet")
-    )
+    from moorage.plan.rollout import SCALED
+
+    return sum(item.view.spec.replicas or 1 for item in planner.inventory.of_kind(*SCALED))
 
 
 def _progress(pods: int) -> Progress | None:

@@ -15,6 +15,7 @@ import click
 
 from moorage.cli.options import (
     Command,
+    authorization_options,
     bind_address_option,
     component_gates_options,
     config_option,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from moorage.cluster.control_plane import ControlPlane, Settings
     from moorage.cluster.event_loop import SignalEnding
     from moorage.cluster.kept.kept_cluster import KeptCluster
+    from moorage.serve.tokens.service_accounts import TokenSettings
 
 _CANNOT_START = 1
 _DETACH_SECONDS = 300.0
@@ -94,6 +96,7 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
 )
 @data_options
 @bind_address_option
+@authorization_options
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -304,6 +307,7 @@ def _something_to_see(plane: ControlPlane) -> str:
 @data_options
 @bind_address_option
 @port_option
+@authorization_options
 @click.option(
     "--enable-garbage-collector",
     "collects_garbage",
@@ -311,6 +315,36 @@ def _something_to_see(plane: ControlPlane) -> str:
     default=True,
     show_default=True,
     help="Whether deletions may wait for the garbage collector of a controller manager.",
+)
+@click.option(
+    "--service-account-signing-key-file",
+    "signing_key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The private key, RSA or ECDSA, that signs tokens of service accounts.  [default: the cluster's own]",
+)
+@click.option(
+    "--service-account-key-file",
+    "verification_keys",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Keys that verify tokens beside the one that signs them, such as the one before; repeatable.",
+)
+@click.option(
+    "--service-account-issuer",
+    "issuers",
+    multiple=True,
+    metavar="URL",
+    help="The issuer of tokens; those after the first are accepted.  [default: https://kubernetes.default.svc]",
+)
+@click.option(
+    "--api-audiences", "audiences", default="", metavar="NAME,…", help="Whom tokens are for.  [default: the issuers]"
+)
+@click.option(
+    "--service-account-max-token-expiration",
+    "max_expiration",
+    default="",
+    metavar="DURATION",
+    help="The longest that a token may be valid, such as 24h: from an hour to 2^32 seconds.",
 )
 @click.option(
     "--enable-admission-plugins",
@@ -329,7 +363,14 @@ def apiserver(
     force: bool,
     bind_address: str,
     port: int,
+    authorization_mode: str,
+    policy_file: str,
     collects_garbage: bool,
+    signing_key: Path | None,
+    verification_keys: tuple[Path, ...],
+    issuers: tuple[str, ...],
+    audiences: str,
+    max_expiration: str,
     plugins: tuple[str, ...],
     gates: tuple[str, ...],
 ) -> None:
@@ -355,12 +396,35 @@ def apiserver(
         collects_garbage,
         taints_new_nodes=_TAINTS_NODES in plugins,
         protects_storage=_PROTECTS_STORAGE in plugins,
+        authorization_mode=authorization_mode,
+        policy_file=Path(policy_file) if policy_file else None,
+        tokens=_token_settings(issuers, audiences, max_expiration),
+        signing_key=signing_key,
+        verification_keys=verification_keys,
     )
     try:
         run_until_signal(lambda: ApiServerProcess(settings, kubeconfig, force=force), _announce_server)
     except CannotStart as error:
         say(str(error))
         raise click.exceptions.Exit(_CANNOT_START) from None
+
+
+def _token_settings(issuers: tuple[str, ...], audiences: str, max_expiration: str) -> TokenSettings:
+    """Raises UsageError."""
+    from moorage.cli.shared import duration_of
+    from moorage.serve.tokens.service_accounts import TokenSettings
+
+    if "" in issuers or len(set(issuers)) < len(issuers):
+        raise click.BadParameter("an issuer must not be empty nor given twice", param_hint="'--service-account-issuer'")
+    seconds = 0
+    if max_expiration:
+        seconds = int(duration_of("--service-account-max-token-expiration", max_expiration))
+        if not 3600 <= seconds <= 1 << 32:
+            said = "must be between 1 hour and 2^32 seconds"
+            raise click.BadParameter(said, param_hint="'--service-account-max-token-expiration'")
+    named = tuple(name for name in audiences.split(",") if name)
+    defaults = TokenSettings()
+    return TokenSettings(issuers or defaults.issuers, named, seconds)
 
 
 def _announce_server(process: ApiServerProcess) -> None:

@@ -93,7 +93,7 @@ def _stories(_context: click.Context, _word: str) -> Iterable[Choice]:
 def _controllers(_context: click.Context, word: str) -> Iterable[Choice]:
     from moorage.control.registry import chosen
 
-    names = [row.name for row in chosen(("*",))]
+    names = [row.name for row in chosen(("*",), simulated=True)]
     if word.startswith("-"):
         return [Choice(f"-{name}", "all but this one") for name in names]
     return [Choice(name) for name in names]

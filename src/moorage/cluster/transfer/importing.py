@@ -20,6 +20,8 @@ from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.run.node_objects import SIMULATOR, SIMULATOR_LABEL, STOPPED
 from moorage.serve.api import Api
+from moorage.serve.cluster.bootstrap import TOKEN_TRACKING
+from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.verbs.changing import create
@@ -28,10 +30,23 @@ from moorage.store.protocol import StoreError
 
 _AT_ONCE = 256
 _NAMESPACE, _NODE = KINDS["v1", "Namespace"], KINDS["v1", "Node"]
-_OWN_SERVICE = key_of(KINDS["v1", "Service"], "default", "kubernetes")
+#: What the API server writes about itself, which the other cluster's must not replace.
+_OWN = frozenset(
+    {
+        key_of(KINDS["v1", "Service"], "default", "kubernetes"),
+        key_of(KINDS["v1", "Endpoints"], "default", "kubernetes"),
+        key_of(KINDS["discovery.k8s.io/v1", "EndpointSlice"], "default", "kubernetes"),
+        key_of(KINDS["v1", "ConfigMap"], "kube-system", "extension-apiserver-authentication"),
+        key_of(KINDS["v1", "ConfigMap"], "kube-system", TOKEN_TRACKING),
+    }
+)
 _OPTIONS = WriteOptions("moorage-from")
 #: Kinds of which a new cluster has some, or that tell nothing of what is in it.
-_OF_EVERY_CLUSTER = frozenset({"Namespace", "PriorityClass", "Service", "Event", "Lease"})
+_OF_EVERY_CLUSTER = frozenset(
+    {"Namespace", "PriorityClass", "Service", "Endpoints", "EndpointSlice", "ConfigMap", "Event", "Lease"}
+    | {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
+    | {"APIService", "FlowSchema", "IPAddress", "PriorityLevelConfiguration", "ServiceCIDR", "StorageClass"}
+)
 
 
 class _Item(NamedTuple):
@@ -54,17 +69,30 @@ async def refuse_if_filled(api: Api) -> None:
 
 
 async def import_objects(api: Api, other: OtherCluster) -> list[str]:
-    """Write the objects; return lines for the user. Raises CannotStart."""
+    """Write the objects, definitions of custom kinds first; return lines for the user. Raises CannotStart."""
+    definitions = [one for one in other.objects if _is_definition(one.raw)]
+    if not definitions:
+        return await _import(api, other)
+    lines = await _import(api, OtherCluster(definitions, Counter(), []))
+    rest = [one for one in other.objects if not _is_definition(one.raw)]
+    return [*lines, *await _import(api, other._replace(objects=rest))]
+
+
+def _is_definition(raw: Raw) -> bool:
+    return (raw["apiVersion"], raw["kind"]) == (DEFINITION.api_version, DEFINITION.name)
+
+
+async def _import(api: Api, other: OtherCluster) -> list[str]:
     notes, unserved = list(other.notes), Counter(other.unserved)
     refusals: list[str] = []
     items = _items(other.objects, api, unserved, refusals)
     uids = await _uids_here(api, items)
-    dumped = [item for item in items.values() if _uid(item.raw) and item.key != _OWN_SERVICE]
+    dumped = [item for item in items.values() if _uid(item.raw) and item.key not in _OWN]
     owners = {_uid(item.raw) for item in items.values()} | set(uids.values())
     orphans: Counter[str] = Counter()
     admitted: list[tuple[Kind, Admitted]] = []
     for number, item in enumerate(dumped):
-        raw = _without_absent_owners(item, owners, orphans)
+        raw = _without_absent_owners(api, item, owners, orphans)
         raw = _mapped(raw, uids) if uids else raw
         try:
             admitted.append((item.kind, admit_as_is(api, item.kind, _as_simulated(item.kind, raw))))
@@ -93,7 +121,11 @@ def _items(objects: Iterable[Foreign], api: Api, unserved: Counter[str], refusal
     """Return what can be stored, by key; of two objects of one name the later one."""
     items: dict[str, _Item] = {}
     for raw, where in objects:
-        kind = KINDS[raw["apiVersion"], raw["kind"]]
+        named = raw["apiVersion"], raw["kind"]
+        kind = KINDS.get(named) or api.resources.custom_kind(*named)
+        if kind is None:
+            refusals.append(_left_out(where, f"{named[0]} {named[1]} is not served: its definition is not established"))
+            continue
         if kind.gate is not None and not api.gates.enabled(kind.gate):
             unserved[f"{kind.name} ({kind.api_version}, needs the feature gate {kind.gate.name})"] += 1
             continue
@@ -136,7 +168,7 @@ def _mapped(value: Any, uids: Mapping[str, str]) -> Any:
     return value
 
 
-def _without_absent_owners(item: _Item, owners: set[str], orphans: Counter[str]) -> Raw:
+def _without_absent_owners(api: Api, item: _Item, owners: set[str], orphans: Counter[str]) -> Raw:
     """Drop references to owners that the garbage collector would miss; those of unserved kinds it leaves alone."""
     references = item.raw["metadata"].get("ownerReferences")
     if not isinstance(references, list):
@@ -144,7 +176,8 @@ def _without_absent_owners(item: _Item, owners: set[str], orphans: Counter[str])
     kept = []
     for reference in references:
         named = (reference.get("apiVersion"), reference.get("kind")) if isinstance(reference, dict) else ("", "")
-        if (named in KINDS or named in OLDER_VERSIONS) and reference.get("uid") not in owners:
+        is_known = named in KINDS or named in OLDER_VERSIONS or api.resources.custom_kind(*named) is not None
+        if is_known and reference.get("uid") not in owners:
             orphans[f"{reference.get('kind')} {reference.get('name')}"] += 1
         else:
             kept.append(reference)

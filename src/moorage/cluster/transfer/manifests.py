@@ -14,7 +14,8 @@ from moorage.client.protocol import Client, PatchType, Raw
 from moorage.cluster.cannot_start import CannotStart
 from moorage.lint.sources import opened, reason_of, sources_of
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, kind_of
+from moorage.model.kind_rows.custom import CustomKind, custom_kinds
+from moorage.model.kinds import KINDS, Kind, kind_of
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
@@ -22,6 +23,7 @@ from moorage.model.text.documents import Document, read_documents
 from moorage.model.types.meta import OwnerReference
 
 _NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
+_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
 #: Kinds that others refer to come first; the rest in the order of the files.
 _FIRST = tuple(kind.name for kind in KINDS.values() if kind.loads_first)
 #: What only the cluster that an object comes from could say of it.
@@ -37,18 +39,41 @@ async def load_manifests(client: Client, paths: Iterable[str], *, skips_unserved
     """Apply all objects; return what was skipped, in lines for the user. Raises CannotStart with all refusals."""
     documents, refusals = await asyncio.to_thread(read_manifests, "--load", tuple(paths))  # Ctrl-C must not wait for it
     unserved: Counter[str] = Counter()
+    kinds = _Kinds(client)
     for document in sorted(documents, key=_place):
         convert_document(document)
-        if kind_of(document.raw) is None and skips_unserved:
+        kind = await kinds.find(document.raw)
+        if kind is None and skips_unserved:
             unserved[title_of_kind(document.raw)] += 1
             continue
         try:
-            await _apply(client, document)
+            await _apply(client, document, kind)
         except _Refused as refusal:
             refusals.append(str(refusal))
     if refusals:
         raise CannotStart("\n".join(bounded(refusals)))
     return [f"--load: not served here, and left out: {counted(unserved)}"] if unserved else []
+
+
+class _Kinds:
+    """The kinds of the table, and those of the definitions in the cluster, once there is an object of another kind.
+
+    Definitions are applied first, and are established when that is answered.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._custom: dict[tuple[str, str], CustomKind] | None = None
+
+    async def find(self, raw: Raw) -> Kind | None:
+        kind = kind_of(raw)
+        if kind is not None or not raw.get("apiVersion") or not raw.get("kind"):
+            return kind
+        if self._custom is None:
+            listing = await self._client.list_all(_DEFINITION)
+            found = (kind for item in listing.items for kind in custom_kinds(item.raw))
+            self._custom = {(kind.api_version, kind.name): kind for kind in found}
+        return self._custom.get((raw["apiVersion"], raw["kind"]))
 
 
 def bounded(lines: list[str]) -> list[str]:
@@ -115,10 +140,9 @@ def _unserved(document: Document) -> str:
     return f"{complaint.message}: {complaint.hint}" if complaint.hint else complaint.message
 
 
-async def _apply(client: Client, document: Document) -> None:
+async def _apply(client: Client, document: Document, kind: Kind | None) -> None:
     """Raises _Refused."""
     raw: Raw = document.raw
-    kind = kind_of(raw)
     where = f"--load: {document.source}:{document.line}"
     if kind is None:
         raise _Refused(f"{where}: {_unserved(document)} (--skip-unserved leaves it out)")

@@ -6,6 +6,7 @@ Moorage does not serve are counted. Nothing is written to the other cluster.
 
 import asyncio
 from collections import Counter
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +19,12 @@ from moorage.client.protocol import Raw, Unreachable
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.transfer.manifests import bounded, read_manifests, title_of_kind
 from moorage.model.api_error import ApiError
+from moorage.model.kind_rows.custom import stored_kind
 from moorage.model.kinds import KINDS, OLDER_VERSIONS
 from moorage.model.schema.older_versions import convert_document
 
 _OPTION = "--from"
+_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
 _NEEDED = frozenset({"Node", "Pod"})
 #: Both APIs of events show the same objects.
 _NOT_READ = frozenset({("v1", "Secret"), ("events.k8s.io/v1", "Event")})
@@ -70,10 +73,11 @@ def _read_files(source: str) -> OtherCluster:
     if refusals:
         raise CannotStart("\n".join(bounded(refusals)))
     found = OtherCluster([], Counter(), [])
+    defined = {name for document in documents for name in _names_of(document.raw)}
     for document in documents:
         convert_document(document)
         raw = document.raw
-        if (raw.get("apiVersion"), raw.get("kind")) in KINDS:
+        if (raw.get("apiVersion"), raw.get("kind")) in KINDS or _defined_name(raw) in defined:
             found.objects.append(Foreign(raw, f"{document.source}:{document.line}"))
         else:
             found.unserved[title_of_kind(raw)] += 1
@@ -97,11 +101,33 @@ async def read_live(client: HttpClient, server: str) -> OtherCluster:
         found.objects.extend(
             Foreign({"apiVersion": version, "kind": name, **item.raw}, server) for item in listing.items
         )
-    found.unserved.update(await _count_unserved(client))
+    defined = set()
+    for raw in [one.raw for one in found.objects if one.raw["kind"] == _DEFINITION.name]:
+        if (custom := stored_kind(raw)) is not None:
+            defined.add((custom.group, custom.name))
+            listing = await client.list_all(custom)
+            about = {"apiVersion": custom.api_version, "kind": custom.name}
+            found.objects.extend(Foreign({**about, **item.raw}, server) for item in listing.items)
+    found.unserved.update(await _count_unserved(client, defined))
     return found
 
 
-async def _count_unserved(client: HttpClient) -> Counter[str]:
+def _names_of(raw: Raw) -> list[tuple[str, str]]:
+    """Return the API versions and kinds that a document defines, if it is a custom resource definition."""
+    if (raw.get("apiVersion"), raw.get("kind")) != (_DEFINITION.api_version, _DEFINITION.name):
+        return []
+    try:
+        spec = raw["spec"]
+        return [(f"{spec['group']}/{one['name']}", spec["names"]["kind"]) for one in spec["versions"]]
+    except (KeyError, TypeError):
+        return []  # it is refused with the reason when it is imported
+
+
+def _defined_name(raw: Raw) -> tuple[str, str]:
+    return str(raw.get("apiVersion")), str(raw.get("kind"))
+
+
+async def _count_unserved(client: HttpClient, defined: Container[tuple[str, str]]) -> Counter[str]:
     """Count the objects of kinds that Moorage does not serve, as far as the other server tells."""
     counts: Counter[str] = Counter()
     for path, version in await _group_versions(client):
@@ -110,7 +136,7 @@ async def _count_unserved(client: HttpClient) -> Counter[str]:
             if "/" in name or "list" not in (resource.get("verbs") or []):
                 continue
             group = version.rpartition("/")[0]
-            if (group, kind) in _SERVED or kind == "ComponentStatus":
+            if (group, kind) in _SERVED or (group, kind) in defined or kind == "ComponentStatus":
                 continue
             page = await _get(client, f"{path}/{name}?limit=1")
             items = len(page.get("items") or []) + int((page.get("metadata") or {}).get("remainingItemCount") or 0)
