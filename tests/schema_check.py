@@ -33,6 +33,7 @@ ACCEPTED = {
     "io.k8s.api.resource.v1.OpaqueDeviceConfiguration.parameters",  # the same
     "io.k8s.api.apps.v1.ControllerRevision.data",  # any object: its type has no fields
     "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry.fieldsV1",  # the same
+    "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceSpec.caBundle",  # bytes, which are no list
     "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta.shardInfo",  # sharded lists, an alpha feature
     "io.k8s.api.core.v1.PersistentVolumeClaimStatus.allocatedResourceStatuses",  # says granular, which maps are anyway
 }
@@ -145,7 +146,7 @@ def proto_differences(directory: Path) -> Iterator[str]:
             published.update(_messages(text, package[1]))
     views = {struct.view for kind in (*ALL_KINDS, EVICTION, SCALE) for struct in structs_of(kind.view)}
     for view in sorted(views, key=definition_name):
-        message = definition_name(view).replace("io.k8s.", "k8s.io.", 1)
+        message = definition_name(view).replace("io.k8s.", "k8s.io.", 1).replace("-", "_")
         other = published.get(message)
         if other is None:
             yield f"{message}: no such message is published"
@@ -153,9 +154,9 @@ def proto_differences(directory: Path) -> Iterator[str]:
         row = "events.Event" if view is REPORTED_EVENT.view else view.__name__
         for number, field in field_numbers(view, row):
             # An embedded struct is a field in the message, under a name of its own.
-            known = number in other.values() if field.startswith("^") else other.get(field) == number
+            known = number in other.values() if field.startswith("^") else other.get(field.lower()) == number
             if not known:
-                yield f"{message}.{field}: number is {other.get(field)}, here {number}"
+                yield f"{message}.{field}: number is {other.get(field.lower())}, here {number}"
 
 
 def _messages(text: str, package: str) -> Iterator[tuple[str, dict[str, int]]]:
@@ -165,7 +166,7 @@ def _messages(text: str, package: str) -> Iterator[tuple[str, dict[str, int]]]:
             fields = {}
             yield f"{package}.{message[1]}", fields
         elif field := _FIELD.match(line):
-            fields[field[1]] = int(field[2])
+            fields[field[1].lower()] = int(field[2])
 
 
 def main() -> int:

@@ -26,8 +26,9 @@ class NoCheckError(Exception):
 class Kind:
     """One row: the name, the module of its check, and the fields a case has (`?` marks those that may be absent).
 
-    `operations` are the values of `in.op` where a kind has several, and `object_kind` that of `in.object.kind`: they
-    tell apart kinds whose fields are the same.
+    `operations` are the values of `in.op` where a kind has several, `object_kind` that of `in.object.kind`, and
+    `step_group` the API group of the first body of `in.steps`: they tell apart kinds whose fields are the same.
+    `groups` are all that its cases belong to: a kind that fits by them comes before one that fits by its fields alone.
     """
 
     name: str
@@ -36,6 +37,8 @@ class Kind:
     wanted: frozenset[str]
     operations: frozenset[str] = frozenset()
     object_kind: str = ""
+    step_group: str = ""
+    groups: frozenset[str] = frozenset()
 
     def check(self) -> Check:
         module, function = f"tests.conformance.checks.{self.module}", f"check_{self.name}"
@@ -55,7 +58,9 @@ class Kind:
             and _has_fields(given, self.given)
             and _has_fields(wanted, self.wanted)
             and (not self.operations or given.get("op") in self.operations)
+            and (not self.groups or case.get("group") in self.groups)
             and (not self.object_kind or given["object"].get("kind") == self.object_kind)
+            and (not self.step_group or _step_group(given) == self.step_group)
         )
 
 
@@ -63,6 +68,11 @@ def _has_fields(value: Case, fields: frozenset[str]) -> bool:
     needed = {field for field in fields if not field.endswith("?")}
     allowed = {field.removesuffix("?") for field in fields}
     return needed <= value.keys() <= allowed
+
+
+def _step_group(given: Case) -> str:
+    body = given["steps"][0].get("body")
+    return str(body.get("apiVersion", "")).rpartition("/")[0] if isinstance(body, dict) else ""
 
 
 def _kind(name: str, module: str, given: str, wanted: str, operations: str = "") -> Kind:
@@ -156,6 +166,31 @@ KINDS = (
         "gates node deviceClasses resourceSlices allocatedClaims claims",
         "allocated? results? error? nodeOnly?",
     ),
+    _kind("custom_resources", "platform.custom_resources", "crd steps managedFields?", "steps? crdError?"),
+    _kind("quota_limits", "platform.quota_limits", "setup steps quotasAfter?", "steps quotas?"),
+    _kind(
+        "rbac_authorize",
+        "rbac",
+        "roles clusterRoles roleBindings clusterRoleBindings requests rulesFor",
+        "answers rulesFor clusterRoles?",
+    ),
+    Kind(
+        "validate_rbac",
+        "platform.built_in",
+        frozenset(["steps"]),
+        frozenset(["steps"]),
+        step_group="rbac.authorization.k8s.io",
+    ),
+    _kind("rbac_escalation", "platform.escalation", "setup user groups steps", "steps"),
+    _kind("validate_crd", "platform.definitions", "object old?", "code object? reason? message? causes? warnings?"),
+    _kind("workloads_defaults", "platform.built_in", "steps", "steps"),
+    Kind(
+        "tokens",
+        "platform.tokens",
+        frozenset(["setup", "steps"]),
+        frozenset(["steps"]),
+        groups=frozenset(["token-request", "token-review", "access-review", "rules-review", "self-review"]),
+    ),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 
@@ -167,5 +202,6 @@ def recognise(file_name: str, cases: list[Any]) -> Kind | None:
     if named:
         return max(named, key=lambda kind: len(kind.name))
     fitting = [kind for kind in KINDS if all(map(kind.fits, cases[:CASES_LOOKED_AT]))]
+    fitting = [kind for kind in fitting if kind.step_group or kind.groups] or fitting  # the more particular
     # A semver file without a successful parse also reads as one of quantities: then the caller has to say which.
     return fitting[0] if len(fitting) == 1 else None

@@ -1,0 +1,124 @@
+"""An API server without a wire, for one case: requests in, codes and documents out.
+
+Its admission plugins are those of the recording: without ServiceAccount and TaintNodesByCondition.
+"""
+
+from collections.abc import Mapping
+from ipaddress import IPv4Network
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import msgspec
+
+from moorage.admit.plugins.standard import ServiceAccount
+from moorage.model.api_error import ApiError
+from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, Kind
+from moorage.serve.api import Api
+from moorage.serve.handler import Handler
+from moorage.serve.http.messages import Request, Response, Stream, render_refusal
+from moorage.serve.pki.authentication import AUTHENTICATED, MASTERS, User
+from moorage.serve.tokens.service_accounts import TokenKeys
+from moorage.serve.web_paths import WebPaths
+from moorage.store.memory import MemoryStore
+from moorage.telemetry.apiserver_metrics import ApiServerMetrics
+from moorage.telemetry.metrics import Metrics
+
+Raw = dict[str, Any]
+
+ADMIN = User("admin", "admin", (MASTERS, AUTHENTICATED))
+ADMIN_TOKEN = "admin-token"
+JSON = "application/json"
+_AGENT = "vectors"
+_KEYS = TokenKeys()  # made at first use, for all cases
+
+
+class Answer(NamedTuple):
+    """The code of an answer, its document (or its text) and the texts of its Warning headers."""
+
+    code: int
+    document: Any
+    warnings: list[str]
+
+
+class PlatformServer:
+    """One server with an empty store. Make it with `started`."""
+
+    def __init__(self) -> None:
+        metrics = Metrics()
+        self.api = Api(MemoryStore(), default_gates(), fixed_tokens={ADMIN_TOKEN: ADMIN}, token_keys=_KEYS)
+        directory = self.api.directory
+        directory.service_range = IPv4Network("10.0.0.0/16")
+        directory.plugins = tuple(plugin for plugin in directory.plugins if not isinstance(plugin, ServiceAccount))
+        self._handler = Handler(self.api, WebPaths((), metrics.render, self.api.resources), ApiServerMetrics(metrics))
+
+    @classmethod
+    async def started(cls, *namespaces: str) -> "PlatformServer":
+        server = cls()
+        await server.api.start()
+        for name in namespaces:
+            await server.post({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        return server
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        content_type: str = JSON,
+        accept: str = JSON,
+        query: Mapping[str, str] | None = None,
+        user: User = ADMIN,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send one request; a refusal is an answer, too."""
+        target = f"{path}?{urlencode(query)}" if query else path
+        sent = {"content-type": content_type, "accept": accept, "user-agent": _AGENT, **(headers or {})}
+        request = Request(method, target, sent, body)
+        request.user = user
+        try:
+            answer = await self._handler(request)
+        except ApiError as error:
+            answer = render_refusal(error)
+        if isinstance(answer, Stream):
+            assert answer.is_whole, "a watch has no end"
+            chunks = b"".join([chunk async for chunk in answer.chunks])
+            answer = Response(answer.status, chunks, answer.content_type, answer.headers)
+        warnings = [_warning_text(value) for name, value in answer.headers if name.lower() == "warning"]
+        return Answer(answer.status, _document(answer.body), warnings)
+
+    async def post(self, document: Raw, namespace: str = "", user: User = ADMIN) -> Answer:
+        """Create an object of a built-in kind."""
+        kind = built_in(document["apiVersion"], document["kind"])
+        where = namespace or document.get("metadata", {}).get("namespace", "default")
+        path = collection_path(kind.api_version, kind.plural, where if kind.namespaced else "")
+        return await self.ask("POST", path, msgspec.json.encode(document), user=user)
+
+
+def built_in(api_version: str, name: str) -> Kind:
+    """Return a kind of the table, also in an older version. Raises LookupError."""
+    if (own := OLDER_VERSIONS.get((api_version, name))) is not None:
+        return own.in_version(api_version.rpartition("/")[2])
+    for kind in (*KINDS.values(), *VIRTUAL_KINDS):
+        if (kind.api_version, kind.name) == (api_version, name):
+            return kind
+    raise LookupError(f"there is no {name} in {api_version}")
+
+
+def collection_path(api_version: str, plural: str, namespace: str = "") -> str:
+    root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    return f"{root}/namespaces/{namespace}/{plural}" if namespace else f"{root}/{plural}"
+
+
+def _document(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return body.decode()
+
+
+def _warning_text(header: str) -> str:
+    """Return the text of a Warning header: `299 - "text"`."""
+    quoted = header.partition('"')[2].rpartition('"')[0]
+    return quoted.replace('\\"', '"').replace("\\\\", "\\")
