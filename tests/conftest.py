@@ -7,7 +7,10 @@ event loop that `moorage up` uses, as does a parameter `loop` of the test.
 
 import asyncio
 import inspect
+import os
+import re
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
@@ -23,6 +26,7 @@ import moorage.match.cel.program  # noqa: F401
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
 
+_VARIABLE = re.compile(r"TEST_ASSET_\w+")
 #: Seconds of real time after which a test hangs: far more than any takes on a busy machine.
 PATIENCE = 300.0
 _REAL_LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
@@ -32,12 +36,24 @@ _REAL_LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 
 
 def pytest_configure() -> None:
-    """Undo an inherited "ignore SIGINT", which shells give to background jobs and processes pass on to their children:
+    """Let the commands under test run as on a terminal, however the suite itself was started.
 
-    the commands under test are interrupted as on a terminal, however the suite itself was started.
+    They keep compiled modules, or hundreds of processes compile all of them anew; and an inherited "ignore SIGINT",
+    which shells give to background jobs and processes pass on to their children, is undone.
     """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which tests with real Kubernetes programs did not run: with `-q` a skipped test is only a letter."""
+    skipped = [one for one in terminalreporter.stats.get("skipped", ()) if "tests/interop/" in one.nodeid]
+    if skipped:
+        missing = sorted({variable for one in skipped for variable in _VARIABLE.findall(str(one.longrepr))})
+        terminalreporter.write_sep("=", "interoperability was not tested", yellow=True)
+        terminalreporter.write_line(f"{len(skipped)} tests need real Kubernetes programs: set {', '.join(missing)}")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -8,6 +8,8 @@ from random import Random
 from typing import Any
 
 from tests.e2e.fuzz_values import NUMBERS, QUANTITIES, TIMES, WORDS
+from tests.unit.admit.objects import certificate_request, custom_resource_definition
+from tests.unit.admit.stored_objects import STORED
 
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.merge_schema import ListType, MapType, Scalar, SchemaType, StructType, schema_of
@@ -20,6 +22,7 @@ _TEMPLATE: Raw = {
 }
 _SELECTOR: Raw = {"matchLabels": {"app": "web"}}
 
+_ROLE: Raw = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
 #: What admission takes, besides apiVersion, kind and metadata.
 _CLAIM: Raw = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
 _FINE: dict[str, Raw] = {
@@ -80,9 +83,26 @@ _FINE: dict[str, Raw] = {
             },
         }
     },
+    "ReplicationController": {"spec": {"template": _TEMPLATE, "replicas": 2}},
+    "Endpoints": {"subsets": [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 80}]}]},
+    "EndpointSlice": {
+        "addressType": "IPv4",
+        "endpoints": [
+            {"addresses": ["10.0.0.1"], "conditions": {"ready": True}, "hints": {"forZones": [{"name": "a"}]}}
+        ],
+        "ports": [{"name": "http", "port": 80}],
+    },
+    "RuntimeClass": {"handler": "kata", "overhead": {"podFixed": {"cpu": "1m"}}},
+    "CertificateSigningRequest": {
+        "spec": {"request": certificate_request(), "signerName": "example.com/s", "usages": ["any"]}
+    },
+    "RoleBinding": {"roleRef": _ROLE, "subjects": [{"kind": "Group", "name": "g"}]},
+    "ClusterRoleBinding": {"roleRef": _ROLE, "subjects": [{"kind": "Group", "name": "g"}]},
     "PriorityClass": {"value": 100},
     "PodDisruptionBudget": {"spec": {"minAvailable": 1, "selector": _SELECTOR}},
 }
+_EXAMPLES: dict[str, Raw] = {**STORED, "CustomResourceDefinition": custom_resource_definition()}
+_NAMED_BY_THEIR_CONTENT = ("APIService", "CustomResourceDefinition", "IPAddress")
 _DEEPEST = 7
 
 
@@ -99,7 +119,13 @@ def fine(facts: Kind, name: str, namespace: str) -> Raw:
         said = {"regarding": about, "reason": "Tested", "note": "words", "type": "Normal", "action": "Testing"}
         who = {"reportingController": "example.com/test", "reportingInstance": "me"}
         return {**document, **said, **who, "eventTime": "2026-01-02T03:04:05.000001Z"}
-    return {**document, **copied(_FINE.get(facts.name, {}))}
+    if facts.name in _FINE:
+        return {**document, **copied(_FINE[facts.name])}
+    example = copied(_EXAMPLES.get(facts.name, {}))
+    own_name = (example.pop("metadata", None) or {}).get("name")
+    if facts.name in _NAMED_BY_THEIR_CONTENT:
+        metadata["name"] = own_name
+    return {**document, **example, "apiVersion": facts.api_version}
 
 
 def copied(value: Any) -> Any:

@@ -15,7 +15,7 @@ from tests.e2e.fuzz_documents import ALL_KINDS, Oddities, Raw, fine
 from tests.e2e.fuzz_values import ACCEPTS, CONTENT_TYPES, NUMBER_TEXTS, PATHS, SELECTORS
 
 from moorage.model.kinds import Kind
-from moorage.serve.resources.discovery import RESOURCES
+from moorage.serve.resources.served import RESOURCES
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "BREW")
 _PATCHES = (

@@ -19,7 +19,7 @@ CAPTURED = {
     "docs/first-session.md": 3,
     "docs/plan.md": 4,
     "docs/explain.md": 4,
-    "docs/lint.md": 1,
+    "docs/lint.md": 2,
     "docs/gates.md": 1,
     "docs/devices.md": 1,
 }
@@ -41,6 +41,7 @@ COMMANDS = {
     "scheduler": "docs/scheduler.md",
     "controller-manager": "docs/controllers.md",
     "kubelet": "docs/kubelet.md",
+    "roles": "docs/api-server.md",
     "completion": "docs/command-line.md",
     "help": "docs/command-line.md",
     "version": "docs/command-line.md",

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.e2e.forked_command import forked_moorage
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
 MOORAGE = str(Path(sys.executable).with_name("moorage"))
@@ -27,9 +28,7 @@ def write(path: Path, *documents: Raw) -> str:
 
 
 def run(*arguments: str, stdin: str | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [MOORAGE, "explain", *arguments], input=stdin, capture_output=True, text=True, check=False, timeout=120
-    )
+    done = forked_moorage(["explain", *arguments], stdin or "")
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr

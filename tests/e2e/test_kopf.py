@@ -41,11 +41,11 @@ def kubectl(cluster: Cluster, operator: Path) -> Kubectl:
 
 
 @contextmanager
-def running_operator(cluster: Cluster, *options: str) -> Iterator[Path]:
+def running_operator(cluster: Cluster, *options: str, operator: Path = OPERATOR) -> Iterator[Path]:
     """`kopf run`, until the end of the block; it must have had nothing to complain about."""
     log = cluster.home / f"operator-{next(_NUMBERS)}.log"
     environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "kopf", "run", *options, str(OPERATOR)]
+    command = [sys.executable, "-m", "kopf", "run", *options, str(operator)]
     with (
         log.open("w") as output,
         subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment) as process,

@@ -96,7 +96,7 @@ class Live:
         found = [
             (one["metadata"]["labels"].get("pod-template-hash", ""), one["spec"].get("nodeName", ""))
             for one in self.pods()
-            if "labels" in one["metadata"]
+            if "-" in one["metadata"]["name"]
         ]
         return {key: found.count(key) for key in found}
 

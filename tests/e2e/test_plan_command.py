@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.e2e.forked_command import forked_moorage
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
 MOORAGE = str(Path(sys.executable).with_name("moorage"))
@@ -26,9 +27,7 @@ def write(path: Path, *documents: Raw) -> str:
 
 
 def run(*arguments: str, stdin: str | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [MOORAGE, "plan", *arguments], input=stdin, capture_output=True, text=True, check=False, timeout=120
-    )
+    done = forked_moorage(["plan", *arguments], stdin or "")
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr
@@ -235,7 +234,10 @@ def test_bad_input_is_named_and_located_and_the_rest_is_planned(tmp_path: Path, 
         (("--cordon", "worker"), "there is no node 'worker' in the input"),
         (("--remove", "worker"), "there is no node 'worker' in the input"),
         (("--scale", "deployment/wbe=3"), "there is no Deployment 'wbe' in the input; is it web?"),
-        (("--scale", "daemonset/web=3"), "is a DaemonSet; only Deployment, StatefulSet or ReplicaSet can be scaled"),
+        (
+            ("--scale", "daemonset/web=3"),
+            "is a DaemonSet; only Deployment, StatefulSet, ReplicaSet or ReplicationController",
+        ),
         (("--scale", "x=-1"), "'x=-1' is not of the form KIND/[NAMESPACE/]NAME=REPLICAS"),
         (("--scale", "deployment/web"), "is not of the form KIND/[NAMESPACE/]NAME=REPLICAS"),
         (("--scale", "deployment/web=٣"), "is not of the form KIND/[NAMESPACE/]NAME=REPLICAS"),

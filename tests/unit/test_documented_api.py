@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from moorage.model.kinds import STANDARD_VERBS
-from moorage.serve.resources.discovery import RESOURCES
+from moorage.serve.resources.served import RESOURCES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 ROW = re.compile(r"^\| (\w+) \| `([a-z0-9./]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|", re.MULTILINE)

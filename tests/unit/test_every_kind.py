@@ -7,19 +7,20 @@ from pathlib import Path
 import pytest
 from tests.unit.serve.protobuf.published import published_numbers
 
-from moorage.admit.registry import REGISTRY
+from moorage.admit.registry import HOMES, REGISTRY, row_of
+from moorage.admit.subresources.approval import APPROVAL
+from moorage.admit.subresources.pod_parts import POD_PARTS
 from moorage.model.kinds import KINDS, STANDARD_VERBS, VIRTUAL_KINDS, Kind, Subresource
 from moorage.model.schema.merge_schema import struct_type
-from moorage.model.schema.shapes import ListShape, MapShape, StructShape, struct_shape
-from moorage.model.types.devices import ResourceClaim
+from moorage.model.schema.shapes import EitherShape, ListShape, MapShape, StructShape, struct_shape
 from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import Int32, View
-from moorage.serve.handler import SUBRESOURCES
 from moorage.serve.openapi.definitions import definition_name, describe_type
 from moorage.serve.protobuf.reader import UNNUMBERED, field_numbers
-from moorage.serve.resources.discovery import RESOURCES
 from moorage.serve.resources.objects import REPORTED_EVENT
+from moorage.serve.resources.served import RESOURCES
 from moorage.serve.tables.render import TABLES
+from moorage.serve.verbs.subresource_requests import SUBRESOURCES
 
 API_PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
 
@@ -38,6 +39,7 @@ def structs_of(view: type[View]) -> Iterator[StructShape]:
         for shape in struct.nested.values():
             while isinstance(shape, ListShape | MapShape):
                 shape = shape.item if isinstance(shape, ListShape) else shape.value
+            shape = shape.struct if isinstance(shape, EitherShape) else shape
             assert isinstance(shape, StructShape)
             waiting.append(shape)
 
@@ -46,17 +48,17 @@ def unpublished_numbers(view: type[View]) -> list[str]:
     """Fields whose protobuf number is not the published one; apiVersion and kind are not part of the message."""
     wrong = []
     for struct in structs_of(view):
-        message = {REPORTED_EVENT.view: "events.Event", ResourceClaim: "resource.ResourceClaim"}.get(
-            struct.view, struct.go_name
-        )
+        message = "events.Event" if struct.view is REPORTED_EVENT.view else struct.go_name
+        package = definition_name(struct.view).removesuffix(f".{struct.go_name}")
         ours = dict(_numbers(struct.view, message))
         names = {name: number for name, number in ours.items() if not name.startswith("^")}
         grouped = [name[1:] for name in ours if name.startswith("^")]
-        published = PUBLISHED.get(message, {})
-        wrong += [f"{message}.{name}" for name, number in names.items() if published.get(name) != number]
-        groups = {field: number for field, number in published.items() if field not in struct.known}
+        published = PUBLISHED.get(definition_name(struct.view), {})
+        wrong += [f"{message}.{name}" for name, number in names.items() if published.get(name.lower()) != number]
+        known = {name.lower() for name in struct.known}
+        groups = {field: number for field, number in published.items() if field not in known}
         wrong += [f"{message}.^{name}" for name in grouped if ours[f"^{name}"] not in groups.values()]
-        named = set(names).union(*(_group(struct.view, name, wrong) for name in grouped))
+        named = set(names).union(*(_group(struct.view, f"{package}.{name}", wrong) for name in grouped))
         metadata = {"apiVersion", "kind"} if issubclass(struct.view, TypeMeta) else set()
         wrong += [f"{message}.{name}" for name in struct.known - named - metadata]
     return sorted(set(wrong) - UNNUMBERED)
@@ -66,22 +68,28 @@ def _numbers(view: type[View], message: str) -> list[tuple[str, int]]:
     return [(name, number) for number, name in field_numbers(view, message)]
 
 
-def _group(view: type[View], message: str, wrong: list[str]) -> set[str]:
-    """The fields of a group; those with a wrong number are added to the list."""
+def _group(view: type[View], definition: str, wrong: list[str]) -> set[str]:
+    """The fields of a group and of those in it; those with a wrong number are added to the list."""
+    package, _, message = definition.rpartition(".")
     found = dict(_numbers(view, message))
-    wrong += [f"{message}.{name}" for name, number in found.items() if PUBLISHED[message].get(name) != number]
-    return set(found)
+    names = {name: number for name, number in found.items() if not name.startswith("^")}
+    wrong += [
+        f"{message}.{name}" for name, number in names.items() if PUBLISHED[definition].get(name.lower()) != number
+    ]
+    inner = [_group(view, f"{package}.{name[1:]}", wrong) for name in found if name.startswith("^")]
+    return set(names).union(*inner)
 
 
 def missing_rows(kind: Kind) -> list[str]:
     """Name the tables that lack a kind."""
+    row = row_of(kind) if kind.view in REGISTRY or kind.name in HOMES else None
     found = {
-        "admission (ROWS in admit/kinds)": kind.view in REGISTRY,
+        "admission (ROWS in admit/kinds, admit/registry.py)": row is not None,
         "status rule (validate_status in ROWS)": kind.has_status
-        is (kind.view in REGISTRY and REGISTRY[kind.view].validate_status is not None),
+        is (row is not None and row.validate_status is not None),
         "discovery": RESOURCES.get((kind.group, kind.version, kind.plural)) is kind,
-        "subresource handlers (serve/handler.py)": all(
-            sub.name == "status" or sub.name in SUBRESOURCES for sub in kind.subresources
+        "subresource handlers (serve/verbs/subresource_requests.py)": all(
+            sub.name in ("status", APPROVAL, *POD_PARTS) or sub.name in SUBRESOURCES for sub in kind.subresources
         ),
         "table (serve/tables/)": (kind.api_version, kind.name) in TABLES,
         "field numbers (serve/protobuf/reader.py)": not unpublished_numbers(kind.view),
@@ -131,9 +139,11 @@ def test_a_kind_without_rows_is_found() -> None:
 
 def test_no_table_has_a_row_without_a_kind() -> None:
     views = {kind.view for kind in KINDS.values()}
+    assert all(row_of(kind) is REGISTRY[kind.view] for kind in KINDS.values())  # imports those that come later
     assert set(REGISTRY) == views
+    assert set(HOMES) <= {view.__name__ for view in views}
     assert set(RESOURCES.values()) == {*KINDS.values(), *VIRTUAL_KINDS}
-    assert set(TABLES) - set(KINDS) == {("autoscaling/v1", "Scale")}
+    assert set(TABLES) - set(KINDS) == {("autoscaling/v1", "Scale"), ("v1", "ComponentStatus")}
 
 
 def test_names_that_clients_type_lead_to_one_resource() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -84,6 +85,15 @@ def test_a_class_name_means_one_thing() -> None:
                 homes[node.name].append(str(path.relative_to(SOURCE)))
     most = {name: 1 if name in NAMES_OF_ONE_THING else 3 for name in homes}
     assert {name: found for name, found in homes.items() if len(found) > most[name]} == {}
+
+
+def test_every_controller_is_held_to_independence() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    held = next(one["modules"] for one in contracts if one["type"] == "independence")
+    rooms = {path.stem for path in (SOURCE / "control").iterdir() if not path.stem.startswith("__")}
+    assert held == [f"moorage.control.{room}" for room in sorted(rooms - {"framework", "registry"})]
 
 
 def test_the_patterns_find_what_they_are_for(tmp_path: Path) -> None:

@@ -156,6 +156,8 @@ def test_events_are_sorted_by_any_of_their_times(kubectl: Kubectl) -> None:
 
 def test_who_one_is_and_what_one_may(kubectl: Kubectl) -> None:
     said = kubectl("auth whoami").out
+    assert "authentication.kubernetes.io/credential-id" in said
+    assert "X509SHA256=" in said
     assert re.search(r"^Username +\S+", said, re.MULTILINE)
     assert "system:authenticated" in said
     assert kubectl("auth can-i delete pods").out.strip() == "yes"
@@ -184,10 +186,10 @@ def test_logs_say_honestly_that_there_are_none(kubectl: Kubectl) -> None:
         assert "Moorage simulates nodes, so containers are never run" in kubectl.fails(command), command
 
 
-def test_debug_says_honestly_that_there_are_no_ephemeral_containers(kubectl: Kubectl) -> None:
+def test_debug_adds_an_ephemeral_container(kubectl: Kubectl) -> None:
     kubectl("apply -f -", pod("one"))
-    said = kubectl.fails("debug one --image=registry.example/tools:1 --profile=general")
-    assert "ephemeral containers are disabled for this cluster" in said
+    kubectl("debug one --image=registry.example/tools:1 --profile=general")
+    assert kubectl("get pod one -o jsonpath={.spec.ephemeralContainers[*].image}").out == "registry.example/tools:1"
 
 
 def test_scale_as_a_table(kubectl: Kubectl) -> None:

@@ -1,28 +1,23 @@
 """Small valid documents to start from, and what admission says about them."""
 
+import base64
 from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.model.gates import GateSet, default_gates
+from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
 
 LABELS = {"app": "web"}
 SELECTOR = {"matchLabels": LABELS}
-_API_VERSIONS = {
-    "Deployment": "apps/v1",
-    "ReplicaSet": "apps/v1",
-    "StatefulSet": "apps/v1",
-    "DaemonSet": "apps/v1",
-    "ControllerRevision": "apps/v1",
-    "Job": "batch/v1",
-    "CronJob": "batch/v1",
-    "StorageClass": "storage.k8s.io/v1",
-    "PriorityClass": "scheduling.k8s.io/v1",
-    "PodDisruptionBudget": "policy/v1",
-    "Lease": "coordination.k8s.io/v1",
-    **dict.fromkeys(("CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment"), "storage.k8s.io/v1"),
-}
+#: Of the stable kinds; events are those of the core group.
+_API_VERSIONS = {name: api_version for api_version, name in KINDS}
 
 
 def document(kind: str, name: str = "x", /, **fields: Any) -> Raw:
@@ -79,3 +74,39 @@ def rejected(new: Raw, old: Raw | None = None, gates: GateSet | None = None) -> 
     answer = admit(new, old, gates or default_gates())
     assert isinstance(answer, Rejected)
     return answer
+
+
+def custom_resource_definition(schema: Raw | None = None, **spec: Any) -> Raw:
+    """A definition of widgets.crd.example.com with one version; `schema` is that of its field spec."""
+    properties = {"spec": schema or {"type": "object", "properties": {"a": {"type": "string"}}}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.crd.example.com"},
+        "spec": {
+            "group": "crd.example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [version],
+            **spec,
+        },
+    }
+
+
+def certificate_request(
+    common_name: str = "jane", *groups: str, key: ec.EllipticCurvePrivateKey | None = None, names: tuple[str, ...] = ()
+) -> str:
+    """Return a PKCS#10 request in PEM, in base64."""
+    organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    name = x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    made = x509.CertificateSigningRequestBuilder().subject_name(name)
+    if names:
+        made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(one) for one in names]), False)
+    signed = made.sign(key or ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    return base64.b64encode(signed.public_bytes(serialization.Encoding.PEM)).decode()

@@ -3,7 +3,19 @@
 import copy
 
 import pytest
-from tests.unit.admit.objects import Raw, complaints, document, pod, rejected, stored, volume, workload
+from tests.unit.admit.objects import (
+    Raw,
+    certificate_request,
+    complaints,
+    custom_resource_definition,
+    document,
+    pod,
+    rejected,
+    stored,
+    volume,
+    workload,
+)
+from tests.unit.admit.stored_objects import STORED
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.request import Request
@@ -15,15 +27,29 @@ CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage":
 DEVICES: Raw = {
     "devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "tolerations": [{"key": "k"}]}}]}
 }
+ROLES = ("Role", "ClusterRole")
+SUBJECT = {"kind": "User", "name": "jane"}
 VALID: dict[str, Raw] = {
     "Pod": pod(),
     **{kind: workload(kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")},
+    "ReplicationController": document(
+        "ReplicationController", spec={"template": workload("ReplicaSet")["spec"]["template"]}
+    ),
+    "Endpoints": document("Endpoints", subsets=[{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 80}]}]),
+    "EndpointSlice": document(
+        "EndpointSlice", addressType="IPv4", endpoints=[{"addresses": ["10.0.0.1"]}], ports=[{"port": 80}]
+    ),
+    **STORED,
     "Node": document("Node"),
     "PersistentVolume": volume(),
     "PersistentVolumeClaim": document("PersistentVolumeClaim", spec=CLAIM),
     "StorageClass": document("StorageClass", provisioner="example.com/disk"),
     "Namespace": document("Namespace"),
+    "CustomResourceDefinition": custom_resource_definition(),
     "PriorityClass": document("PriorityClass", value=5),
+    "LimitRange": document("LimitRange", spec={"limits": [{"type": "Container", "max": {"cpu": "1"}}]}),
+    "ResourceQuota": document("ResourceQuota", spec={"hard": {"pods": "3", "count/jobs.batch": "2"}}),
+    "RuntimeClass": document("RuntimeClass", handler="kata", overhead={"podFixed": {"cpu": "250m"}}),
     "PodDisruptionBudget": document("PodDisruptionBudget", spec={"minAvailable": 1}),
     "ConfigMap": document("ConfigMap", data={"a": "b"}),
     "Secret": document("Secret", stringData={"a": "b"}),
@@ -32,6 +58,15 @@ VALID: dict[str, Raw] = {
     "Event": document("Event", reason="Made"),
     "Lease": document("Lease", spec={"holderIdentity": "me"}),
     "ControllerRevision": document("ControllerRevision", data={"spec": {}}, revision=1),
+    **{kind: document(kind, rules=[{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]) for kind in ROLES},
+    **{
+        f"{kind}Binding": document(f"{kind}Binding", roleRef={"kind": kind, "name": "r"}, subjects=[SUBJECT])
+        for kind in ROLES
+    },
+    "CertificateSigningRequest": document(
+        "CertificateSigningRequest",
+        spec={"request": certificate_request(), "signerName": "example.com/s", "usages": ["any"]},
+    ),
     "CSIDriver": document("CSIDriver"),
     "CSINode": document("CSINode", spec={"drivers": [{"name": "d", "nodeID": "n"}]}),
     "CSIStorageCapacity": document("CSIStorageCapacity", storageClassName="fast"),

@@ -29,6 +29,16 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert process.stderr == "[]\n"
 
 
+def test_a_cluster_starts_and_lint_reads_pods_without_cel() -> None:
+    script = (
+        "import sys, moorage.cluster.control_plane, moorage.lint.engine\n"
+        "names = 'match.cel.environment', 'custom.definition.definition', 'admit.kinds.job'\n"
+        "print([name for name in names if f'moorage.{name}' in sys.modules])"
+    )
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
+
+
 def leaving(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> int:
     monkeypatch.setattr(main_module.moorage, "main", lambda **_: run())
     with pytest.raises(SystemExit) as caught:
@@ -126,3 +136,10 @@ def test_unbuffered_streams_write_each_line(stream: str) -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
     assert process.stdout + process.stderr == "said\n"
+
+
+def test_the_planner_imports_neither_cryptography_nor_the_compiler_of_expressions() -> None:
+    heavy = ("cryptography", "moorage.match.cel.program", "moorage.match.cel.environment")
+    script = f"import sys, moorage.plan.outcome\nprint([name for name in {heavy!r} if name in sys.modules])"
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"

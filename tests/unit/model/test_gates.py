@@ -19,6 +19,7 @@ ON_BY_DEFAULT = GENERAL | {
     "MatchLabelKeysInPodAffinity",
     "MatchLabelKeysInPodTopologySpread",
     "MatchLabelKeysInPodTopologySpreadSelectorMerge",
+    "PodTopologyLabelsAdmission",
     "DRAConsumableCapacity",
     "DRADeviceBindingConditions",
     "DRADeviceTaints",

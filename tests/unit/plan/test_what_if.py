@@ -223,6 +223,16 @@ def test_a_change_may_not_ask_for_endless_pods(monkeypatch: pytest.MonkeyPatch) 
     assert not any("does not come to rest" in note for note in plan.notes)
 
 
+def test_a_replication_controller_is_planned_scaled_and_drained_like_a_replica_set() -> None:
+    template = workload("ReplicaSet", "web")["spec"]["template"]
+    spec = {"replicas": 2, "template": template}
+    controller = {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "web"}, "spec": spec}
+    plan = Plan(node("n1"), controller)
+    assert plan.nodes_of("web") == ["n1", "n1"]
+    plan.what_if(Changes(scales=(ScaleChange("rc/web", 3),), drains=("n1",)), node("n2"))
+    assert plan.nodes_of("web") == ["n2", "n2", "n2"]
+
+
 def test_a_manifest_of_a_pod_that_runs_changes_nothing() -> None:
     live = running(
         "p", "n1", serviceAccountName="default", schedulingGates=[], volumes=[{"name": "token", "emptyDir": {}}]

@@ -37,7 +37,7 @@ OTHER_KIND = 'Pod in version "v1" cannot be handled as a ConfigMap: the path nam
 REFUSED: list[tuple[bytes, str, int, str]] = [
     (b"{}", "text/plain", 415, "the body of the request was in an unknown format"),
     (b"", JSON, 400, "the object provided is unrecognized"),
-    (b"[]", JSON, 400, "the object provided is unrecognized: it is not an object"),
+    (b"[]", JSON, 400, "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind"),
     (b"- 1\n", YAML, 400, "the object provided is unrecognized: it is not an object"),
     (b"{" * 500, JSON, 400, "the object provided is unrecognized"),
     (

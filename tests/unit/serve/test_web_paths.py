@@ -6,7 +6,7 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.resources.routes import DEFINITIONS, target_of
+from moorage.serve.resources.routes import target_of
 from moorage.serve.web_paths import Check, WebPaths
 
 
@@ -38,13 +38,6 @@ def test_single_checks_have_paths_of_their_own() -> None:
         answer("", Request("GET", "/readyz/nothing"))
 
 
-def test_there_are_no_definitions_of_other_kinds_and_none_can_be_made() -> None:
-    assert target_of("GET", DEFINITIONS) is None
-    assert json.loads(answer("", Request("GET", DEFINITIONS)).body)["items"] == []
-    with pytest.raises(ApiError, match="does not allow"):
-        answer("", Request("POST", DEFINITIONS))
-
-
 def test_every_group_is_listed() -> None:
     listed = json.loads(answer("", Request("GET", "/")).body)["paths"]
     assert {"/api/v1", "/apis/apps/v1", "/apis/authorization.k8s.io/v1", "/metrics"} <= set(listed)
@@ -52,7 +45,7 @@ def test_every_group_is_listed() -> None:
 
 def test_what_is_not_there_comes_with_details_for_clients_that_look_into_them() -> None:
     with pytest.raises(ApiError) as refusal:
-        target_of("PATCH", "/api/v1/namespaces/default/pods/one/ephemeralcontainers")
+        target_of("PATCH", "/api/v1/namespaces/default/services/one/ephemeralcontainers")
     assert refusal.value.status["details"] == {}
 
 

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from tests.unit.admit.objects import Raw, complaints, document, stored
 
+from moorage.admit.admission import admit
+from moorage.model.gates import default_gates
+
 
 def secret(kind: str, **data: str) -> Raw:
     return document("Secret", type=kind, stringData=data)
@@ -211,3 +214,15 @@ def test_service_accounts_name_secrets_and_nothing_else() -> None:
 def test_what_drivers_write(made: Raw, text: str) -> None:
     (found,) = complaints(made)
     assert found.startswith(text)
+
+
+def warnings(new: Raw, old: Raw | None = None) -> tuple[str, ...]:
+    return admit(new, old, default_gates()).warnings
+
+
+def test_tokens_that_a_driver_may_log_are_warned_of() -> None:
+    driver = document("CSIDriver", spec={"tokenRequests": [{"audience": "a"}]})
+    (warning,) = warnings(driver)
+    assert warning.startswith("spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver")
+    assert warnings(driver, stored(driver)) == ()
+    assert warnings(document("CSIDriver")) == ()

@@ -1,17 +1,20 @@
 """What an API server is told when it is started: whether deletions wait for a collector, where to keep its things."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from moorage.cli.commands.up import apiserver as command
-from moorage.cluster.api_server import ApiServerSettings, start_api_server
+from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings, start_api_server
 from moorage.cluster.cannot_start import CannotStart
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.loopback import LoopbackClient
+from moorage.serve.tokens.keys import SigningKey
 
 _MAP = KINDS["v1", "ConfigMap"]
 
@@ -44,3 +47,46 @@ def test_certificates_that_cannot_be_kept_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(CannotStart) as caught:
         asyncio.run(start_api_server(ApiServerSettings(default_gates(), tmp_path)))
     assert str(caught.value) == f"certificates cannot be made: {tmp_path}/pki/ca.crt: Not a directory"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--service-account-issuer=a", "--service-account-issuer=a"], "must not be empty nor given twice"),
+        (["--service-account-max-token-expiration=59m"], "must be between 1 hour and 2^32 seconds"),
+        (["--service-account-signing-key-file=absent.key"], "does not exist"),
+        (["--authorization-mode=Webhook", "--ephemeral"], "Webhook"),
+    ],
+)
+def test_options_of_tokens_and_authorization_that_are_wrong_are_named(options: list[str], said: str) -> None:
+    result = CliRunner().invoke(command, options)
+    assert result.exit_code in (1, 2)
+    assert said in result.output
+
+
+def test_tokens_are_signed_as_the_options_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = tmp_path / "sa.key"
+    made = SigningKey(ec.generate_private_key(ec.SECP256R1()))
+    key.write_bytes(made.private_pem)
+    told: list[ApiServerSettings] = []
+
+    def run(make: Callable[[], ApiServerProcess], *others: object) -> None:
+        told.append(make().settings)
+
+    monkeypatch.setattr("moorage.cluster.event_loop.run_until_signal", run)
+    options = [f"--service-account-signing-key-file={key}", "--service-account-issuer=https://new.example"]
+    options += ["--service-account-issuer=https://old.example", "--api-audiences=a,b", "--ephemeral"]
+    result = CliRunner().invoke(command, [*options, f"--service-account-key-file={key}"])
+    assert result.exit_code == 0, result.output
+    (settings,) = told
+    assert settings.tokens.issuers == ("https://new.example", "https://old.example")
+    assert settings.tokens.api_audiences == ("a", "b")
+
+    async def main() -> list[str]:
+        server = await start_api_server(settings)
+        try:
+            return [public.key_id for public in server.api.tokens.keys.public]
+        finally:
+            await server.stop()
+
+    assert asyncio.run(main()) == [made.public.key_id]

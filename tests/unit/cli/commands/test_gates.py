@@ -59,9 +59,9 @@ def test_nothing_to_look_at(tmp_path: Path) -> None:
 
 
 def test_kinds_that_are_not_known_are_named(tmp_path: Path) -> None:
-    other = "---\napiVersion: v1\nkind: ReplicationController\nmetadata: {name: r}\nspec: {}\n"
+    other = "---\napiVersion: v1\nkind: ComponentStatus\nmetadata: {name: r}\nspec: {}\n"
     settings = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
-    said = ["moorage: objects of other kinds were not looked at: ReplicationController"]
+    said = ["moorage: objects of other kinds were not looked at: ComponentStatus"]
     assert of(settings + other, tmp_path) == (0, said)
     assert of(settings, tmp_path) == (0, [])
 

@@ -19,11 +19,11 @@ PAGES: dict[str, Any] = {
         "resources": [
             {"name": "pods", "kind": "Pod", "verbs": LIST},
             {"name": "pods/status", "kind": "Pod", "verbs": ["get"]},
-            {"name": "endpoints", "kind": "Endpoints", "verbs": LIST},
+            {"name": "componentlogs", "kind": "ComponentLog", "verbs": LIST},
             {"name": "limitranges", "kind": "LimitRange", "verbs": LIST},
         ]
     },
-    "/api/v1/endpoints?limit=1": {"items": [{}], "metadata": {"remainingItemCount": 6}},
+    "/api/v1/componentlogs?limit=1": {"items": [{}], "metadata": {"remainingItemCount": 6}},
     "/api/v1/limitranges?limit=1": {"items": []},
     "/apis/rbac.authorization.k8s.io/v1": {"resources": [{"name": "roles", "kind": "Role", "verbs": LIST}]},
 }
@@ -48,7 +48,7 @@ class _Server:
 
 async def test_kinds_that_are_not_served_are_counted_and_those_not_readable_named() -> None:
     found = await read_live(cast(HttpClient, _Server("ConfigMap")), "https://prod")
-    assert found.unserved == {"Endpoints (v1)": 7}
+    assert found.unserved == {"ComponentLog (v1)": 7}
     assert found.notes == ["--from: configmaps were not read: configmaps is forbidden"]
 
 

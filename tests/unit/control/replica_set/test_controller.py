@@ -180,6 +180,7 @@ async def test_many_pods_are_deleted_in_pieces_and_their_ages_are_observed() -> 
         await cluster.client.patch(REPLICA_SET, "web", "default", {"spec": {"replicas": 20}})
         await cluster.settle(30)
         assert len(await cluster.all(POD)) == 20
+        assert controller._age_ratio is not None
         assert controller._age_ratio.labels().count == 600
 
 

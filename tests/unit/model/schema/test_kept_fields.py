@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from moorage.model.schema.known_fields import kept_part
+from moorage.model.schema.known_fields import kept_part, omit_empty
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import Deployment
 
@@ -20,10 +20,20 @@ POD = {"spec": {"containers": [{"name": "c", "image": "i", "resources": {}}], "t
             {"spec": {"containers": [{"name": "c"}]}},
         ),
         ({"spec": {"nodeName": None, "containers": None}}, {"spec": {}}),
-        ({"spec": {"containers": [{"env": None, "name": "c"}, None]}}, {"spec": {"containers": [{"name": "c"}, None]}}),
+        (
+            {"spec": {"containers": [{"env": None, "name": "c"}, None]}},
+            {"spec": {"containers": [{"name": "c"}, {"name": ""}]}},
+        ),
         ({"metadata": {"deletionTimestamp": None}, "status": {"startTime": None}}, {"metadata": {}, "status": {}}),
         ({"metadata": {"creationTimestamp": None, "labels": {"a": None}}}, {"metadata": {"labels": {"a": None}}}),
-        ({"status": {"conditions": [{"type": "Ready", "lastProbeTime": None}]}}, None),
+        ({"status": {"conditions": [{"type": "Ready", "status": "True", "lastProbeTime": None}]}}, None),
+        ({"spec": {"hostNetwork": False, "priority": 0, "schedulerName": ""}}, {"spec": {"priority": 0}}),
+        ({"spec": {"hostNetwork": 0, "nodeName": [], "tolerations": []}}, None),
+        (
+            {"spec": {"overhead": {"cpu": 0.5, "memory": "1024Mi", "pods": "1", "x": "odd", "y": None}}},
+            {"spec": {"overhead": {"cpu": "500m", "memory": "1Gi", "pods": "1", "x": "odd", "y": "0"}}},
+        ),
+        ({"status": {"conditions": [{}]}}, {"status": {"conditions": [{"type": "", "status": ""}]}}),
         ({"metadata": {"annotations": {"odd": "1"}, "labels": None}}, {"metadata": {"annotations": {"odd": "1"}}}),
         ({"spec": {"nodeSelector": {"odd": "1"}, "containers": "none"}}, None),
         (POD, None),
@@ -45,3 +55,11 @@ def test_what_kubectl_creates_says_nothing_of_a_templates_creation() -> None:
     assert kept == {"spec": {"template": {**template, "metadata": {"labels": {"app": "web"}}}}, "status": {}}
     assert kept["spec"]["template"]["spec"] is POD["spec"]
     assert "creationTimestamp" in template["metadata"]
+
+
+def test_empty_lists_and_maps_are_left_out_but_for_those_always_written() -> None:
+    container = {"name": "c", "env": [], "resources": {"limits": {}}, "securityContext": {}}
+    pod: dict[str, Any] = {"metadata": {"labels": {}}, "spec": {"nodeSelector": {}, "containers": [container]}}
+    omit_empty(pod, Pod)
+    kept = {"name": "c", "resources": {}, "securityContext": {}}
+    assert pod == {"metadata": {}, "spec": {"containers": [kept]}}

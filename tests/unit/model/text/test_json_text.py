@@ -21,8 +21,8 @@ def test_duplicates_are_noticed_and_then_named() -> None:
     text = '{"a": {"b": [{"c": 1, "c": 2}]}, "a": 3}'
     (value,) = decode_json_values(text, "f", 1)
     assert value.has_duplicates
-    assert [found.path for found in json_duplicates(text, 0)] == ["a", "a.b[0].c"]
-    assert [found.steps for found in json_duplicates(text, 0)] == [("a",), ("a", "b", "0", "c")]
+    assert [found.path for found in json_duplicates(text, 0)] == ["a.b[0].c", "a"]
+    assert [found.steps for found in json_duplicates(text, 0)] == [("a", "b", "0", "c"), ("a",)]
     (clean,) = decode_json_values('{"a": {"a": 1}}', "f", 1)
     assert not clean.has_duplicates
 

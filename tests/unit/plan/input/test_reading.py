@@ -81,6 +81,27 @@ def test_thousands_of_like_pods_are_validated_by_name_too() -> None:
     assert 'Pod "Not_A_Name" is invalid: metadata.name' in plan.notes[0]
 
 
+def test_definitions_and_custom_objects_are_accepted() -> None:
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+            ],
+        },
+    }
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    plan = Plan(definition, widget, node("n1"), pod("a"))
+    assert plan.where == {"a": "n1"}
+    assert plan.outcome.rejected == 0
+    assert not plan.notes
+
+
 def test_other_kinds_are_counted_and_services_are_read() -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "web"}}}
     plan = Plan(node("n1"), service, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}})

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from msgspec.structs import replace
 from tests.unit.schedule.clusters import Raw, cluster_of, node, requests
 
 from moorage.client.protocol import Template
@@ -146,10 +147,55 @@ def test_pods_of_a_template_share_the_shape_that_the_cluster_gives() -> None:
         bench.feed.pod_changed(f"default/{name}-c", pod(f"{name}-c", f"{name}-c", volumes=claim), 0.0, claiming)
     first = cluster.shape_of(pod())
     assert {waiting.record.shape for waiting in bench.scheduler.queue} == {first, cluster.shape_of(pod(volumes=claim))}
-    assert list(template.shape[1].values()) == [first]
-    assert not claiming.shape[1]  # its shape changes with the claims
+    assert [list(shapes.values()) for shapes in template.shape[1].values()] == [[first]]
+    assert list(claiming.shape[1].values()) == [{}]  # its shape changes with the claims
     template.shape = (object(), cluster.shape_of(pod(cpu="7")))  # of another scheduler, or from before a retirement
     bench.feed.pod_changed("default/c", pod("c", "c"), 0.0, template)
     waiting = bench.scheduler.queue.get("default/c")
     assert waiting is not None
     assert waiting.record.shape is first
+
+
+def test_a_pod_of_a_template_has_another_shape_once_it_has_labels_from_its_node() -> None:
+    bench = Bench("n1")
+    cluster, template = bench.scheduler.cluster, Template()
+    bound = {}
+    for name in ("a", "b"):
+        waiting = pod(name, name)
+        bench.feed.pod_changed(f"default/{name}", waiting, 0.0, template)
+        metadata = replace(waiting.metadata, labels={**waiting.metadata.labels, "zone": "z"})
+        bound[name] = replace(waiting, metadata=metadata, spec=replace(waiting.spec, nodeName="n1"))
+        bench.feed.pod_changed(f"default/{name}", bound[name], 0.0, template)
+    shapes = {cluster.pods[f"default/{name}"].shape for name in bound}
+    assert shapes == {cluster.shape_of(bound["a"])}
+    assert shapes != {cluster.shape_of(pod())}
+
+
+def on_node(said: Pod, **labels: str) -> Pod:
+    metadata = replace(said.metadata, labels={**said.metadata.labels, **labels})
+    return replace(said, metadata=metadata, spec=replace(said.spec, nodeName="n1"))
+
+
+def test_labels_from_a_node_are_counted_anew_only_where_a_selector_asks_for_them() -> None:
+    bench = Bench("n1")
+    cluster = bench.scheduler.cluster
+    bench.tell(on_node(pod()))
+    record, free = cluster.pods["default/p"], int(cluster.nodes.free("cpu")[0])
+    everything = cluster.count_pods("all", lambda namespace, labels, deleting: True)
+    bench.tell(on_node(pod(), zone="a"))
+    assert cluster.pods["default/p"] is record  # swapped in place
+    assert record.shape is cluster.shape_of(record.pod)
+    assert record.shape.slots == {0: 1}
+    zoned = cluster.count_pods("zoned", lambda namespace, labels, deleting: labels.get("zone") == "b")
+    bench.tell(on_node(pod(), zone="b"))
+    assert cluster.pods["default/p"] is not record  # one more for the second selector
+    assert [everything.on, zoned.on] == [{0: 1}, {0: 1}]
+    assert int(cluster.nodes.free("cpu")[0]) == free
+
+
+def test_a_resized_pod_counts_with_what_it_asks_for_now() -> None:
+    bench = Bench("n1")
+    bench.tell(on_node(pod()))
+    free = int(bench.scheduler.cluster.nodes.free("cpu")[0])
+    bench.tell(on_node(pod(cpu="3")))
+    assert free - int(bench.scheduler.cluster.nodes.free("cpu")[0]) == 2000

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.unit.schedule.live.fake_api import FakeApi, Fate
+from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
 from tests.unit.schedule.live.running import settle
 
 from moorage.client.background_calls import BackgroundCalls
@@ -62,7 +62,7 @@ async def test_a_lost_patch_is_sent_again_and_one_that_stays_lost_is_forgotten()
     status.say(KEY, pod, condition("two"))
     await settle(60)
     api.fate = lambda verb, key: Fate.OK
-    assert status.say(KEY, api.objects[next(iter(api.objects))][KEY].view, condition("two"))
+    assert status.say(KEY, api.objects[POD][KEY].view, condition("two"))
     await settle()
     assert api.raw(KEY)["status"]["conditions"][0]["message"] == "two"
 
@@ -70,7 +70,7 @@ async def test_a_lost_patch_is_sent_again_and_one_that_stays_lost_is_forgotten()
 async def test_a_pod_that_was_replaced_is_let_be() -> None:
     api = FakeApi()
     old = api.pod("p").view
-    api.drop(next(iter(api.objects)), KEY)
+    api.drop(POD, KEY)
     api.pod("p")
     writer(api).say(KEY, old, condition("one"))
     await settle(60)

@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.unit.serve.access.policies import bootstrap_authorization
 from tests.unit.serve.verbs.bench import new_api
 
 from moorage.model.api_error import ApiError
-from moorage.serve.access.authorization import Attributes, attributes_of, authorize
+from moorage.serve.access.authorization import Attributes, attributes_of
 from moorage.serve.access.impersonation import acting_user, describe_user
+from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.handler import Handler
 from moorage.serve.http.messages import SEPARATOR, Request, Response
 from moorage.serve.pki.authentication import ADMIN, ANONYMOUS, AUTHENTICATED, User
@@ -19,6 +21,7 @@ from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 
 AS_JANE = {"impersonate-user": "jane"}
+POLICY = bootstrap_authorization()
 JANE = User("jane", groups=(AUTHENTICATED,))
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
@@ -26,6 +29,7 @@ REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 @asynccontextmanager
 async def new_handler() -> AsyncIterator[Handler]:
     async with new_api() as api:
+        await bootstrap(api, 443)
         metrics = Metrics()
         yield Handler(api, WebPaths((), metrics.render), ApiServerMetrics(metrics))
 
@@ -128,37 +132,45 @@ async def test_whoami_shows_the_impersonated_user_with_groups_uid_and_extra() ->
     ],
 )
 def test_groups_that_are_implied(headers: dict[str, str], groups: tuple[str, ...]) -> None:
-    assert acting_user(ADMIN, headers).groups == groups
+    assert acting_user(ADMIN, headers, POLICY).groups == groups
 
 
 def test_a_user_is_needed_and_must_be_allowed() -> None:
-    assert acting_user(JANE, {"accept": "*/*"}) is JANE
-    assert acting_user(ADMIN, {"impersonate-user": ""}) is ADMIN
+    assert acting_user(JANE, {"accept": "*/*"}, POLICY) is JANE
+    assert acting_user(ADMIN, {"impersonate-user": ""}, POLICY) is ADMIN
     with pytest.raises(ApiError, match="without impersonating a user") as refusal:
-        acting_user(ADMIN, {"impersonate-group": "dev"})
+        acting_user(ADMIN, {"impersonate-group": "dev"}, POLICY)
     assert refusal.value.code == 400
     with pytest.raises(ApiError, match='users "bob" is forbidden: User "jane" cannot impersonate resource "users"'):
-        acting_user(JANE, {"impersonate-user": "bob"})
+        acting_user(JANE, {"impersonate-user": "bob"}, POLICY)
     with pytest.raises(ApiError, match=r'serviceaccounts "robot" is forbidden: .* in the namespace "ns"'):
-        acting_user(JANE, {"impersonate-user": "system:serviceaccount:ns:robot"})
+        acting_user(JANE, {"impersonate-user": "system:serviceaccount:ns:robot"}, POLICY)
     assert describe_user(JANE) == "jane[system:authenticated]"
+
+
+def resource(*attributes: Any, **named: Any) -> Attributes:
+    return Attributes(*attributes, **named)._replace(is_resource=True)
 
 
 @pytest.mark.parametrize(
     ("method", "target", "asked"),
     [
-        ("GET", "/api/v1/pods?watch=1", Attributes("watch", "", "v1", "pods")),
-        ("GET", "/api/v1/watch/namespaces/a/pods/b", Attributes("watch", "", "v1", "pods", "", "a", "b")),
-        ("GET", "/api/v1/pods?fieldSelector=metadata.name%3Db", Attributes("list", "", "v1", "pods", name="b")),
-        ("PUT", "/api/v1/namespaces/a/finalize", Attributes("update", "", "v1", "namespaces", "finalize", "a", "a")),
-        ("GET", "/api/v1/namespaces/a", Attributes("get", "", "v1", "namespaces", "", "a", "a")),
-        ("GET", "/api/v1/namespaces", Attributes("list", "", "v1", "namespaces")),
+        ("GET", "/api/v1/pods?watch=1", resource("watch", "", "v1", "pods")),
+        ("GET", "/api/v1/watch/namespaces/a/pods/b", resource("watch", "", "v1", "pods", "", "a", "b")),
+        (
+            "GET",
+            "/api/v1/pods?fieldSelector=metadata.name%3Db",
+            resource("list", "", "v1", "pods", name="b", fields="metadata.name=b"),
+        ),
+        ("PUT", "/api/v1/namespaces/a/finalize", resource("update", "", "v1", "namespaces", "finalize", "a", "a")),
+        ("GET", "/api/v1/namespaces/a", resource("get", "", "v1", "namespaces", "", "a", "a")),
+        ("GET", "/api/v1/namespaces", resource("list", "", "v1", "namespaces")),
         (
             "DELETE",
             "/apis/apps/v1/namespaces/a/deployments",
-            Attributes("deletecollection", "apps", "v1", "deployments", "", "a"),
+            resource("deletecollection", "apps", "v1", "deployments", "", "a"),
         ),
-        ("POST", "/api/v1/namespaces/a/pods/b/eviction", Attributes("create", "", "v1", "pods", "eviction", "a", "b")),
+        ("POST", "/api/v1/namespaces/a/pods/b/eviction", resource("create", "", "v1", "pods", "eviction", "a", "b")),
         ("GET", "/apis/apps/v1", Attributes("get", path="/apis/apps/v1")),
         ("POST", "/debug/pprof", Attributes("post", path="/debug/pprof")),
     ],
@@ -168,7 +180,7 @@ def test_what_a_request_asks_for(method: str, target: str, asked: Attributes) ->
 
 
 def test_health_is_open_to_all_and_metrics_are_not() -> None:
-    for path in ("/livez", "/livez/ping", "/version"):
-        assert authorize(ANONYMOUS, Attributes("get", path=path)).allowed
-    assert not authorize(ANONYMOUS, Attributes("get", path="/metrics")).allowed
-    assert not authorize(ANONYMOUS, Attributes("get", path="/api")).allowed
+    for path in ("/livez", "/readyz", "/healthz", "/version"):
+        assert POLICY.authorize(ANONYMOUS, Attributes("get", path=path)).allowed
+    for path in ("/metrics", "/api", "/livez/ping"):
+        assert not POLICY.authorize(ANONYMOUS, Attributes("get", path=path)).allowed

@@ -6,7 +6,7 @@ import pytest
 
 from moorage.admit.prepare.service_addresses import NotAllocated
 from moorage.model.types.core import Service, ServicePort, ServiceSpec
-from moorage.serve.api import ServiceAllocator
+from moorage.serve.admission.service_allocator import ServiceAllocator
 
 
 def having(**spec: object) -> ServiceAllocator:

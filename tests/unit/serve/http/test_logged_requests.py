@@ -13,7 +13,8 @@ from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.loopback import LoopbackClient
 from moorage.serve.observe.request_log import RequestLog
-from moorage.serve.pki.authentication import ADMIN, Authenticator, User
+from moorage.serve.pki.authentication import ADMIN, User
+from moorage.serve.pki.authenticator import Authenticator
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 

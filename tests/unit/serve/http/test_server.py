@@ -11,7 +11,8 @@ from tests.unit.serve.http.serving import connect, echo, serving
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.http.receiving import Limits
 from moorage.serve.http.server import Server
-from moorage.serve.pki.authentication import ADMIN, Authenticator
+from moorage.serve.pki.authentication import ADMIN
+from moorage.serve.pki.authenticator import Authenticator
 from moorage.serve.pki.credentials import Credentials, open_credentials, server_names
 
 pytestmark = pytest.mark.real_time(loop="uvloop")

@@ -1,9 +1,10 @@
 """Profiles are for administrators, bounded, and named as pprof's clients expect it."""
 
 import pytest
+from tests.unit.serve.access.policies import bootstrap_authorization
 
 from moorage.model.api_error import ApiError
-from moorage.serve.access.authorization import Attributes, authorize
+from moorage.serve.access.authorization import Attributes
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.observe.profile_path import answer_profile
 from moorage.serve.pki.authentication import ADMIN, AUTHENTICATED, User
@@ -43,5 +44,6 @@ async def test_a_profile_comes_as_gzip_and_a_second_one_has_to_wait() -> None:
 
 def test_only_administrators_may_ask() -> None:
     asked = Attributes("get", path="/debug/pprof/profile")
-    assert authorize(ADMIN, asked).allowed
-    assert not authorize(User("jane", groups=(AUTHENTICATED,)), asked).allowed
+    policy = bootstrap_authorization()
+    assert policy.authorize(ADMIN, asked).allowed
+    assert not policy.authorize(User("jane", groups=(AUTHENTICATED,)), asked).allowed

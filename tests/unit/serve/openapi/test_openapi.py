@@ -7,7 +7,7 @@ import pytest
 
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
 from moorage.serve.openapi.definitions import TEXTS, definition_name, describe_field, describe_type
-from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v3, openapi_v3_index
+from moorage.serve.openapi.documents import etag_of, openapi_v2, openapi_v2_protobuf, openapi_v3, openapi_v3_index
 
 Raw = dict[str, Any]
 
@@ -42,7 +42,7 @@ def test_explain_finds_each_kind_by_its_path(facts: Any) -> None:
     document = _v3(facts.api_version)
     base = f"/apis/{facts.api_version}" if facts.group else "/api/v1"
     space = "/namespaces/{namespace}" if facts.namespaced else ""
-    operation = document["paths"][f"{base}{space}/{facts.plural}"]["post" if facts in VIRTUAL_KINDS else "get"]
+    operation = document["paths"][f"{base}{space}/{facts.plural}"]["get" if "list" in facts.verbs else "post"]
     kind = operation["x-kubernetes-group-version-kind"]
     assert kind == {"group": facts.group, "version": facts.version, "kind": facts.name}
     schema = document["components"]["schemas"][definition_name(facts.view)]
@@ -119,7 +119,7 @@ def test_a_group_that_is_not_served_has_no_document() -> None:
 
 
 def test_documents_are_made_once() -> None:
-    assert openapi_v2(ALL) is openapi_v2((*ALL,))
+    assert openapi_v2_protobuf(ALL) is openapi_v2_protobuf((*ALL,))
     assert openapi_v3("v1", ALL) is openapi_v3("v1", ALL)
 
 

@@ -2,7 +2,8 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Peer, Request
-from moorage.serve.pki.authentication import ADMIN, ANONYMOUS, Authenticator, User, is_open
+from moorage.serve.pki.authentication import ADMIN, ANONYMOUS, User, is_open
+from moorage.serve.pki.authenticator import Authenticator
 
 SCHEDULER = User("system:kube-scheduler", groups=("system:authenticated",))
 KNOWN = Authenticator({"s3cret": ADMIN, "other": SCHEDULER})
@@ -56,6 +57,8 @@ def test_a_certificate_names_a_user_and_its_groups() -> None:
 def test_a_certificate_without_a_name_is_nobody() -> None:
     with pytest.raises(ApiError):
         KNOWN.authenticate(request(peer=Peer("", (("organizationName", "system:masters"),))))
+    with pytest.raises(ApiError):
+        KNOWN.authenticate(request(peer=Peer("", (("commonName", ""), ("organizationName", "system:masters")))))
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/version", "/readyz/ping"])

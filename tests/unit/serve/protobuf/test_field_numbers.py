@@ -20,5 +20,5 @@ def test_published_files_are_read() -> None:
         "// a thing\nmessage Thing {\n  // its name\n  optional string name = 1;\n\n  repeated k8s.io.api.B b = 3;\n"
         "  map<string, string> labels = 2;\n}\n"
     )
-    assert read_proto(text, "x.") == ["x.Thing: name=1 labels=2 b=3"]
-    assert published_numbers()["ObjectMeta"]["managedFields"] == 17
+    assert read_proto(text, "x") == ["x.Thing: name=1 labels=2 b=3"]
+    assert published_numbers()["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["managedfields"] == 17

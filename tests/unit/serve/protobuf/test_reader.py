@@ -122,3 +122,12 @@ def test_attributes_of_devices() -> None:
         "allNodes": True,
         "devices": [{"name": "a", "attributes": attributes}],
     }
+
+
+def test_lists_in_a_map_are_messages() -> None:
+    kind = KINDS["certificates.k8s.io/v1", "CertificateSigningRequest"]
+    extra = field(1, b"team") + field(2, field(1, b"a") + field(1, b"b"))
+    raw = read_object(
+        envelope(b"certificates.k8s.io/v1", b"CertificateSigningRequest", field(2, field(6, extra))), kind
+    )
+    assert raw["spec"]["extra"] == {"team": ["a", "b"]}

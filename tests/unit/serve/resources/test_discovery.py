@@ -6,7 +6,8 @@ import pytest
 
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, STANDARD_VERBS
-from moorage.serve.resources.discovery import RESOURCES, aggregated_version, answer_discovery, version_document
+from moorage.serve.resources.discovery import aggregated_version, answer_discovery, version_document
+from moorage.serve.resources.served import RESOURCES, Resources
 
 Raw = dict[str, Any]
 
@@ -14,7 +15,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryLi
 #: What kubectl sends.
 KUBECTL = f"{AGGREGATED.format('v2')},{AGGREGATED.format('v2beta1')},application/json"
 
-EVERYTHING = gates_from({"AllAlpha": True, "AllBeta": True})
+EVERYTHING = Resources(gates_from({"AllAlpha": True, "AllBeta": True}))
 
 
 def get(path: str, accept: str = "application/json") -> Raw:
@@ -32,7 +33,7 @@ def resources(path: str) -> dict[str, Raw]:
 def test_the_roots() -> None:
     assert get("/api")["versions"] == ["v1"]
     groups = [group["name"] for group in get("/apis")["groups"]]
-    assert groups[0] == "apps"  # before events.k8s.io, as clients try them in this order
+    assert groups[1:3] == ["apps", "events.k8s.io"]  # clients try them in this order
     assert set(groups) == {kind.group for kind in RESOURCES.values()} - {""}
     assert get("/apis/batch") == {
         "kind": "APIGroup",
@@ -60,6 +61,7 @@ def test_resources_of_the_core_group() -> None:
         "verbs": list(STANDARD_VERBS),
         "shortNames": ["po"],
         "categories": ["all"],
+        "storageVersionHash": "xPOwRZ+Yhw8=",
     }
     eviction = {"singularName": "", "namespaced": True, "kind": "Eviction", "verbs": ["create"]}
     assert core["pods/eviction"] == {"name": "pods/eviction", "group": "policy", "version": "v1", **eviction}
@@ -67,7 +69,7 @@ def test_resources_of_the_core_group() -> None:
     assert "deletecollection" not in core["namespaces"]["verbs"]
     assert core["namespaces/finalize"]["verbs"] == ["update"]
     assert core["bindings"]["verbs"] == ["create"]
-    assert "pods/exec" not in core
+    assert core["pods/exec"]["kind"] == "PodExecOptions"
 
 
 def test_scale_is_of_another_group() -> None:

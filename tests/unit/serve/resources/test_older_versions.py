@@ -16,6 +16,7 @@ from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.resources.discovery import answer_discovery
+from moorage.serve.resources.served import Resources
 from moorage.serve.web_paths import WebPaths
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
@@ -79,7 +80,7 @@ async def new_server(**gates: bool) -> AsyncIterator[Server]:
     api = Api(MemoryStore(), gates_from(gates))
     await api.start()
     await bootstrap(api, 443)
-    yield Server(Handler(api, WebPaths((), metrics.render, api.gates), ApiServerMetrics(metrics)))
+    yield Server(Handler(api, WebPaths((), metrics.render, api.resources), ApiServerMetrics(metrics)))
 
 
 async def test_a_claim_of_v1beta1_is_stored_as_v1_and_shown_in_the_version_asked_for() -> None:
@@ -198,10 +199,10 @@ async def test_device_taint_rules_are_served_only_where_their_gate_is_on() -> No
 
 def test_discovery_prefers_the_newest_version_and_leaves_out_what_is_not_served() -> None:
     def resources(version: str, **gates: bool) -> set[str]:
-        answer = answer_discovery(f"/apis/resource.k8s.io/{version}", gates=gates_from(gates))
+        answer = answer_discovery(f"/apis/resource.k8s.io/{version}", served=Resources(gates_from(gates)))
         return set() if answer is None else {entry["name"] for entry in json.loads(answer.body)["resources"]}
 
-    answer = answer_discovery("/apis/resource.k8s.io", gates=gates_from({"DRADeviceTaintRules": True}))
+    answer = answer_discovery("/apis/resource.k8s.io", served=Resources(gates_from({"DRADeviceTaintRules": True})))
     assert answer is not None
     group = json.loads(answer.body)
     assert [one["version"] for one in group["versions"]] == ["v1", "v1beta2", "v1beta1", "v1alpha3"]

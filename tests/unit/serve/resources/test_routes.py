@@ -56,7 +56,7 @@ ABSENT = [
     "/api/v1/deployments",
     f"{IN}/nodes",
     f"{IN}/nodes/n1",
-    f"{IN}/pods/web/ephemeralcontainers",
+    f"{IN}/pods/web/metrics",
     f"{IN}/services/web/exec",
     f"{IN}/pods/web/status/more",
     "/api/v1/pods/web",
@@ -73,17 +73,11 @@ def test_what_is_not_there(path: str) -> None:
     assert refusal.value.message == "the server could not find the requested resource"
 
 
-@pytest.mark.parametrize(
-    ("subresource", "wanted"),
-    [("exec", "run a command in"), ("attach", "attach to"), ("portforward", "forward a port to")],
-)
-def test_what_no_container_is_there_for(subresource: str, wanted: str) -> None:
-    with pytest.raises(ApiError) as refusal:
-        target_of("POST", f"{IN}/pods/web/{subresource}")
-    assert (refusal.value.code, refusal.value.reason) == (400, "BadRequest")
-    assert refusal.value.message == (
-        f'pod "web" has no container to {wanted}: Moorage simulates nodes, so containers are never run'
-    )
+@pytest.mark.parametrize("path", ["pods/web/proxy", "pods/web/proxy/a/b", "services/https:web:443/proxy/x?y=z"])
+def test_what_follows_a_proxy_is_a_path_elsewhere(path: str) -> None:
+    found = target_of("GET", f"{IN}/{path.partition('?')[0]}")
+    assert found is not None
+    assert (found.verb, found.subresource, found.kind.plural) == ("get", "proxy", path.partition("/")[0])
 
 
 IMPOSSIBLE = [

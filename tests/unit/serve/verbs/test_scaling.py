@@ -67,7 +67,8 @@ REFUSED: list[tuple[Raw, int, str]] = [
     (
         scale(5, "Deployment"),
         400,
-        'Deployment in version "v1" cannot be handled as a Scale: the path names another kind',
+        'Deployment in version "v1" cannot be handled as a Scale: no kind "Deployment" is registered for version '
+        '"autoscaling/v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
     ),
     (scale(5, resourceVersion="1"), 409, f'Operation cannot be fulfilled on deployments.apps "web": {STALE}'),
     (

@@ -147,7 +147,7 @@ def test_containers(container: Raw, expected: Raw) -> None:
         ),
         (
             {"ephemeral": {"volumeClaimTemplate": {}}},
-            {"ephemeral": {"volumeClaimTemplate": {"spec": {"volumeMode": "Filesystem"}}}},
+            {"ephemeral": {"volumeClaimTemplate": {"metadata": {}, "spec": {"volumeMode": "Filesystem"}}}},
         ),
     ],
 )
@@ -214,6 +214,7 @@ WORKLOADS: dict[str, Raw] = {
         "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
     },
     "StatefulSet": {
+        "serviceName": "",
         "replicas": 1,
         "revisionHistoryLimit": 10,
         "podManagementPolicy": "OrderedReady",
@@ -281,7 +282,7 @@ def test_cron_jobs_leave_their_job_alone_but_for_the_pod() -> None:
         "suspend": False,
         "successfulJobsHistoryLimit": 3,
         "failedJobsHistoryLimit": 1,
-        "jobTemplate": {"spec": {"template": {"spec": POD_SPEC}}},
+        "jobTemplate": {"metadata": {}, "spec": {"template": {"metadata": {}, "spec": POD_SPEC}}},
     }
 
 

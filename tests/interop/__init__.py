@@ -1,0 +1,1 @@
+"""Real Kubernetes components and ours in one cluster."""

@@ -1,0 +1,69 @@
+"""Whole clusters for comparisons: all of Moorage, and all of Kubernetes but the kubelets, which are simulated.
+
+Either has three nodes, node-1 to node-3, of 8 CPUs and 32Gi.
+"""
+
+from pathlib import Path
+
+from tests.e2e.component_processes import until
+from tests.interop.binaries import CONTROLLER_MANAGER, SCHEDULER, program
+from tests.interop.programs import Process, Programs
+from tests.interop.real_server import RealServer
+
+NODES = 3
+#: Whoever leads is replaced soon after it has gone.
+QUICK_ELECTION = (
+    "--leader-elect-lease-duration=6s",
+    "--leader-elect-renew-deadline=4s",
+    "--leader-elect-retry-period=500ms",
+)
+
+
+def start_kube_scheduler(programs: Programs, kubeconfig: Path, *options: str) -> Process:
+    """Start the real scheduler. It serves nothing."""
+    access = (f"--kubeconfig={kubeconfig}", "--secure-port=0")
+    return programs.start(program(SCHEDULER), *access, *QUICK_ELECTION, *options)
+
+
+def start_kube_controller_manager(programs: Programs, kubeconfig: Path, *options: str) -> Process:
+    """Start the real controller manager with all its controllers, each with a service account of its own."""
+    return programs.start(
+        program(CONTROLLER_MANAGER),
+        f"--kubeconfig={kubeconfig}",
+        "--secure-port=0",
+        "--controllers=*",
+        "--use-service-account-credentials",
+        *QUICK_ELECTION,
+        *options,
+    )
+
+
+def start_kubelets(programs: Programs, kubeconfig: Path, nodes: int = NODES) -> Process:
+    return programs.moorage("kubelet", f"--kubeconfig={kubeconfig}", "--metrics-port=-1", f"--nodes={nodes}")
+
+
+def start_kubernetes(programs: Programs) -> RealServer:
+    """Start etcd, kube-apiserver, kube-scheduler, kube-controller-manager and simulated kubelets."""
+    server = RealServer(programs)
+    pki = server.pki
+    keys = (
+        f"--service-account-private-key-file={pki.account_key}",
+        f"--root-ca-file={pki.ca}",
+        f"--cluster-signing-cert-file={pki.ca}",
+        f"--cluster-signing-key-file={pki.ca_key}",
+    )
+    start_kube_controller_manager(programs, server.user("system:kube-controller-manager"), *keys)
+    start_kube_scheduler(programs, server.user("system:kube-scheduler"))
+    start_kubelets(programs, server.kubeconfig)
+    return server
+
+
+def start_moorage(programs: Programs, *options: str) -> Path:
+    """Start `moorage up`; returns the administrator's kubeconfig."""
+    kubeconfig = programs.directory / "moorage.kubeconfig"
+    process = programs.moorage(
+        "up", "--ephemeral", "--port=0", f"--nodes={NODES}", f"--write-kubeconfig={kubeconfig}", "-v0", *options
+    )
+    until(lambda: kubeconfig.exists() or process.poll() is not None)
+    assert process.poll() is None, programs.log(process)
+    return kubeconfig

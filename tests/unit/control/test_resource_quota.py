@@ -1,0 +1,87 @@
+"""ResourceQuotas: counted when they are made, when objects go away, and after charges; ReplicaSets at the limit."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.controller_context import controller_context
+from tests.virtual_cluster import VirtualCluster
+
+from moorage.control.framework.workloads import POD
+from moorage.control.replica_set import ReplicaSetController
+from moorage.control.resource_quota import QUOTA, ResourceQuotaController
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+
+Raw = dict[str, Any]
+REPLICA_SET, CONFIG_MAP = KINDS["apps/v1", "ReplicaSet"], KINDS["v1", "ConfigMap"]
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[VirtualCluster]:
+    def make() -> list[Any]:
+        return [ResourceQuotaController(controller_context()), ReplicaSetController(controller_context())]
+
+    async with VirtualCluster.running(make) as cluster:
+        yield cluster
+
+
+def quota(**hard: str) -> Raw:
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}
+
+
+def pod(name: str, cpu: str = "100m") -> Raw:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+async def used(cluster: VirtualCluster) -> Raw:
+    found: Raw = (await cluster.client.get(QUOTA, "q", "default")).raw["status"]["used"]
+    return found
+
+
+async def test_what_exists_is_counted_and_what_goes_away_is_given_back() -> None:
+    async with running() as cluster:
+        await cluster.client.create(POD, pod("a"), "default")
+        await cluster.client.create(POD, pod("b", "1"), "default")
+        await cluster.client.create(QUOTA, quota(pods="5", **{"requests.cpu": "2", "count/nosuch.io": "1"}), "default")
+        await cluster.settle(1)
+        assert await used(cluster) == {"pods": "2", "requests.cpu": "1100m"}
+        await cluster.client.delete(POD, "b", "default", grace_seconds=0)
+        await cluster.settle(1)
+        assert await used(cluster) == {"pods": "1", "requests.cpu": "100m"}
+        await cluster.client.patch(POD, "a", "default", {"status": {"phase": "Succeeded"}}, subresource="status")
+        await cluster.settle(1)
+        assert await used(cluster) == {"pods": "0", "requests.cpu": "0"}
+
+
+async def test_a_replica_set_beyond_the_quota_says_so_and_goes_on_when_there_is_more() -> None:
+    async with running() as cluster:
+        await cluster.client.create(QUOTA, quota(pods="2"), "default")
+        await cluster.settle(1)
+        template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("")["spec"]}
+        spec = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+        document = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"}, "spec": spec}
+        await cluster.client.create(REPLICA_SET, document, "default")
+        await cluster.settle(2)
+        assert len(await cluster.all(POD, "default")) == 2
+        (message,) = {event.message.split('"')[2] for event in cluster.events if event.reason == "FailedCreate"}
+        assert message == " is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2"
+        await cluster.client.patch(QUOTA, "q", "default", {"spec": {"hard": {"pods": "9"}}})
+        await cluster.settle(60)
+        assert len(await cluster.all(POD, "default")) == 3
+        assert await used(cluster) == {"pods": "3"}
+
+
+async def test_charges_of_writes_that_failed_are_returned_soon() -> None:
+    async with running() as cluster:
+        await cluster.client.create(QUOTA, quota(configmaps="3"), "default")
+        await cluster.settle(1)
+        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+        await cluster.client.create(CONFIG_MAP, document, "default")
+        with pytest.raises(ApiError, match="already exists"):
+            await cluster.client.create(CONFIG_MAP, document, "default")
+        assert await used(cluster) == {"configmaps": "2"}  # as in Kubernetes, until it is counted again
+        await cluster.settle(10)
+        assert await used(cluster) == {"configmaps": "1"}

@@ -1,0 +1,111 @@
+"""Resized pods and ephemeral containers: what the API server takes, and what simulated kubelets make of it."""
+
+from typing import Any
+
+import pytest
+from tests.unit.run.simulation import POD, Simulation, container
+
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+
+Raw = dict[str, Any]
+QUOTA, LIMIT_RANGE = KINDS["v1", "ResourceQuota"], KINDS["v1", "LimitRange"]
+
+
+async def resize(world: Simulation, name: str = "p", **requests: str) -> None:
+    patch = {"spec": {"containers": [{"name": "c", "resources": {"requests": requests}}]}}
+    await world.client.patch(POD, name, "default", patch, subresource="resize")
+    await world.settle()
+
+
+async def pending(world: Simulation, name: str = "p") -> str:
+    found = [one for one in (await world.status(name))["conditions"] if one["type"] == "PodResizePending"]
+    return f"{found[0]['reason']}: {found[0]['message']}" if found else ""
+
+
+async def test_a_resize_that_fits_is_done(simulation: Simulation) -> None:
+    await simulation.node()
+    await simulation.pod()
+    await resize(simulation, cpu="3")
+    status = await simulation.status()
+    assert status["containerStatuses"][0]["resources"] == {"requests": {"cpu": "3"}}
+    assert status["containerStatuses"][0]["allocatedResources"] == {"cpu": "3"}
+    assert status["observedGeneration"] == 2
+    assert not await pending(simulation)
+    await simulation.pod("q", containers=[container(resources={"requests": {"cpu": "2"}})])
+    assert await simulation.phase("q") == "Failed"  # the node has no room for it any more
+
+
+async def test_a_resize_waits_for_room_and_one_that_never_fits_says_so(simulation: Simulation) -> None:
+    await simulation.node()
+    await simulation.pod()
+    await simulation.pod("q", containers=[container(resources={"requests": {"cpu": "2"}})])
+    await resize(simulation, cpu="3")
+    why = "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"
+    assert await pending(simulation) == f"Deferred: {why}"
+    assert (await simulation.status())["containerStatuses"][0]["allocatedResources"] == {"cpu": "1"}
+    await simulation.client.delete(POD, "q", "default")
+    await simulation.settle(60)
+    assert not await pending(simulation)
+    assert (await simulation.status())["containerStatuses"][0]["allocatedResources"] == {"cpu": "3"}
+    await resize(simulation, cpu="5")
+    why = "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000"
+    assert await pending(simulation) == f"Infeasible: {why}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"containers": [{"name": "c", "resources": {"requests": None}}]}, "resource requests cannot be removed"),
+        ({"containers": [{"name": "d", "image": "i"}]}, "containers may not be added or removed on resize"),
+        (
+            {"containers": [{"name": "c", "resources": {"requests": {"ephemeral-storage": "1Gi"}}}]},
+            "spec: Forbidden: only cpu and memory resources are mutable",
+        ),
+        (
+            {"containers": [{"name": "c", "resources": {"requests": {"memory": "1Gi"}, "limits": {"cpu": "500m"}}}]},
+            "must be less than or equal to cpu limit of 500m",
+        ),
+    ],
+)
+async def test_resizes_that_are_refused(simulation: Simulation, spec: Raw, message: str) -> None:
+    await simulation.pod()
+    with pytest.raises(ApiError, match=message):
+        await simulation.client.patch(POD, "p", "default", {"spec": spec}, subresource="resize")
+
+
+async def test_only_resources_are_taken_and_limits_and_quotas_hold(simulation: Simulation) -> None:
+    limits = [{"type": "Container", "min": {"cpu": "500m"}, "max": {"cpu": "3"}, "default": {"cpu": "3"}}]
+    await simulation.client.create(LIMIT_RANGE, {"metadata": {"name": "l"}, "spec": {"limits": limits}}, "default")
+    await simulation.pod()
+    await simulation.client.create(QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": {"cpu": "2"}}}, "default")
+    status = {"hard": {"cpu": "2"}, "used": {"cpu": "1"}}
+    await simulation.client.patch(QUOTA, "q", "default", {"status": status}, subresource="status")
+    patch: Raw = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "other"}]}}
+    patch["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1500m"}}
+    resized = await simulation.client.patch(POD, "p", "default", patch, subresource="resize")
+    assert resized.raw["spec"]["containers"][0]["image"] == "web:1"
+    assert "labels" not in resized.raw["metadata"]
+    assert (await simulation.client.get(QUOTA, "q", "default")).raw["status"]["used"] == {"cpu": "1500m"}
+    with pytest.raises(ApiError, match="exceeded quota: q, requested: cpu=1, used: cpu=1500m, limited: cpu=2"):
+        await resize(simulation, cpu="2500m")
+    with pytest.raises(ApiError, match="minimum cpu usage per Container is 500m, but request is 100m"):
+        await resize(simulation, cpu="100m")
+
+
+async def test_ephemeral_containers_run_and_stay(simulation: Simulation) -> None:
+    await simulation.node()
+    await simulation.pod()
+    debugger: Raw = {"name": "debugger", "image": "busybox", "targetContainerName": "c", "stdin": True, "tty": True}
+    patch: Raw = {"spec": {"ephemeralContainers": [debugger]}}
+    await simulation.client.patch(POD, "p", "default", patch, subresource="ephemeralcontainers")
+    await simulation.settle()
+    (status,) = (await simulation.status())["ephemeralContainerStatuses"]
+    assert (status["name"], list(status["state"])) == ("debugger", ["running"])
+    for change, word in (
+        ({"$patch": "delete", "name": "debugger"}, "removed"),
+        ({**debugger, "image": "x"}, "changed"),
+    ):
+        patch = {"spec": {"ephemeralContainers": [change]}}
+        with pytest.raises(ApiError, match=f'existing ephemeral containers "debugger" may not be {word}'):
+            await simulation.client.patch(POD, "p", "default", patch, subresource="ephemeralcontainers")
