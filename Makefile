@@ -40,11 +40,11 @@ test: $(READY) $(KUBECTL_READY) check package ## set up and run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
 test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law
-	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto --dist loadfile -m slow
-	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto -m "not slow" tests/laws
+	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto --dist loadfile --timeout 0 -m slow
+	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto --timeout 0 -m "not slow" tests/laws
 
 test-interop: $(READY) ## run with real Kubernetes programs; docs/contributing/interoperability.md says how they are named
-	$(BIN)/python -m pytest -rs tests/interop
+	$(BIN)/python -m pytest -rs --timeout 0 tests/interop
 
 check: $(READY) ## formatting, lints, types, layers
 	$(BIN)/ruff format --check .

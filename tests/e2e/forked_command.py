@@ -1,9 +1,12 @@
-"""`moorage ARGUMENTS…` as a process that need not import anything: a fork of the one that runs the tests.
+"""`moorage ARGUMENTS…` as a process that need not import anything: a fork of one that has imported it all.
 
-For tests of what a command says; those of how a process starts, is interrupted or ends run the installed program.
+That process is multiprocessing's fork server, not the one that runs the tests: a process with threads cannot be forked
+safely (NumPy's may hold a lock for which the fork then waits forever). For tests of what a command says; those of how
+a process starts, is interrupted or ends run the installed program.
 """
 
 import atexit
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,47 +14,67 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
+from functools import cache
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from typing import IO
-
-# What the commands import when they run, imported once for all of them.
-import moorage.cli.commands.explain
-import moorage.cli.commands.lint
-import moorage.cli.commands.plan
-import moorage.cli.main
-import moorage.plan.outcome  # noqa: F401
-from moorage import __main__ as program
 
 #: Seconds after which a command hangs.
 _PATIENCE = 120
+_JOIN_SECONDS = 2 * _PATIENCE
+#: What the commands import when they run, imported once for all of them.
+_PRELOADED = (
+    "moorage.__main__",
+    "moorage.cli.main",
+    "moorage.cli.commands.explain",
+    "moorage.cli.commands.lint",
+    "moorage.cli.commands.plan",
+    "moorage.plan.outcome",
+)
 MOORAGE = str(Path(sys.executable).with_name("moorage"))
+
+
+@cache
+def _fork_server() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*_PRELOADED, __name__])
+    return context
 
 
 def forked_moorage(arguments: Sequence[str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
     """Run a command with standard files of its own, and return what it wrote and its exit code."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        given.write(stdin.encode())
-        given.seek(0)
-        process = os.fork()
-        if process == 0:
-            _be_the_command(arguments, (given, out, err))
-        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        out.seek(0)
-        err.seek(0)
-        return subprocess.CompletedProcess([MOORAGE, *arguments], code, out.read().decode(), err.read().decode())
+    with tempfile.TemporaryDirectory() as directory:
+        files = [Path(directory, name) for name in ("stdin", "stdout", "stderr")]
+        for file in files:
+            file.write_text(stdin if file.name == "stdin" else "", encoding="utf-8")
+        process = _fork_server().Process(target=_be_the_command, args=(list(arguments), files, str(Path.cwd())))
+        process.start()
+        process.join(_JOIN_SECONDS)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+        code = process.exitcode
+        process.close()
+        assert code is not None
+        out, err = (file.read_text(encoding="utf-8") for file in files[1:])
+        return subprocess.CompletedProcess([MOORAGE, *arguments], code, out, err)
 
 
-def _be_the_command(arguments: Sequence[str], files: "tuple[IO[bytes], ...]") -> None:
+def _be_the_command(arguments: Sequence[str], files: Sequence[Path], directory: str) -> None:
     code = 1
     try:
         signal.alarm(_PATIENCE)
-        atexit._clear()  # what the tests remove when they end is still theirs
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the fork server ignores it
+        atexit._clear()
+        os.chdir(directory)
         for number, file in enumerate(files):
-            os.dup2(file.fileno(), number)
+            opened = os.open(file, os.O_RDWR)
+            os.dup2(opened, number)
+            os.close(opened)
         sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
         sys.argv = [MOORAGE, *arguments]
+        program = sys.modules["moorage.__main__"]
         sys.modules["__main__"] = program
         vars(program)["__package__"] = None  # click names the program by it
         program.main()
