@@ -1,0 +1,29 @@
+"""Say where etcd is and how to speak to it. Kubernetes: the flags `--etcd-servers`, `--etcd-prefix`, `--etcd-cafile`.
+
+Differs: a user and password of etcd's own authentication are possible besides client certificates.
+"""
+
+import msgspec
+
+
+class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`servers` are URLs such as https://10.0.0.1:2379, in the order in which they are tried."""
+
+    servers: tuple[str, ...]
+    prefix: str = "/registry"
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    username: str = ""
+    password: str = ""
+    #: Seconds for a TCP connection, its TLS handshake and etcd's first answer.
+    dial_seconds: float = 2.0
+    #: Seconds for one call, all that is tried included.
+    call_seconds: float = 5.0
+    #: Seconds of silence after which a server is asked whether it is alive.
+    keepalive_seconds: float = 0.75
+    #: Seconds that it has for the answer.
+    keepalive_timeout: float = 1.25
+
+    def __repr__(self) -> str:
+        return f"EtcdSettings({','.join(self.servers)} {self.prefix})"
