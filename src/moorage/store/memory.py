@@ -13,13 +13,16 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
+from moorage.store.claims import Claims
 from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile, StoreUnusable
 from moorage.store.partition import Forgotten, Partition, wake
 from moorage.store.protocol import (
     Change,
     Compacted,
+    FutureRevision,
     KeyExists,
     KeyMissing,
+    Listener,
     Listing,
     RevisionMismatch,
     Stored,
@@ -105,13 +108,15 @@ class StateWatch:
 
 
 class Pending:
-    """A write that is not durable yet, and the writes to the same key that wait for it."""
+    """A write that is not durable yet, the claims that it takes and lets go of, and the writes that wait for it."""
 
-    __slots__ = ("done", "followers")
+    __slots__ = ("done", "followers", "released", "taken")
 
     def __init__(self, done: "asyncio.Future[None]") -> None:
         self.done = done
         self.followers: list[asyncio.Future[None]] = []
+        self.taken: Sequence[str] = ()
+        self.released: Sequence[str] = ()
 
 
 class MemoryStore:
@@ -121,10 +126,13 @@ class MemoryStore:
     written in `_pending`.
     """
 
+    is_shared = False
+
     def __init__(self, bounds: Bounds | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._state = State(bounds, clock)
         self._values = self._state.values
         self._pending: dict[str, Pending] = {}
+        self._claims = Claims()
         self.complaint = ""
 
     @property
@@ -134,6 +142,13 @@ class MemoryStore:
     @property
     def oldest(self) -> int:
         return self._state.oldest
+
+    async def catch_up(self) -> None:
+        """Newest values are those of this process: there is nothing to wait for."""
+
+    async def reach(self, revision: int) -> None:
+        if revision > self._state.revision:
+            raise FutureRevision(revision, self._state.revision)
 
     async def get(self, key: str) -> Stored | None:
         return self._values.get(key)
@@ -152,42 +167,76 @@ class MemoryStore:
             raise StoreError("the store is closed")
         return StateWatch(self._state, prefix, after)
 
-    async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
+    async def create(
+        self, key: str, value: bytes, view: Any = None, template: Any = None, *, claims: Sequence[str] = ()
+    ) -> Stored:
         if key in self._pending:
             await self._turn(key)
         revision = self._next_revision()
         if key in self._values:
             raise KeyExists(key)
+        if claims:
+            claims = self._claims.take(key, claims)
         stored = Stored(key, value, revision, revision, view, template)
-        if (done := self._accept(key, Change(revision, None, stored))) is not None:
+        done = self._accept(key, Change(revision, None, stored))
+        if claims:
+            self._accept_claims(key, claims, ())
+        if done is not None:
             await done
         return stored
 
-    async def update(self, key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
+    async def update(
+        self,
+        key: str,
+        value: bytes,
+        expected: int,
+        view: Any = None,
+        template: Any = None,
+        *,
+        claims: Sequence[str] = (),
+        released: Sequence[str] = (),
+    ) -> Stored:
         if key in self._pending:
             await self._turn(key)
         revision = self._next_revision()
         old = self._expected(key, expected)
+        if claims:
+            claims = self._claims.take(key, claims)
         stored = Stored(key, value, revision, old.created, view, template)
-        if (done := self._accept(key, Change(revision, old, stored))) is not None:
+        done = self._accept(key, Change(revision, old, stored))
+        if claims or released:
+            self._accept_claims(key, claims, released)
+        if done is not None:
             await done
         return stored
 
-    async def delete(self, key: str, expected: int) -> Change:
+    async def delete(self, key: str, expected: int, *, released: Sequence[str] = ()) -> Change:
         if key in self._pending:
             await self._turn(key)
         change = Change(self._next_revision(), self._expected(key, expected), None)
-        if (done := self._accept(key, change)) is not None:
+        done = self._accept(key, change)
+        if released:
+            self._accept_claims(key, (), released)
+        if done is not None:
             await done
         return change
+
+    async def hold(self, holder: Stored, claims: Sequence[str]) -> None:
+        found = self._values.get(holder.key)
+        if found is not None and found.revision == holder.revision:
+            self._claims.hold(holder.key, claims)
+
+    def expires(self, prefix: str, seconds: int) -> bool:
+        return False
+
+    def subscribe(self, prefix: str, listener: Listener) -> None:
+        self._state.subscribe(prefix, listener)
 
     async def compact(self, revision: int) -> None:
         self._state.compact(revision)
 
     async def copy(self, path: Path) -> None:
-        """Write the newest values; history begins with them."""
-        values = sorted(self._state.values.values(), key=attrgetter("revision"))
-        await asyncio.to_thread(_write_file, path, values, self._state.revision)
+        await write_copy(self._state, path)
 
     async def close(self) -> None:
         self._state.end()
@@ -217,6 +266,16 @@ class MemoryStore:
         self._state.publish((change,))
         self._state.trim()
         return None
+
+    def _accept_claims(self, key: str, taken: Sequence[str], released: Sequence[str]) -> None:
+        """Note the claims of a write that was accepted: they change hands when it is durable."""
+        self._claims.release(key, released)
+
+
+async def write_copy(state: State, path: Path) -> None:
+    """Write the newest values into a new file; history begins with them. Raises StoreFailed."""
+    values = sorted(state.values.values(), key=attrgetter("revision"))
+    await asyncio.to_thread(_write_file, path, values, state.revision)
 
 
 def _write_file(path: Path, values: Sequence[Stored], reached: int) -> None:

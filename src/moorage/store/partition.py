@@ -12,7 +12,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from moorage.store.protocol import Change, Stored
+from moorage.store.protocol import Change, Listener, Stored
 
 #: Up to so many keys are put in their places one by one; more are sorted in.
 FEW = 32
@@ -36,7 +36,18 @@ class Forgotten(NamedTuple):
 class Partition:
     """The keys and changes of one part. `values` is shared by all parts and holds the newest values."""
 
-    __slots__ = ("_cooled", "_keys", "_moved", "_values", "compacted", "log", "name", "superseded_bytes", "waiting")
+    __slots__ = (
+        "_cooled",
+        "_keys",
+        "_moved",
+        "_values",
+        "compacted",
+        "listeners",
+        "log",
+        "name",
+        "superseded_bytes",
+        "waiting",
+    )
 
     def __init__(self, name: str, values: Mapping[str, Stored], compacted: int = 0) -> None:
         self.name = name
@@ -44,6 +55,7 @@ class Partition:
         self.compacted = compacted
         self.superseded_bytes = 0
         self.waiting: set[asyncio.Future[None]] = set()
+        self.listeners: tuple[Listener, ...] = ()
         self._values = values
         self._keys: list[str] = []
         self._moved: set[str] = set()
@@ -140,6 +152,11 @@ class Partition:
         del self.log[:count]
         self._cooled = max(0, self._cooled - count)
         return Forgotten(self.name, self.compacted, superseded)
+
+    def restart(self, revision: int) -> None:
+        """Drop all changes: history begins at a revision."""
+        self.log.clear()
+        self.compacted, self.superseded_bytes, self._cooled = revision, 0, 0
 
     def cool(self) -> None:
         """Drop the views of old changes, which take several times the room of the bytes."""

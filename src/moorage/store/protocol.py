@@ -4,9 +4,14 @@ Keys are such as `/pods/default/web-0`; values are bytes that the store does not
 it is durable, and is not visible before. `view` and `template` travel with a value for readers in the same process:
 what the value means, decoded, and what it shares with others; they are not stored, and are None after a restart. All
 methods are called from one event loop.
-Kubernetes: storage.Interface over etcd's key-value API.
+A store may be shared: then other servers write to it too, newest values are those that this process has heard of, and
+`catch_up` waits for what it has not. Writes are decided by the shared store, not by memory.
+A *claim* is a name, such as `ip/10.96.0.7`, that one value at a time may hold. It is taken and let go of in one step
+with the write of the value that holds it.
+Kubernetes: storage.Interface over etcd's key-value API, and the allocators of the registry's rangeallocation.
 """
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +38,10 @@ class Change(NamedTuple):
     def key(self) -> str:
         stored = self.new if self.new is not None else self.old
         return stored.key if stored is not None else ""
+
+
+#: Is told of changes, see `Store.subscribe`.
+Listener = Callable[[Change], None]
 
 
 class Listing(NamedTuple):
@@ -63,6 +72,14 @@ class RevisionMismatch(StoreError):
         self.found = found
 
 
+class ClaimTaken(StoreError):
+    """Another value holds the claim."""
+
+    def __init__(self, claim: str) -> None:
+        super().__init__(f"{claim} is taken")
+        self.claim = claim
+
+
 class Compacted(StoreError):
     """History from before `oldest` is forgotten."""
 
@@ -81,6 +98,10 @@ class FutureRevision(StoreError):
 
 class StoreFailed(StoreError):
     """The write did not become durable: a full disk, a broken file. Nothing of it is seen."""
+
+
+class StoreUncertain(StoreError):
+    """It could not be found out whether the write was made. It may become visible later, or never."""
 
 
 class Watch(Protocol):
@@ -118,8 +139,24 @@ class Store(Protocol):
         """Why the last write did not become durable; empty if it did."""
         ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other servers write to the same store."""
+        ...
+
+    async def catch_up(self) -> None:
+        """Return when newest values include every write that any server acknowledged before the call.
+
+        Raises StoreFailed if that cannot be found out within a bounded time.
+        """
+        ...
+
+    async def reach(self, revision: int) -> None:
+        """Return when `revision` is seen. Raises FutureRevision if it is not within a bounded time."""
+        ...
+
     async def get(self, key: str) -> Stored | None:
-        """The newest value, which includes every write acknowledged so far."""
+        """The newest value, which includes every write acknowledged by this server so far."""
         ...
 
     def peek(self, key: str) -> Stored | None:
@@ -135,16 +172,53 @@ class Store(Protocol):
 
     async def count(self, prefix: str) -> int: ...
 
-    async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
-        """Raises KeyExists, StoreFailed."""
+    async def create(
+        self, key: str, value: bytes, view: Any = None, template: Any = None, *, claims: Sequence[str] = ()
+    ) -> Stored:
+        """Create a value that holds `claims`. Raises KeyExists, ClaimTaken, StoreFailed, StoreUncertain."""
         ...
 
-    async def update(self, key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
-        """Replace what `expected` wrote. Raises KeyMissing, RevisionMismatch, StoreFailed."""
+    async def update(
+        self,
+        key: str,
+        value: bytes,
+        expected: int,
+        view: Any = None,
+        template: Any = None,
+        *,
+        claims: Sequence[str] = (),
+        released: Sequence[str] = (),
+    ) -> Stored:
+        """Replace what `expected` wrote; hold `claims` besides those that it held, let go of those `released`.
+
+        Raises KeyMissing, RevisionMismatch, ClaimTaken, StoreFailed, StoreUncertain.
+        """
         ...
 
-    async def delete(self, key: str, expected: int) -> Change:
-        """Remove what `expected` wrote. Raises KeyMissing, RevisionMismatch, StoreFailed."""
+    async def delete(self, key: str, expected: int, *, released: Sequence[str] = ()) -> Change:
+        """Remove what `expected` wrote, and let go of the claims `released`, which are all that it held.
+
+        Raises KeyMissing, RevisionMismatch, StoreFailed, StoreUncertain.
+        """
+        ...
+
+    async def hold(self, holder: Stored, claims: Sequence[str]) -> None:
+        """Take claims for a value that was written without them; called for every holder when a server starts.
+
+        Claims that are held already, and those of a value that is gone or newer by now, are left as they are.
+        """
+        ...
+
+    def expires(self, prefix: str, seconds: int) -> bool:
+        """Let values under a prefix disappear so long after they are written. False: the caller is to delete them."""
+        ...
+
+    def subscribe(self, prefix: str, listener: Listener) -> None:
+        """Call `listener` for each change under a prefix of one part, such as `/pods/`, in order, from now on.
+
+        It is called when the newest values have the change, before watches wake and before the write is acknowledged;
+        changes of other servers as well. It must be quick and must not write. Values may have no view.
+        """
         ...
 
     def watch(self, prefix: str, after: int) -> Watch:

@@ -248,6 +248,10 @@ class SqliteStore(MemoryStore):
         self._unsent.append(change)
         return done
 
+    def _accept_claims(self, key: str, taken: Sequence[str], released: Sequence[str]) -> None:
+        pending = self._pending[key]
+        pending.taken, pending.released = taken, released
+
     def _send(self) -> None:
         if self._unsent:
             self._writer.send(Batch(self._epoch, self._unsent))
@@ -265,6 +269,8 @@ class SqliteStore(MemoryStore):
         pop = self._pending.pop
         for change in changes:
             pending = pop(change.key)
+            if pending.released:
+                self._claims.release(change.key, pending.released)
             if not pending.done.done():
                 pending.done.set_result(None)
             wake(pending.followers)
@@ -277,7 +283,8 @@ class SqliteStore(MemoryStore):
         self._unsent = []
         self._epoch += 1
         self._accepted = self._state.revision
-        for pending in failed.values():
+        for key, pending in failed.items():
+            self._claims.release(key, pending.taken)
             if not pending.done.done():
                 pending.done.set_exception(StoreFailed(f"the write could not be made durable: {error}"))
             wake(pending.followers)

@@ -7,19 +7,22 @@ has its own oldest revision, so a quiet one can be watched from long ago.
 """
 
 import gc
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from moorage.store.partition import Forgotten, Partition
-from moorage.store.protocol import Change, Compacted, FutureRevision, Listing, Stored
+from moorage.store.protocol import Change, Compacted, FutureRevision, Listener, Listing, Stored
 
 #: History is looked at after so many changes, or after so many seconds; twice as much as came may go at once.
 PIECE = 1_024
 EVERY_SECONDS = 1.0
 #: An empty store is at revision 1, as etcd is: 0 has a meaning of its own in the API.
 FIRST_REVISION = 1
+
+_LOG = logging.getLogger(__name__)
 
 
 class Bounds(NamedTuple):
@@ -119,9 +122,10 @@ class State:
     # Writing.
 
     def publish(self, changes: Sequence[Change]) -> None:
-        """Make changes visible, in their order, and wake the watches that wait for them."""
+        """Make changes visible, in their order, tell listeners, and wake the watches that wait for them."""
         values = self.values
         touched: dict[str, Partition] = {}
+        heard: list[tuple[tuple[Listener, ...], Change]] = []
         for change in changes:
             _, old, new = change
             if new is not None:
@@ -133,11 +137,43 @@ class State:
             part = self.partition(key)
             part.append(key, change)
             touched[part.name] = part
+            if part.listeners:
+                heard.append((part.listeners, change))
         self.revision = changes[-1].revision
         self._untrimmed += len(changes)
+        for listeners, change in heard:
+            for listener in listeners:
+                _tell(listener, change)
         for part in touched.values():
             part.wake()
         self.everywhere.wake()
+
+    def advance(self, revision: int) -> None:
+        """Move the revision on past changes that are none of the state's."""
+        self.revision = max(self.revision, revision)
+
+    def replace(self, items: Mapping[str, Stored], revision: int) -> None:
+        """Take values as of a revision in place of all that there are; history begins there, watches get Compacted."""
+        before = dict(self.values)
+        self.values.clear()
+        self.values.update(items)
+        self.revision = self.floor = revision
+        for key in before.keys() | items.keys():
+            self.partition(key).moved(key)
+        for part in self._partitions.values():
+            part.restart(revision)
+        for key in sorted(before.keys() | items.keys()):
+            old, new = before.get(key), items.get(key)
+            if (old and old.revision) != (new and new.revision):
+                for listener in self.partition(key).listeners:
+                    _tell(listener, Change(revision, old, new))
+        for part in (*self._partitions.values(), self.everywhere):
+            part.wake()
+
+    def subscribe(self, prefix: str, listener: Listener) -> None:
+        """Tell a listener of the changes of one part from now on."""
+        part = self.partition(prefix)
+        part.listeners = (*part.listeners, listener)
 
     def end(self) -> None:
         self.ended = True
@@ -238,3 +274,11 @@ class State:
             if count:
                 forgotten.append(part.drop(count))
         return forgotten
+
+
+def _tell(listener: Listener, change: Change) -> None:
+    """Call a listener. One that fails is reported: the change is durable, and other readers are to see it."""
+    try:
+        listener(change)
+    except Exception:
+        _LOG.exception("a listener failed at %s, revision %d", change.key, change.revision)
