@@ -1,0 +1,66 @@
+"""Fence off writes whose answer never came, so that what became of them can be found out.
+
+Every write of this process is conditional on a note in etcd, the fence, being as this process wrote it last. When the
+fence is written anew, a write that was sent before has been made already or will never be: a member that was paused
+cannot make it minutes later. Kubernetes: nothing alike; there such a request times out, and may be made or not.
+"""
+
+import asyncio
+import secrets
+
+from moorage.store.etcd.client import EtcdClient
+from moorage.store.etcd.errors import EtcdError
+from moorage.store.etcd.layout import KeyLayout
+from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Put
+from moorage.store.etcd.shared_run import SharedRun
+
+#: A fence of a process that was killed goes away after so many seconds. It is written anew long before.
+LEASE_SECONDS = 24 * 3600
+_TRY_SECONDS, _PAUSE_SECONDS = 10.0, 0.1
+
+
+class Fence:
+    """The fence of this process. `raised` is the revision at which it was written last."""
+
+    def __init__(self, client: EtcdClient, layout: KeyLayout) -> None:
+        self._client = client
+        self._key = layout.note(f"fences/{secrets.token_hex(8)}")
+        self.raised = 0
+        self.renew = SharedRun(self._renew)
+
+    @property
+    def compare(self) -> Compare:
+        """Return the condition of a write."""
+        return Compare(self._key, self.raised)
+
+    @property
+    def get(self) -> Get:
+        """Return what a write reads if its conditions do not hold."""
+        return Get(self._key)
+
+    def adopt(self, found: KeyValue | None, sent: Compare) -> bool:
+        """Return whether the fence is another one than a refused write was sent with; then it may be sent again."""
+        now = found.modified if found is not None else 0
+        if now == sent.modified:
+            return False
+        self.raised = max(self.raised, now)
+        return True
+
+    async def _renew(self) -> None:
+        """Write the fence anew, however often it takes. Raises EtcdError when the time is up."""
+        deadline = asyncio.get_running_loop().time() + _TRY_SECONDS
+        while True:
+            try:
+                lease = await self._client.grant(LEASE_SECONDS)
+                result = await self._client.txn((), (Put(self._key, b"", lease),))
+            except EtcdError:
+                if asyncio.get_running_loop().time() >= deadline:
+                    raise
+                await asyncio.sleep(_PAUSE_SECONDS)
+            else:
+                self.raised = max(self.raised, result.revision)
+                return
+
+    async def close(self) -> None:
+        await self.renew.close()
+        await self._client.txn((), (Delete(self._key),))

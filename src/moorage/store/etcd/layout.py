@@ -1,0 +1,55 @@
+"""Translate the store's keys into those of etcd, and back.
+
+A key is a root, such as `/apps/deployments/`, and a rest, such as `default/web`. In etcd it has a prefix, such as
+`/registry`, and the root may have another name there. What Moorage itself notes is under `/moorage/` and is none of the
+store's values: claims, fences, the revision up to which history is compacted.
+"""
+
+from collections.abc import Mapping
+
+#: The root of Moorage's own notes.
+NOTES = "/moorage/"
+
+
+class KeyLayout:
+    """The keys of one cluster in etcd. `roots` has the names of roots that are called otherwise in etcd."""
+
+    def __init__(self, prefix: str, roots: Mapping[str, str]) -> None:
+        self.prefix = f"/{prefix.strip('/')}" if prefix.strip("/") else ""
+        self._to_etcd: dict[str, bytes] = {ours: f"{self.prefix}{theirs}".encode() for ours, theirs in roots.items()}
+        self._from_etcd: dict[bytes, str] = {theirs: ours for ours, theirs in self._to_etcd.items()}
+        self._notes = f"{self.prefix}{NOTES}".encode()
+        self._first = len(self.prefix) + 1
+        #: All keys are from `begin` up to, but without, `end`.
+        self.begin = f"{self.prefix}/".encode()
+        self.end = f"{self.prefix}0".encode()  # the character after the slash
+
+    def note(self, name: str) -> bytes:
+        """Return the key of a note of Moorage's own."""
+        return self._notes + name.encode()
+
+    def is_note(self, key: bytes) -> bool:
+        return key.startswith(self._notes)
+
+    def to_etcd(self, key: str) -> bytes:
+        """Return the key in etcd of a key, or of a prefix that has a whole root."""
+        first = key.find("/", 1) + 1
+        for end in (first, key.find("/", first) + 1):
+            theirs = self._to_etcd.get(key[:end])
+            if theirs is not None:
+                return theirs + key[end:].encode()
+        return f"{self.prefix}{key}".encode()
+
+    def from_etcd(self, key: bytes) -> str:
+        first = key.find(b"/", self._first) + 1
+        for end in (first, key.find(b"/", first) + 1):
+            ours = self._from_etcd.get(key[:end])
+            if ours is not None:
+                return ours + key[end:].decode("utf-8", "replace")
+        return key[len(self.prefix) :].decode("utf-8", "replace")
+
+
+def after_all(prefix: bytes) -> bytes:
+    """Return the least key that is greater than all that start with a prefix."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1])
