@@ -1,0 +1,1 @@
+"""Run a cluster of several processes on one machine, as `moorage up --ha N` does, and keep them running."""
