@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
     from moorage.cluster.components import Process
+    from moorage.store.etcd.settings import EtcdSettings
 
 Command = Callable[..., Any]
 
@@ -283,3 +285,103 @@ def chosen_controllers(text: str) -> tuple[str, ...]:
     except UnknownController as error:
         raise click.BadParameter(str(error), param_hint="'--controllers'") from None
     return words
+
+
+#: Makes EtcdSettings of servers. Raises UsageError, BadParameter.
+EtcdMaker = Callable[[tuple[str, ...]], "EtcdSettings"]
+
+
+def etcd_options(function: Command) -> Command:
+    """Add --etcd-servers and what belongs to it; the command is given `etcd`, EtcdSettings or None."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, etcd_servers: tuple[str, ...], etcd: EtcdMaker, **others: Any) -> Any:
+        servers = etcd_urls(",".join(etcd_servers), "--etcd-servers")
+        made = etcd(servers)
+        if not servers and made != type(made)(servers=(), prefix=made.prefix):
+            raise click.UsageError("The options of etcd need --etcd-servers.")
+        return function(*arguments, etcd=made if servers else None, **others)
+
+    return click.option(
+        "--etcd-servers",
+        multiple=True,
+        metavar="URL,...",
+        help="Keep objects in this etcd, such as https://10.0.0.1:2379: all of its members. Repeatable.",
+    )(etcd_access_options(command))
+
+
+def etcd_access_options(function: Command) -> Command:
+    """Add how etcd is spoken to, without where it is; the command is given `etcd`, which makes EtcdSettings."""
+
+    @functools.wraps(function)
+    def command(
+        *arguments: Any,
+        etcd_prefix: str,
+        etcd_cafile: str,
+        etcd_certfile: str,
+        etcd_keyfile: str,
+        etcd_username: str,
+        etcd_password_file: str,
+        **others: Any,
+    ) -> Any:
+        from moorage.store.etcd.settings import EtcdSettings
+
+        if bool(etcd_certfile) != bool(etcd_keyfile):
+            raise click.UsageError("--etcd-certfile and --etcd-keyfile belong together.")
+        if bool(etcd_username) != bool(etcd_password_file):
+            raise click.UsageError("--etcd-username and --etcd-password-file belong together.")
+
+        def make(servers: tuple[str, ...]) -> EtcdSettings:
+            return EtcdSettings(
+                servers=servers,
+                prefix=etcd_prefix,
+                ca_file=etcd_cafile,
+                cert_file=etcd_certfile,
+                key_file=etcd_keyfile,
+                username=etcd_username,
+                password=_password_in(etcd_password_file) if etcd_password_file else "",
+            )
+
+        return function(*arguments, etcd=make, **others)
+
+    values = (
+        ("password-file", "FILE", "", "The file with its password."),
+        ("username", "NAME", "", "A user of etcd's own authentication, if a client certificate does not name it."),
+        ("keyfile", "FILE", "", "The key that belongs to it, in PEM."),
+        ("certfile", "FILE", "", "The client certificate that is shown to etcd, in PEM."),
+        ("cafile", "FILE", "", "Certificates to trust where etcd is https, in PEM; else those of the system."),
+        ("prefix", "PREFIX", "/registry", "What all keys in etcd begin with."),
+    )
+    made: Command = command
+    for name, metavar, default, text in values:
+        made = click.option(f"--etcd-{name}", default=default, metavar=metavar, show_default=bool(default), help=text)(
+            made
+        )
+    return made
+
+
+def etcd_urls(text: str, option: str) -> tuple[str, ...]:
+    """Return the URLs of a list with commas. Raises click.BadParameter for what is no URL of an etcd member."""
+    from urllib.parse import urlsplit
+
+    urls = tuple(word.strip() for word in text.split(",") if word.strip())
+    for url in urls:
+        try:
+            parts = urlsplit(url)
+            is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.path in ("", "/")
+            _ = parts.port
+        except ValueError:
+            is_right = False
+        if not is_right:
+            raise click.BadParameter(f"{url!r} is no URL such as https://10.0.0.1:2379", param_hint=f"'{option}'")
+    return urls
+
+
+def _password_in(path: str) -> str:
+    from moorage.lint.sources import reason_of
+
+    try:
+        return Path(path).read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise click.BadParameter(f"{path}: {reason}", param_hint="'--etcd-password-file'") from None
