@@ -197,7 +197,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         is_new = await bootstrap(api, server.port)
         await configure_api(api)
         address = settings.bind_address
-        await publish_endpoints(api, outward_address() if _is_local(address) else address, server.port)
+        await publish_endpoints(api, [(outward_address() if _is_local(address) else address, server.port)])
         await publish_authentication(api, credentials.authority.issued.certificate.decode())
     except WrongModes as error:
         await store.close()

@@ -35,7 +35,7 @@ from moorage.serve.pki.authenticator import Authenticator
 from moorage.serve.resources.served import Resources
 from moorage.serve.templates import POD, Likeness, PodTemplate, PodTemplates
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens, TokenKeys, TokenSettings
-from moorage.store.protocol import Store, Stored
+from moorage.store.protocol import Store, Stored, Watch
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 
@@ -105,6 +105,7 @@ class Api:
             token_settings or TokenSettings(), token_keys or TokenKeys(), store.peek, clock, self.new_uid
         )
         self.authenticator = Authenticator(fixed_tokens or {}, self.tokens)
+        self.open_watches: set[Watch] = set()
         self._second, self._second_text = -1, ""
         self.templates = PodTemplates(self._admit_pod, self.plugins, lambda: self.directory.generation)
         self.claim_templates = ClaimTemplates(self._admit_claim, self.plugins, lambda: self.directory.generation)
@@ -112,6 +113,11 @@ class Api:
     async def start(self) -> None:
         await self.directory.load(self.store)
         await self.definitions.load()
+
+    def end_watches(self) -> None:
+        """Let every watch end with a bookmark, where its client allows them."""
+        for changes in list(self.open_watches):
+            changes.close()
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

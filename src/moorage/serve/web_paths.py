@@ -26,10 +26,14 @@ _KUBE_STATE = "/metrics/kube-state"
 
 
 class Check(NamedTuple):
-    """A health check: its name, and a function that returns what is wrong, or an empty text."""
+    """A health check: its name, and a function that returns what is wrong, or an empty text.
+
+    One `of_readiness` says nothing of whether the process lives.
+    """
 
     name: str
     complaint: Callable[[], str]
+    of_readiness: bool = False
 
 
 class WebPaths:
@@ -88,7 +92,8 @@ class WebPaths:
         root, _, single = path[1:].partition("/")
         if root not in ("livez", "readyz", "healthz"):
             raise no_such_path()
-        checks = [check for check in self._checks if not single or check.name == single]
+        known = [check for check in self._checks if root == "readyz" or not check.of_readiness]
+        checks = [check for check in known if not single or check.name == single]
         if single and not checks:
             raise no_such_path()
         left_out = set() if single else set(request.query.all("exclude"))

@@ -77,3 +77,12 @@ def test_an_openapi_document_is_known_by_its_hash() -> None:
     assert (moved.status, dict(moved.headers)["Location"]) == (301, target)
     plain = answer("", Request("GET", "/openapi/v3/apis/apps/v1"))
     assert (plain.status, dict(plain.headers)["Cache-Control"]) == (200, "public")
+
+
+def test_a_check_of_readiness_says_nothing_of_liveness() -> None:
+    checks = Check("ping", lambda: ""), Check("shutdown", lambda: "process is shutting down", of_readiness=True)
+    asked = WebPaths(checks, lambda accept: (b"", "text/plain"))
+    answers = [asked.answer(Request("GET", path)) for path in ("/livez", "/healthz", "/readyz")]
+    assert [one.status for one in answers] == [200, 200, 500]
+    assert isinstance(answers[2], Response)
+    assert b"[-]shutdown failed: process is shutting down" in answers[2].body

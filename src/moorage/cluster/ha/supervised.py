@@ -36,7 +36,7 @@ class SupervisedProcess:
         self.ends, self.ending = 0, ""
         self._command, self._environment = command, dict(os.environ if environment is None else environment)
         self._process: asyncio.subprocess.Process | None = None
-        self._is_stopping = False
+        self._stopping = asyncio.Event()
 
     @property
     def pid(self) -> int:
@@ -58,10 +58,10 @@ class SupervisedProcess:
     async def run(self) -> None:
         """Run it again and again, until it is stopped."""
         delay = FIRST_DELAY
-        while not self._is_stopping:
+        while not self._stopping.is_set():
             started = time.monotonic()
             code = await self._run_once()
-            if self._is_stopping:
+            if self._stopping.is_set():
                 return
             self.ends += 1
             self.ending = _ending(code)
@@ -97,13 +97,13 @@ class SupervisedProcess:
             return None
         finally:
             os.close(output)
-        if self._is_stopping:
+        if self._stopping.is_set():
             self._signal(signal.SIGTERM)
         return await self._process.wait()
 
     async def stop(self, seconds: float) -> None:
         """Ask it to end, and kill it with all that it has started if it has not ended by then."""
-        self._is_stopping = True
+        self._stopping.set()
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -118,7 +118,7 @@ class SupervisedProcess:
 
     def kill(self) -> None:
         """Kill it with all that it has started; do not start it again."""
-        self._is_stopping = True
+        self._stopping.set()
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:

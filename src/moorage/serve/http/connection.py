@@ -278,12 +278,13 @@ class Connection(asyncio.Protocol):
             self._reading = True
             self.transport.resume_reading()
 
-    def finish(self) -> None:
+    def finish(self, *, ends_stream: bool = True) -> None:
+        """Close after the answer that is under way, and end a stream now, unless its source ends by itself."""
         self.stopping = self._closing = True
         self._receiver.stop()
         if self.task is None:
             self.transport.close()
-        elif self._streaming:
+        elif self._streaming and ends_stream:
             self.task.cancel()
 
     def check(self, now: float) -> None:

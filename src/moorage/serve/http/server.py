@@ -10,6 +10,7 @@ import resource
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from moorage.serve.http.connection import Connection
@@ -19,6 +20,7 @@ from moorage.telemetry.logs import get_logger
 
 _HANDSHAKE_SECONDS = 10.0
 _GOODBYE_SECONDS = 1.0
+_LAST_WORDS_SECONDS = 1.0
 _BACKLOG = 1024
 _OTHER_FILES = 128  # what the process may have open beside connections: the store, logs, libraries
 _PROBES = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))  # seconds, seconds, tries
@@ -34,14 +36,19 @@ class Server:
         gate: Gate = lambda request: None,
         is_long_running: Callable[[Request], bool] = lambda request: "watch=" in request.query_text,
         request_log: AnswerLog | None = None,
+        end_streams: Callable[[], None] | None = None,
     ) -> None:
-        """`gate` sees the head of a request before its body is received, and may raise ApiError."""
+        """`gate` sees the head of a request before its body is received, and may raise ApiError.
+
+        `end_streams` is called when the server stops: sources of streams then say what is left to say, and end.
+        """
         self.handler = handler
         self.limits = _within_open_files(Limits() if limits is None else limits)
         self.gate = gate
         self.is_long_running = is_long_running
         self.log = get_logger("http")
         self.request_log = request_log
+        self._end_streams = end_streams
         self.loop: asyncio.AbstractEventLoop = None  # type: ignore[assignment]  # until start
         self.connections: set[Connection] = set()
         self.tasks: set[asyncio.Task[None]] = set()
@@ -81,13 +88,17 @@ class Server:
         if self._listener is None:
             return
         self._listener.close()
+        until = self.loop.time() + grace
         for connection in list(self.connections):
-            connection.finish()
+            connection.finish(ends_stream=self._end_streams is None)
+        if self._end_streams is not None:
+            self._end_streams()
+            await self._wait_until_empty(min(grace, _LAST_WORDS_SECONDS))
+            for connection in list(self.connections):
+                connection.finish()
         if self.connections:
-            self._empty = asyncio.Event()
-            try:
-                await asyncio.wait_for(self._empty.wait(), grace)
-            except TimeoutError:
+            await self._wait_until_empty(until - self.loop.time())
+            if self.connections:
                 self.log.warning("Aborting connections that did not end in time", connections=len(self.connections))
         if self._sweep is not None:
             self._sweep.cancel()
@@ -99,6 +110,12 @@ class Server:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._listener.wait_closed()
         self._listener = None
+
+    async def _wait_until_empty(self, seconds: float) -> None:
+        if self.connections:
+            self._empty = asyncio.Event()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), max(0.0, seconds))
 
     # ── what connections tell
 

@@ -51,7 +51,7 @@ async def watch(api: Api, kind: Kind, namespace: str, options: ListOptions) -> B
     announces_end = bool(options.initial_events and options.bookmarks)
     seconds = min(_MAX_SECONDS, options.timeout_seconds or _MAX_SECONDS)
     deadline = asyncio.get_running_loop().time() + seconds
-    batches = _batches(kind, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
+    batches = _batches(api, kind, changes, initial, after, selection, options.bookmarks, announces_end, deadline)
     return _while_served(api, kind, batches) if type(kind) is ServedKind else batches
 
 
@@ -65,6 +65,7 @@ async def _while_served(api: Api, kind: Kind, batches: Batches) -> Batches:
 
 
 async def _batches(
+    api: Api,
     kind: Kind,
     changes: Watch,
     initial: list[Stored],
@@ -75,6 +76,7 @@ async def _batches(
     deadline: float,
 ) -> Batches:
     loop = asyncio.get_running_loop()
+    api.open_watches.add(changes)
     try:
         for start in range(0, len(initial), _MAX_BATCH):
             await next_turn()
@@ -92,7 +94,7 @@ async def _batches(
             except Compacted as gone:
                 raise expired(f"too old resource version: {changes.at} ({gone.oldest})") from None
             except StoreError:
-                return  # the store is closed: the client will come back
+                break  # the server stops: the client goes on at the bookmark, with another one
             events = await _events(kind, batch, selection)
             if events:
                 yield events
@@ -100,6 +102,7 @@ async def _batches(
             yield [_bookmark(kind, changes.at)]
     finally:
         changes.close()
+        api.open_watches.discard(changes)
 
 
 async def _events(kind: Kind, batch: list[Change], selection: Selection) -> list[WatchEvent]:

@@ -47,7 +47,7 @@ async def test_chunks_are_sent_as_they_come_and_the_connection_goes_on() -> None
         for word in (b"one", b"two"):
             source.queue.put_nowait(word)
             assert await client.chunk() == word
-        source.queue.put_nowait(b"")
+        source.queue.put_nowait(None)
         source.queue.put_nowait(None)
         assert await client.chunk() == b""
         client.send("GET /plain")
@@ -211,3 +211,33 @@ async def test_a_stream_that_begins_while_the_server_stops_is_empty() -> None:
         assert (await client.answer()).body == b""
         await stopping
         assert source.closed.is_set()
+
+
+async def test_sources_that_are_asked_to_end_say_their_last_words() -> None:
+    source = Source()
+
+    def end() -> None:
+        source.queue.put_nowait(b"bookmark")
+        source.queue.put_nowait(None)
+
+    async with serving(source) as server:
+        server._end_streams = end
+        client = await connect(server)
+        client.send("GET /watch")
+        await client.head()
+        await server.stop(5.0)
+        assert await client.chunk() == b"bookmark"
+        assert await client.chunk() == b""
+        assert await client.is_closed()
+
+
+async def test_a_source_that_does_not_end_although_it_was_asked_to_is_ended() -> None:
+    source = Source()
+    async with serving(source) as server:
+        server._end_streams = lambda: None
+        client = await connect(server)
+        client.send("GET /watch")
+        await client.head()
+        await server.stop(5.0)
+        assert source.closed.is_set()
+        assert await client.chunk() == b""

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, refused
+from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, new_api, refused
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Ref
@@ -133,3 +133,21 @@ async def test_no_time_is_the_usual_time(api: Api) -> None:
 @pytest.mark.parametrize("options", [{"labels": "a in"}, {"fields": "a=b"}])
 async def test_selectors_that_are_none(options: dict[str, Any], api: Api) -> None:
     assert (await refused(begun(api, **options)))[0] == 400
+
+
+async def test_when_the_server_stops_every_watch_ends_with_a_bookmark_where_it_may() -> None:
+    async with new_api() as api:
+        with_bookmarks, without = await begun(api, bookmarks=True), await begun(api)
+        await settings(api, "a")
+        collected = [asyncio.create_task(all_of(batches)) for batches in (with_bookmarks, without)]
+        await asyncio.sleep(1)
+        assert len(api.open_watches) == 2
+        revision = api.store.revision
+        api.end_watches()
+        assert await collected[0] == [("ADDED", revision), ("BOOKMARK", revision)]
+        assert await collected[1] == [("ADDED", revision)]
+        assert not api.open_watches
+
+
+async def all_of(batches: Batches) -> list[tuple[str, int]]:
+    return [(event.type.value, event.object.revision) async for batch in batches for event in batch]
