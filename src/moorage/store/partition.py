@@ -55,7 +55,7 @@ class Partition:
         self.compacted = compacted
         self.superseded_bytes = 0
         self.waiting: set[asyncio.Future[None]] = set()
-        self.listeners: tuple[Listener, ...] = ()
+        self.listeners: tuple[tuple[str, Listener], ...] = ()
         self._values = values
         self._keys: list[str] = []
         self._moved: set[str] = set()
@@ -155,6 +155,11 @@ class Partition:
 
     def restart(self, revision: int) -> None:
         """Drop all changes: history begins at a revision."""
+        self.log.clear()
+        self.compacted, self.superseded_bytes, self._cooled = revision, 0, 0
+
+    def drop_all(self, revision: int) -> None:
+        """Drop all changes: what is there now is as of a later revision."""
         self.log.clear()
         self.compacted, self.superseded_bytes, self._cooled = revision, 0, 0
 

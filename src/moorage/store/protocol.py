@@ -214,7 +214,7 @@ class Store(Protocol):
         ...
 
     def subscribe(self, prefix: str, listener: Listener) -> None:
-        """Call `listener` for each change under a prefix of one part, such as `/pods/`, in order, from now on.
+        """Call `listener` for each change under the prefix of a kind, such as `/pods/`, in order, from now on.
 
         It is called when the newest values have the change, before watches wake and before the write is acknowledged;
         changes of other servers as well. It must be quick and must not write. Values may have no view.

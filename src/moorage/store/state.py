@@ -125,7 +125,7 @@ class State:
         """Make changes visible, in their order, tell listeners, and wake the watches that wait for them."""
         values = self.values
         touched: dict[str, Partition] = {}
-        heard: list[tuple[tuple[Listener, ...], Change]] = []
+        heard: list[tuple[Listener, Change]] = []
         for change in changes:
             _, old, new = change
             if new is not None:
@@ -137,13 +137,13 @@ class State:
             part = self.partition(key)
             part.append(key, change)
             touched[part.name] = part
-            if part.listeners:
-                heard.append((part.listeners, change))
+            for prefix, listener in part.listeners:
+                if key.startswith(prefix):
+                    heard.append((listener, change))
         self.revision = changes[-1].revision
         self._untrimmed += len(changes)
-        for listeners, change in heard:
-            for listener in listeners:
-                _tell(listener, change)
+        for listener, change in heard:
+            _tell(listener, change)
         for part in touched.values():
             part.wake()
         self.everywhere.wake()
@@ -171,9 +171,42 @@ class State:
             part.wake()
 
     def subscribe(self, prefix: str, listener: Listener) -> None:
-        """Tell a listener of the changes of one part from now on."""
+        """Tell a listener of the changes under a prefix, which lies in one part, from now on."""
         part = self.partition(prefix)
-        part.listeners = (*part.listeners, listener)
+        part.listeners = (*part.listeners, (prefix, listener))
+
+    def advance(self, revision: int) -> None:
+        """Reach a revision at which nothing changed that is held here."""
+        self.revision = max(self.revision, revision)
+
+    def replace(self, items: Mapping[str, Stored], revision: int) -> None:
+        """Hold the values of one revision in place of all that is held, and forget history before it.
+
+        Values that are the same stay, with their views. Listeners are told of the others; watches get Compacted.
+        """
+        values = self.values
+        changes = [Change(revision, old, None) for key, old in values.items() if key not in items]
+        for key, new in items.items():
+            old = values.get(key)
+            if old is None or old.revision != new.revision:
+                changes.append(Change(revision, old, new))
+        heard: list[tuple[Listener, Change]] = []
+        for change in changes:
+            key = change.key
+            if change.new is not None:
+                values[key] = change.new
+            else:
+                del values[key]
+            part = self.partition(key)
+            part.moved(key)
+            heard += [(listener, change) for prefix, listener in part.listeners if key.startswith(prefix)]
+        self.revision = self.floor = max(self.revision, revision)
+        for part in self._partitions.values():
+            part.drop_all(self.revision)
+        for listener, change in heard:
+            _tell(listener, change)
+        for part in (*self._partitions.values(), self.everywhere):
+            part.wake()
 
     def end(self) -> None:
         self.ended = True

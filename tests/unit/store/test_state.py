@@ -153,3 +153,38 @@ async def test_many_watches_are_woken_some_at_a_time() -> None:
         await asyncio.sleep(0)
     assert counts[:3] == [WOKEN_AT_ONCE, 2 * WOKEN_AT_ONCE, 3 * WOKEN_AT_ONCE]
     assert not part.waiting
+
+
+async def test_other_values_take_the_place_of_all_that_is_held() -> None:
+    driver = Driver(Bounds())
+    state, view = driver.state, object()
+    driver.put("/pods/a/kept", b"1", view)
+    driver.put("/pods/a/changed", b"1")
+    driver.put("/pods/a/gone", b"1")
+    kept, changed, gone = (state.values[f"/pods/a/{name}"] for name in ("kept", "changed", "gone"))
+    heard: list[Change] = []
+    state.subscribe("/pods/", heard.append)
+    watch = StateWatch(state, "/pods/", state.revision)
+    waiting = asyncio.ensure_future(watch.next())
+    await asyncio.sleep(0)
+    newer, new = changed._replace(value=b"2", revision=20), Stored("/pods/a/new", b"1", 21, 21)
+    state.replace({item.key: item for item in (kept._replace(view=None), newer, new)}, 30)
+    assert heard == [Change(30, gone, None), Change(30, changed, newer), Change(30, None, new)]
+    assert [item.key for item in state.listing("/pods/", 0, 0, "").items] == sorted([kept.key, newer.key, new.key])
+    assert state.values[kept.key].view is view
+    assert (state.revision, state.oldest_of("/pods/")) == (30, 30)
+    with pytest.raises(Compacted):
+        await waiting
+    state.advance(40)
+    state.advance(35)
+    assert state.revision == 40
+    assert StateWatch(state, "/pods/", 30).at == 40
+
+
+async def test_listeners_hear_only_of_their_kind() -> None:
+    driver = Driver(Bounds())
+    heard: list[Change] = []
+    driver.state.subscribe("/storage.k8s.io/storageclasses/", heard.append)
+    driver.put("/storage.k8s.io/csinodes/n1")
+    driver.put("/storage.k8s.io/storageclasses/fast")
+    assert [change.key for change in heard] == ["/storage.k8s.io/storageclasses/fast"]
