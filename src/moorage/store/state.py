@@ -148,28 +148,6 @@ class State:
             part.wake()
         self.everywhere.wake()
 
-    def advance(self, revision: int) -> None:
-        """Move the revision on past changes that are none of the state's."""
-        self.revision = max(self.revision, revision)
-
-    def replace(self, items: Mapping[str, Stored], revision: int) -> None:
-        """Take values as of a revision in place of all that there are; history begins there, watches get Compacted."""
-        before = dict(self.values)
-        self.values.clear()
-        self.values.update(items)
-        self.revision = self.floor = revision
-        for key in before.keys() | items.keys():
-            self.partition(key).moved(key)
-        for part in self._partitions.values():
-            part.restart(revision)
-        for key in sorted(before.keys() | items.keys()):
-            old, new = before.get(key), items.get(key)
-            if (old and old.revision) != (new and new.revision):
-                for listener in self.partition(key).listeners:
-                    _tell(listener, Change(revision, old, new))
-        for part in (*self._partitions.values(), self.everywhere):
-            part.wake()
-
     def subscribe(self, prefix: str, listener: Listener) -> None:
         """Tell a listener of the changes under a prefix, which lies in one part, from now on."""
         part = self.partition(prefix)
