@@ -88,8 +88,8 @@ bench: $(READY) ## measure; WORKLOADS='Case/Name …' SUITE=folder JSON=file, se
 	  $(if $(JSON),--json '$(JSON)') $(if $(OUTPUT),--output '$(OUTPUT)')
 
 # Without anything chosen: the workloads that the real one was measured with.
-bench-e2e: $(READY) ## measure `moorage up` from outside, over HTTPS; the same variables
-	$(BIN)/python -m bench.e2e $(if $(SUITE),--suite '$(SUITE)') $(if $(WORKLOADS),--workloads '$(WORKLOADS)') \
+bench-e2e: $(READY) ## measure `moorage up` from outside, over HTTPS; the same variables, and STORE='sqlite etcd kubernetes'
+	$(BIN)/python -m bench.e2e $(foreach store,$(STORE),--store $(store)) $(if $(SUITE),--suite '$(SUITE)') $(if $(WORKLOADS),--workloads '$(WORKLOADS)') \
 	  $(if $(LABELS),--labels='$(LABELS)') $(if $(REPEAT),--repeat $(REPEAT)) \
 	  $(if $(JSON),--json '$(JSON)') $(if $(OUTPUT),--output '$(OUTPUT)')
 

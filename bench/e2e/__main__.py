@@ -10,11 +10,13 @@ import platform
 import signal
 import sys
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvloop
 
+from bench.e2e.etcd_servers import STORES
 from bench.e2e.figures import medians
 from bench.e2e.problems import RunFailed
 from bench.e2e.real_cluster import SOURCE
@@ -82,6 +84,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--patience", type=float, default=60.0, help="seconds without progress until pods are given up (%(default)s)"
     )
+    parser.add_argument(
+        "--store",
+        action="append",
+        default=[],
+        choices=STORES,
+        help="where the objects are: Moorage's own file, Moorage on etcd, or kube-apiserver and kube-scheduler on "
+        "etcd; several are run in turns (default sqlite)",
+    )
     parser.add_argument("--no-restart", action="store_true", help="do not measure a start with all the data")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="folder for table.md, and for the data")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE too")
@@ -105,17 +115,18 @@ def _print_list(chosen: list[Workload]) -> None:
 
 def _run(options: argparse.Namespace, chosen: list[Workload]) -> tuple[list[Figures], dict[str, str]]:
     """All workloads in turns; what is wrong with one is no reason to leave out the others."""
-    settings = Settings(options.connections, options.patience, not options.no_restart, options.output / "data")
     figures: list[Figures] = []
     failures: dict[str, str] = {}
     for turn in range(options.repeat):
-        for workload in chosen:
-            label = f"{turn + 1}/{options.repeat} {workload.name}"
+        for workload, store in product(chosen, options.store or ("sqlite",)):
+            label = f"{turn + 1}/{options.repeat} {workload.name} on {store}"
             _say(f"{label} …")
+            folder, restarts = options.output / "data", not options.no_restart
+            settings = Settings(options.connections, options.patience, restarts, folder, store)
             try:
                 figures += uvloop.run(_run_once(workload, settings, partial(_say_of, label)))
             except RunFailed as failure:
-                failures[workload.name] = str(failure)
+                failures[f"{workload.name} on {store}"] = str(failure)
                 _say(f"{label}: {failure}")
     return medians(figures), failures
 

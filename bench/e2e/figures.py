@@ -61,6 +61,7 @@ class Figures(msgspec.Struct, frozen=True):
     restart_memory_bytes: int | None = None
     runs: int = 1
     note: str = ""
+    store: str = "sqlite"
 
     @property
     def goal(self) -> int | None:
@@ -130,10 +131,10 @@ class Window:
 
 
 def medians(figures: Iterable[Figures]) -> list[Figures]:
-    """Several runs as one, for each workload in order of first appearance."""
-    by_name: dict[str, list[Figures]] = {}
+    """Several runs as one, for each workload and store in order of first appearance."""
+    by_name: dict[tuple[str, str], list[Figures]] = {}
     for one in figures:
-        by_name.setdefault(one.workload, []).append(one)
+        by_name.setdefault((one.workload, one.store), []).append(one)
     return [_median(runs) for runs in by_name.values()]
 
 

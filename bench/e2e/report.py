@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "workload",
+    "store",
     "nodes",
     "pods",
     "pods/s",
@@ -54,6 +55,7 @@ def _cells(one: Figures) -> tuple[str, ...]:
     real, times = real_cluster(one.workload, one.nodes), one.times_real
     return (
         one.workload,
+        one.store,
         f"{one.nodes:,}",
         f"{one.scheduled:,}",
         f"{one.pods_per_second:,.0f}",

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
+from bench.e2e.etcd_servers import STORES
 from bench.e2e.executor import Executor
 from bench.e2e.problems import RunFailed
 from bench.e2e.requests import Requests
 from bench.e2e.sender import Sender
-from bench.e2e.server import Server
 from bench.perf.operations import AllocResourceClaims, CreateResourceClaims, CreateResourceDriver, UpdateAny
 from moorage.model.gates import GATES
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bench.e2e.figures import Figures
+    from bench.e2e.server import Server
     from bench.perf.config import Workload
 
 
@@ -33,12 +34,16 @@ _WITH_CLAIMS = (CreateResourceClaims, CreateResourceDriver)
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """How to run: connections of the client, seconds without progress, whether to restart, where the data is kept."""
+    """How to run: connections of the client, seconds without progress, whether to restart, where the data is kept.
+
+    `store` is one of `etcd_servers.STORES`.
+    """
 
     connections: int
     patience: float
     restart: bool
     folder: Path
+    store: str = "sqlite"
 
 
 def refusal(workload: Workload) -> str:
@@ -57,11 +62,13 @@ async def run(workload: Workload, settings: Settings, say: Callable[[str], None]
     """Raises RunFailed, ConfigError."""
     settings.folder.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="e2e-", dir=settings.folder))
-    server = Server(folder, server_options(workload))
+    server: Server | None = None
     try:
+        server = STORES[settings.store](folder, server_options(workload))
         return await _run(workload, server, settings, say)
     finally:
-        server.stop()
+        if server is not None:
+            server.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -79,13 +86,13 @@ async def _run(workload: Workload, server: Server, settings: Settings, say: Call
         sender.close()
     measured: dict[str, Any] = {"startup_seconds": startup}
     measured |= {"memory_bytes": server.memory(), "peak_bytes": server.peak_memory()}
-    if settings.restart:
+    if settings.restart and settings.store != "kubernetes":
         server.stop()
         _, sender, again = await _start(server, settings.connections)
         sender.close()
         say(f"started again: {again:.2f} s")
         measured |= {"restart_seconds": again, "restart_memory_bytes": server.memory()}
-    return [msgspec.structs.replace(one, **measured) for one in figures]
+    return [msgspec.structs.replace(one, **measured, store=settings.store) for one in figures]
 
 
 async def _start(server: Server, connections: int) -> tuple[Requests, Sender, float]:
