@@ -2,7 +2,9 @@
 
 import asyncio
 import datetime
+import socket
 import time
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import msgspec
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.kubeconfig_place import KubeconfigPlace
+from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
 from moorage.model.signing_terms import SigningTerms
 from moorage.serve.access.modes import DEFAULT_MODES, WrongModes, read_modes, use_modes
@@ -23,28 +26,34 @@ from moorage.serve.cluster.api_endpoints import (
     publish_endpoints,
 )
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.cluster.event_expiry import EventExpiry
+from moorage.serve.cluster.event_expiry import EVENT_SECONDS, EventExpiry
+from moorage.serve.cluster.server_identity import ServerIdentity
 from moorage.serve.handler import Handler
 from moorage.serve.http.server import Server
 from moorage.serve.observe.request_log import RequestLog
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import (
+    NO_FILES,
     Credentials,
+    GivenFiles,
     open_credentials,
     outward_address,
     server_names,
     server_url,
 )
 from moorage.serve.pki.request_signer import RequestSigner
+from moorage.serve.resources.etcd_roots import etcd_roots
+from moorage.serve.resources.objects import CORE_EVENT, prefix_of
 from moorage.serve.snapshot_path import SnapshotSource
 from moorage.serve.tokens.key_files import open_token_keys
 from moorage.serve.tokens.keys import TokenKeyError
 from moorage.serve.tokens.service_accounts import TokenKeys, TokenSettings
 from moorage.serve.web_paths import Check, WebPaths
+from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
-from moorage.store.protocol import Store
+from moorage.store.protocol import Store, StoreError
 from moorage.store.sqlite import SqliteStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.logs import log_loop_error
@@ -52,6 +61,8 @@ from moorage.telemetry.metrics import Metrics, add_feature_metrics, add_process_
 from moorage.telemetry.watchdog import Watchdog
 
 _GRACE_SECONDS = 5.0
+_GOODBYE_SECONDS = 2.0
+_TRIES = 10
 
 
 DEFAULT_MODE = ",".join(DEFAULT_MODES)
@@ -78,6 +89,37 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     #: What decides what users may do, as `--authorization-mode` has it, and the policies of ABAC.
     authorization_mode: str = DEFAULT_MODE
     policy_file: Path | None = None
+    #: The etcd that has the objects, which other API servers may share, in place of a store in `data_dir`.
+    etcd: EtcdSettings | None = None
+    #: Where certificates and keys are, if not in `data_dir`: API servers of one cluster share it, or copies of it.
+    cert_dir: Path | None = None
+    files: GivenFiles = NO_FILES
+    #: The address at which other members of the cluster find this server, if not `bind_address`.
+    advertise_address: str = ""
+    #: Seconds for which a server that is told to stop goes on, while /readyz says that it will stop.
+    shutdown_delay: float = 0.0
+    #: Seconds for which events are kept.
+    event_ttl: float = EVENT_SECONDS
+
+    @property
+    def pki(self) -> Path | None:
+        if self.cert_dir is not None:
+            return self.cert_dir
+        return None if self.data_dir is None else self.data_dir / "pki"
+
+    @property
+    def shares_pki(self) -> bool:
+        return self.etcd is not None or self.cert_dir is not None
+
+
+class Shutdown:
+    """Whether the server is about to stop: what /readyz says then."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+
+    def complaint(self) -> str:
+        return "process is shutting down" if self.has_begun else ""
 
 
 class ApiServer:
@@ -91,15 +133,24 @@ class ApiServer:
         url: str,
         metrics: Metrics,
         snapshots: SnapshotSource,
+        settings: ApiServerSettings,
+        shutdown: Shutdown,
+        identity: ServerIdentity | None,
         *,
         is_new: bool,
     ) -> None:
-        """`is_new`: the store had nothing in it."""
+        """`is_new`: the store had nothing in it. `identity` is that of a server which shares its store."""
         self.is_new = is_new
+        self._settings, self._shutdown, self._identity = settings, shutdown, identity
         self.api, self.url, self.metrics, self.snapshots = api, url, metrics, snapshots
         self.watchdog = Watchdog(metrics)
         self._server, self._credentials = server, credentials
-        self._expiry = asyncio.create_task(EventExpiry(api.store, time.monotonic).run())
+        self._tasks = []
+        if not api.store.expires(prefix_of(CORE_EVENT), int(settings.event_ttl)):
+            expiry = EventExpiry(api.store, time.monotonic, settings.event_ttl)
+            self._tasks.append(asyncio.create_task(expiry.run()))
+        if identity is not None:
+            self._tasks.append(asyncio.create_task(identity.run()))
 
     @property
     def authority(self) -> str:
@@ -120,10 +171,21 @@ class ApiServer:
     def kubeconfig(self) -> str:
         return render_yaml(kubeconfig_of("moorage", self.login()))
 
-    async def stop(self) -> None:
-        """Requests finish, watches end, accepted writes become durable."""
-        self._expiry.cancel()
-        await asyncio.gather(self._expiry, return_exceptions=True)
+    async def stop(self, *, at_once: bool = True) -> None:
+        """Say that it stops, wait as long as it was told to, then let requests finish, end watches, close the store.
+
+        With `at_once` it does not wait. Kubernetes: `--shutdown-delay-duration`.
+        """
+        self._shutdown.has_begun = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._identity is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GOODBYE_SECONDS):
+                    await self._identity.end()
+        if not at_once:
+            await asyncio.sleep(self._settings.shutdown_delay)
         await self._server.stop(_GRACE_SECONDS)
         await self.api.store.close()
 
@@ -150,7 +212,8 @@ class ApiServerProcess:
         await self.kubeconfig.clear_before_start()
         add_feature_metrics(self._server.metrics, {Component.API_SERVER: self.settings.gates})
         self.url = self._server.url
-        await self.kubeconfig.write(self._server.login())
+        if not self.settings.files.are_all:
+            await self.kubeconfig.write(self._server.login())
         self._is_ready = True
 
     async def failure(self) -> BaseException:
@@ -160,7 +223,7 @@ class ApiServerProcess:
 
     async def stop(self) -> None:
         if self._server is not None:
-            await self._server.stop()
+            await self._server.stop(at_once=not self._is_ready)
         if not self._is_ready:
             await self.kubeconfig.withdraw()
         self.kubeconfig.clear()
@@ -171,7 +234,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
     metrics = Metrics()
     add_process_metrics(metrics)
     asyncio.get_running_loop().set_exception_handler(log_loop_error)
-    store = await _open_store(settings.data_dir)
+    store = await _open_store(settings)
     try:
         credentials = _open_credentials(settings)
         api = Api(
@@ -182,23 +245,30 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             taints_new_nodes=settings.taints_new_nodes,
             protects_storage=settings.protects_storage,
             metrics=ApiServerMetrics(metrics),
-            fixed_tokens={credentials.token: ADMIN},
+            fixed_tokens={credentials.token: ADMIN} if credentials.token else {},
             token_settings=settings.tokens,
             token_keys=_token_keys(settings),
         )
         use_modes(api, read_modes(settings.authorization_mode, settings.policy_file), settings.policy_file)
         await api.start()
-        checks = Check("ping", lambda: ""), Check("store", lambda: store.complaint)
+        shutdown = Shutdown()
+        checks = (
+            Check("ping", lambda: ""),
+            Check("store" if settings.etcd is None else "etcd", lambda: store.complaint),
+            Check("shutdown", shutdown.complaint, of_readiness=True),
+        )
         snapshots = SnapshotSource(store, settings.data_dir)
         paths = WebPaths(checks, metrics.render, api.resources, store, snapshots, api.tokens)
         handler = Handler(api, paths, api.metrics)
-        server = Server(handler, gate=api.authenticator.authenticate, request_log=RequestLog())
+        gate = api.authenticator.authenticate
+        server = Server(handler, gate=gate, request_log=RequestLog(), end_streams=api.end_watches)
         await _listen(server, settings, credentials)
-        is_new = await bootstrap(api, server.port)
-        await configure_api(api)
-        address = settings.bind_address
-        await publish_endpoints(api, [(outward_address() if _is_local(address) else address, server.port)])
-        await publish_authentication(api, credentials.authority.issued.certificate.decode())
+        address = settings.advertise_address or settings.bind_address
+        address = outward_address() if _is_local(address) else address
+        identity = None
+        if store.is_shared:
+            identity = ServerIdentity(api, socket.gethostname(), address, server.port)
+        is_new = await _make_own_objects(api, server.port, address, identity, credentials)
     except WrongModes as error:
         await store.close()
         raise CannotStart(str(error)) from None
@@ -210,7 +280,31 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         await store.close()
         raise
     url = paths.url = server_url(settings.bind_address, server.port)
-    return ApiServer(api, server, credentials, url, metrics, snapshots, is_new=is_new)
+    return ApiServer(api, server, credentials, url, metrics, snapshots, settings, shutdown, identity, is_new=is_new)
+
+
+async def _make_own_objects(
+    api: Api, port: int, address: str, identity: ServerIdentity | None, credentials: Credentials
+) -> bool:
+    """Create what every cluster has, and say where this server is; return whether the cluster is new.
+
+    Servers that start at the same time on one store may be in each other's way: then it is tried again.
+    """
+    is_new = False
+    for attempt in range(_TRIES):
+        try:
+            is_new = await bootstrap(api, port) or is_new
+            await configure_api(api)
+            await (publish_endpoints(api, [(address, port)]) if identity is None else identity.begin())
+            await publish_authentication(api, credentials.client_authority)
+        except ApiError as error:
+            if error.code != 409 or attempt == _TRIES - 1:
+                raise
+        except StoreError as error:
+            raise CannotStart(f"the cluster's own objects cannot be written: {error}") from None
+        else:
+            break
+    return is_new
 
 
 def _is_local(address: str) -> bool:
@@ -227,19 +321,23 @@ async def _listen(server: Server, settings: ApiServerSettings, credentials: Cred
         await server.start(settings.bind_address, 0, credentials.server_context())
 
 
-async def _open_store(data_dir: Path | None) -> Store:
-    if data_dir is None:
-        return MemoryStore()
+async def _open_store(settings: ApiServerSettings) -> Store:
     try:
-        return await SqliteStore.open(data_dir)
+        if settings.etcd is not None:
+            from moorage.store.etcd.store import EtcdStore  # which few need
+
+            return await EtcdStore.open(settings.etcd, etcd_roots())
+        if settings.data_dir is None:
+            return MemoryStore()
+        return await SqliteStore.open(settings.data_dir)
     except StoreUnusable as error:
         raise CannotStart(str(error)) from None
 
 
 def _token_keys(settings: ApiServerSettings) -> TokenKeys:
-    directory = None if settings.data_dir is None else settings.data_dir / "pki"
+    shares = settings.shares_pki
     try:
-        return open_token_keys(directory, settings.signing_key, settings.verification_keys)
+        return open_token_keys(settings.pki, settings.signing_key, settings.verification_keys, is_shared=shares)
     except TokenKeyError as error:
         raise CannotStart(f"service account tokens cannot be signed: {error}") from None
     except OSError as error:
@@ -247,10 +345,9 @@ def _token_keys(settings: ApiServerSettings) -> TokenKeys:
 
 
 def _open_credentials(settings: ApiServerSettings) -> Credentials:
-    directory = None if settings.data_dir is None else settings.data_dir / "pki"
-    now = datetime.datetime.now(datetime.UTC)
+    now, names = datetime.datetime.now(datetime.UTC), server_names(settings.bind_address, settings.advertise_address)
     try:
-        return open_credentials(directory, server_names(settings.bind_address), now)
+        return open_credentials(settings.pki, names, now, is_shared=settings.shares_pki, given=settings.files)
     except CertificateError as error:
         raise CannotStart(f"certificates cannot be made: {error}") from None
     except OSError as error:

@@ -1,6 +1,10 @@
-"""Write a file that only its owner can read, whole or not at all, and lock it as kubectl does while it is changed."""
+"""Write a file that only its owner can read, whole or not at all, and lock it as kubectl does while it is changed.
+
+Processes that share a directory take turns in it by `alone_in`.
+"""
 
 import errno
+import fcntl
 import os
 import secrets
 import time
@@ -57,3 +61,21 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone_in(directory: Path | None) -> Iterator[None]:
+    """Wait until no other process that asks for it is in the directory, which is made; None is not shared.
+
+    The turn of a process that dies ends. Raises OSError.
+    """
+    if directory is None:
+        yield
+        return
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)

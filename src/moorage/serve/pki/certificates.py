@@ -7,6 +7,7 @@ Keys are P-256, which sign in a twentieth of a millisecond. Kubernetes: what kub
 import datetime
 import ipaddress
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from cryptography import x509
@@ -30,6 +31,32 @@ class Issued(NamedTuple):
 
     certificate: bytes
     key: bytes
+
+
+def read_pair(certificate: Path, key: Path) -> Issued:
+    """Read a certificate, or a chain of them, and its key from files in PEM. Raises CertificateError, OSError."""
+    issued = Issued(certificate.read_bytes(), key.read_bytes())
+    try:
+        found = x509.load_pem_x509_certificate(issued.certificate)
+    except ValueError as error:
+        raise CertificateError(f"{certificate} is not a certificate in PEM: {error}") from None
+    try:
+        private = serialization.load_pem_private_key(issued.key, None)
+    except (ValueError, TypeError) as error:
+        raise CertificateError(f"{key} is not a key in PEM without a password: {error}") from None
+    if private.public_key() != found.public_key():
+        raise CertificateError(f"the key in {key} does not belong to the certificate in {certificate}")
+    return issued
+
+
+def read_authorities(path: Path) -> bytes:
+    """Read certificates of authorities in PEM. Raises CertificateError, OSError."""
+    content = path.read_bytes()
+    try:
+        x509.load_pem_x509_certificates(content)
+    except ValueError as error:
+        raise CertificateError(f"{path} has no certificates in PEM: {error}") from None
+    return content
 
 
 class Authority:
@@ -60,10 +87,16 @@ class Authority:
 
     def issue_server(self, names: Iterable[str]) -> Issued:
         alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
-        return self._issue("kube-apiserver", (), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+        return self._issue("kube-apiserver", (), (ExtendedKeyUsageOID.SERVER_AUTH,), alternatives)
+
+    def issue_member(self, name: str, names: Iterable[str]) -> Issued:
+        """Issue the certificate of a member of a cluster of equals, which is the server and the client of others."""
+        alternatives = x509.SubjectAlternativeName([_alternative(one) for one in names])
+        purposes = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
+        return self._issue(name, (), purposes, alternatives)
 
     def issue_client(self, user: str, groups: Iterable[str] = ()) -> Issued:
-        return self._issue(user, groups, ExtendedKeyUsageOID.CLIENT_AUTH, None)
+        return self._issue(user, groups, (ExtendedKeyUsageOID.CLIENT_AUTH,), None)
 
     @property
     def is_usable(self) -> bool:
@@ -87,7 +120,7 @@ class Authority:
         self,
         common_name: str,
         organizations: Iterable[str],
-        usage: x509.ObjectIdentifier,
+        purposes: Iterable[x509.ObjectIdentifier],
         alternatives: x509.SubjectAlternativeName | None,
     ) -> Issued:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -96,7 +129,7 @@ class Authority:
         builder = _begin(subject, self._certificate.subject, key.public_key(), self._now, _LEAF_DAYS)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
-        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        builder = builder.add_extension(x509.ExtendedKeyUsage(list(purposes)), critical=False)
         identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         builder = builder.add_extension(identifier, critical=False)
         if alternatives is not None:

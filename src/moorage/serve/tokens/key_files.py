@@ -7,18 +7,20 @@ The files are `sa.key` and `sa.pub`, beside the certificates. Kubernetes: kubead
 from collections.abc import Sequence
 from pathlib import Path
 
-from moorage.client.kubeconfig.private_file import write_private
+from moorage.client.kubeconfig.private_file import alone_in, write_private
 from moorage.serve.tokens.keys import SigningKey, TokenKeyError, VerificationKey, read_verification_keys
 from moorage.serve.tokens.service_accounts import TokenKeys
 
 _PRIVATE, _PUBLIC = "sa.key", "sa.pub"
 
 
-def open_token_keys(directory: Path | None, signing: Path | None, verification: Sequence[Path]) -> TokenKeys:
+def open_token_keys(
+    directory: Path | None, signing: Path | None, verification: Sequence[Path], *, is_shared: bool = False
+) -> TokenKeys:
     """Read the keys. Raises TokenKeyError, OSError.
 
     If the cluster's own is missing, it is made when a token is first asked for, because that takes long, and kept if
-    there is a directory.
+    there is a directory; where API servers share the directory it is made now, by the first of them.
     """
     others = [key for path in verification for key in _read_all(path)]
     if signing is not None:
@@ -26,6 +28,9 @@ def open_token_keys(directory: Path | None, signing: Path | None, verification: 
     if directory is None:
         return TokenKeys(None, others)
     path = directory / _PRIVATE
+    if is_shared:
+        with alone_in(directory):
+            return TokenKeys(_read(path) if path.exists() else _create(directory), others)
     return TokenKeys(_read(path) if path.exists() else None, others, lambda: _create(directory))
 
 
