@@ -1,22 +1,66 @@
-"""Call an etcd cluster. Kubernetes: go.etcd.io/etcd/client/v3."""
+"""Call an etcd cluster. Kubernetes: go.etcd.io/etcd/client/v3.
 
+Every call has a deadline. What only reads is tried again, at another member if need be, until it is over. A write is
+tried again only if etcd has surely not begun with it; else EtcdUncertain is raised.
+"""
+
+import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 
-from moorage.store.etcd.messages import Compare, MemberStatus, Operation, RangeResult, TxnResult
+from moorage.store.etcd.errors import (
+    EtcdCompacted,
+    EtcdError,
+    EtcdRefused,
+    EtcdTooManyRequests,
+    EtcdUncertain,
+    EtcdUnreachable,
+)
+from moorage.store.etcd.members import Member, Members
+from moorage.store.etcd.messages import Compare, Get, MemberStatus, Operation, RangeResult, TxnResult
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.watch import EtcdWatch
+from moorage.store.etcd.wire import dial, requests
+from moorage.store.etcd.wire.answers import BadAnswer, decode_lease, decode_range, decode_txn
+from moorage.store.etcd.wire.refusals import NO_LEADER, EtcdBadToken, meaning
+from moorage.store.etcd.wire.streams import GrpcStatus
+
+_RANGE = "/etcdserverpb.KV/Range"
+_TXN = "/etcdserverpb.KV/Txn"
+_COMPACT = "/etcdserverpb.KV/Compact"
+_GRANT = "/etcdserverpb.Lease/LeaseGrant"
+_REVOKE = "/etcdserverpb.Lease/LeaseRevoke"
+_MOST_ATTEMPTS = 30
+_MOST_TOKENS = 3
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.4
+_NOT_FOUND = 5
 
 
 class EtcdClient:
-    """A client of all members of a cluster, with one connection at a time. All methods raise EtcdError."""
+    """A client of all members of a cluster, connected to one at a time. All methods raise EtcdError."""
 
     def __init__(self, settings: EtcdSettings) -> None:
         self.settings = settings
+        self._members = Members(settings)
+        self._seconds = settings.call_seconds
+        self._loop = asyncio.get_running_loop()
 
     @classmethod
     async def connect(cls, settings: EtcdSettings) -> "EtcdClient":
-        """Return a client that has found a member which answers and may be used."""
-        return cls(settings)
+        """Return a client that has found a member which answers and can be used."""
+        client = cls(settings)
+        try:
+            await client._members.member(2 * settings.dial_seconds + settings.call_seconds)
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+    @property
+    def server(self) -> str:
+        """The URL of the member that is called at the moment; empty if there is none."""
+        current = self._members.current
+        return current.endpoint.url if current is not None and current.connection.is_usable else ""
 
     async def range(
         self,
@@ -30,33 +74,94 @@ class EtcdClient:
         serializable: bool = False,
     ) -> RangeResult:
         """Return the key, or with `end` all keys from `key` up to but without `end`. Raises EtcdCompacted."""
-        raise NotImplementedError
+        message = requests.encode_range(key, end, revision, limit, count_only, keys_only, serializable)
+        answer = await self._call(_RANGE, message, is_safe=True)
+        try:
+            return await decode_range(answer)
+        except BadAnswer as error:
+            raise self._bad_answer(error) from None
 
     async def txn(
         self, compares: Iterable[Compare], then: Iterable[Operation], otherwise: Iterable[Operation] = ()
     ) -> TxnResult:
         """Do one or the other at one revision, by whether all conditions hold. Raises EtcdUncertain, EtcdNoSpace."""
-        raise NotImplementedError
+        then, otherwise = tuple(then), tuple(otherwise)
+        is_safe = all(isinstance(operation, Get) for operation in (*then, *otherwise))
+        answer = await self._call(_TXN, requests.encode_txn(compares, then, otherwise), is_safe=is_safe)
+        try:
+            return decode_txn(answer)
+        except BadAnswer as error:
+            raise self._bad_answer(error) from None
 
     async def compact(self, revision: int) -> None:
-        """Forget what was superseded before the revision."""
-        raise NotImplementedError
+        """Forget what was superseded before the revision, if it is not forgotten already."""
+        with suppress(EtcdCompacted):  # by another server, or by a call of ours that was not answered
+            await self._call(_COMPACT, requests.encode_compaction(revision), is_safe=True)
 
     async def grant(self, seconds: int) -> int:
         """Return a new lease: keys with it are deleted when the seconds are over."""
-        raise NotImplementedError
+        answer = await self._call(_GRANT, requests.encode_grant(seconds), is_safe=True)
+        try:
+            return decode_lease(answer)
+        except BadAnswer as error:
+            raise self._bad_answer(error) from None
 
     async def revoke(self, lease: int) -> None:
-        """End a lease and delete its keys."""
-        raise NotImplementedError
+        """End a lease and delete its keys, if there is such a lease."""
+        try:
+            await self._call(_REVOKE, requests.encode_revoke(lease), is_safe=True)
+        except EtcdRefused as error:
+            if error.code != _NOT_FOUND:
+                raise
 
     def watch(self, key: bytes, end: bytes, start: int) -> EtcdWatch:
         """Watch keys from `key` up to but without `end`, from revision `start` on (0: from now on)."""
-        raise NotImplementedError
+        return EtcdWatch(self._members, requests.encode_watch(key, end, start), start, self._seconds)
 
     async def status(self) -> MemberStatus:
         """Return what the member that we are connected to says about itself."""
-        raise NotImplementedError
+        member = await self._members.member(self._seconds)
+        status, _ = await dial.ask_status(member.connection, member.block(dial.STATUS), self._seconds)
+        return status
 
     async def close(self) -> None:
         """End all calls and watches."""
+        await self._members.close()
+
+    def _bad_answer(self, error: BadAnswer) -> EtcdUncertain:
+        return EtcdUncertain(f"etcd at {self.server} sent an answer that cannot be read: {error}")
+
+    async def _call(self, path: str, message: bytes, *, is_safe: bool) -> bytes:
+        """Return the answer. `is_safe`: doing it twice does no harm, so that it is tried again after any failure."""
+        end = self._loop.time() + self._seconds
+        pause, renewals = _FIRST_PAUSE, 0
+        trouble: EtcdError = EtcdUnreachable("etcd does not answer")
+        for _ in range(_MOST_ATTEMPTS):
+            left = end - self._loop.time()
+            if left <= 0:
+                break
+            member: Member | None = None
+            try:
+                member = await self._members.member(left)
+                return await member.connection.call(member.block(path), message, left)
+            except GrpcStatus as status:
+                assert member is not None
+                trouble = meaning(status, member.endpoint.url)
+                if isinstance(trouble, EtcdBadToken) and renewals < _MOST_TOKENS and self.settings.username:
+                    renewals += 1
+                    await self._members.renew(member, member.token)
+                elif status.text == NO_LEADER:
+                    self._members.leaderless(member)
+                elif isinstance(trouble, EtcdRefused) and not isinstance(trouble, EtcdTooManyRequests):
+                    raise trouble from None
+            except EtcdRefused:
+                raise
+            except EtcdError as error:
+                trouble = error
+            if isinstance(trouble, EtcdUncertain) and not is_safe:
+                raise trouble from None
+            await asyncio.sleep(min(pause, max(0.0, end - self._loop.time())))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        if isinstance(trouble, EtcdUncertain):  # of a read, whose fate does not matter
+            trouble = EtcdUnreachable(str(trouble))
+        raise trouble

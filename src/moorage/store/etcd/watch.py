@@ -1,18 +1,101 @@
-"""Follow the changes of a range of keys. Kubernetes: clientv3's Watcher, without its own resuming."""
+"""Follow the changes of a range of keys. Kubernetes: clientv3's Watcher. Differs: the caller resumes it."""
 
+import asyncio
+
+from moorage.store.etcd.errors import EtcdAuthFailed, EtcdError, EtcdUncertain, EtcdUnreachable
+from moorage.store.etcd.members import Member, Members
 from moorage.store.etcd.messages import WatchResult
+from moorage.store.etcd.wire.answers import BadAnswer, WatchAnswer, decode_watch
+from moorage.store.etcd.wire.refusals import NO_LEADER, meaning
+from moorage.store.etcd.wire.requests import WATCH_PROGRESS
+from moorage.store.etcd.wire.streams import GrpcStatus, MessageStream
+
+_WATCH = "/etcdserverpb.Watch/Watch"
 
 
 class EtcdWatch:
-    """One watch on one stream. It ends with an error when its server fails; the caller starts another one."""
+    """One watch on one stream. It ends with an error when its server fails; the caller starts another one.
+
+    The first result says that the watch is there: progress, up to the revision before its first.
+    """
+
+    def __init__(self, members: Members, message: bytes, start: int, seconds: float) -> None:
+        """`message` creates the watch, which is done by the first `next`."""
+        self._members, self._message, self._start, self._seconds = members, message, start, seconds
+        self._member: Member | None = None
+        self._stream: MessageStream | None = None
+        self._end: EtcdError | None = None
 
     async def next(self) -> WatchResult:
         """Wait for what comes next. Raises EtcdError when the watch has ended."""
-        raise NotImplementedError
+        if self._end is not None:
+            raise self._end
+        try:
+            if self._stream is None:
+                return await self._open()
+            while True:
+                answer = await decode_watch(await self._stream.read())
+                if answer.is_canceled:
+                    return self._canceled(answer)
+                if not answer.is_created:
+                    return WatchResult(answer.revision, answer.events)
+        except (EtcdError, GrpcStatus, BadAnswer) as error:
+            self._end = self._error_of(error)
+            self.close()
+            raise self._end from None
 
     async def request_progress(self) -> None:
         """Ask etcd to say how far it is; unreliable before etcd 3.5.13."""
-        raise NotImplementedError
+        if self._stream is not None and self._end is None:
+            try:
+                self._stream.write(WATCH_PROGRESS)
+            except (EtcdError, GrpcStatus) as error:
+                raise self._error_of(error) from None
 
     def close(self) -> None:
         """End the watch."""
+        if self._end is None:
+            self._end = EtcdUnreachable("the watch is closed")
+        if self._stream is not None:
+            self._stream.close()
+
+    async def _open(self) -> WatchResult:
+        """Create the watch, with a new token if the one that we have is not accepted."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                for is_last in (False, True):
+                    member = self._member = await self._members.member(self._seconds)
+                    token = member.token
+                    self._stream = member.connection.open_stream(member.block(_WATCH), self._message)
+                    answer = await decode_watch(await self._stream.read())
+                    if not answer.is_canceled:
+                        return WatchResult(self._start - 1 if self._start else answer.revision, [])
+                    if is_last or not token or answer.compacted:
+                        return self._canceled(answer)
+                    self._stream.close()
+                    await self._members.renew(member, token)  # etcd says "permission denied" to expired tokens, too
+        except TimeoutError:
+            raise EtcdUnreachable("etcd did not start the watch in time") from None
+        raise AssertionError("unreachable")
+
+    def _canceled(self, answer: WatchAnswer) -> WatchResult:
+        """Return that history is compacted, or raise why else etcd ended the watch."""
+        if answer.compacted:
+            self._end = EtcdUnreachable("the watch has ended, because history was compacted")
+            self.close()
+            return WatchResult(answer.revision, [], answer.compacted)
+        code = 7 if answer.reason.endswith("permission denied") else 14
+        raise GrpcStatus(code, answer.reason or "etcd ended the watch")
+
+    def _error_of(self, error: Exception) -> EtcdError:
+        name = self._member.endpoint.url if self._member is not None else "etcd"
+        if isinstance(error, GrpcStatus):
+            if error.text == NO_LEADER and self._member is not None:
+                self._members.leaderless(self._member)
+            error = meaning(error, name)
+        if isinstance(error, EtcdAuthFailed):
+            return error
+        if isinstance(error, EtcdUncertain | BadAnswer):  # a watch changes nothing
+            return EtcdUnreachable(str(error))
+        assert isinstance(error, EtcdError)
+        return error

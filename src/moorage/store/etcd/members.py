@@ -1,0 +1,213 @@
+"""Keep a connection to one member of etcd that works, and move to another member when it fails.
+
+Members are tried in the order of the settings; one that does not answer at once is not waited for before the next is
+tried. A member that works is kept, until it fails or has no leader while another one has. Kubernetes: clientv3's
+balancer. Differs: clientv3 spreads calls over all members; here the first is preferred, so that each API server can
+have the member on its own machine.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from moorage.store.etcd.errors import EtcdAuthFailed, EtcdError, EtcdRefused, EtcdUnreachable
+from moorage.store.etcd.messages import MemberStatus
+from moorage.store.etcd.settings import EtcdSettings
+from moorage.store.etcd.wire import dial
+from moorage.store.etcd.wire.answers import BadAnswer, decode_token
+from moorage.store.etcd.wire.connection import Connection
+from moorage.store.etcd.wire.dial import Endpoint
+from moorage.store.etcd.wire.refusals import meaning
+from moorage.store.etcd.wire.requests import encode_authenticate
+from moorage.store.etcd.wire.streams import GrpcStatus
+from moorage.store.etcd.wire.tls import tls_context
+
+_AUTHENTICATE = "/etcdserverpb.Auth/Authenticate"
+#: Seconds after which the next member is tried while one is still waited for.
+_HEAD_START = 0.3
+
+
+class Member:
+    """A member that answered, and the connection to it. `block` gives the headers of calls."""
+
+    def __init__(self, endpoint: Endpoint, connection: Connection, token: str) -> None:
+        self.endpoint, self.connection, self.token = endpoint, connection, token
+        self._blocks: dict[str, bytes] = {}
+        connection.health_block = self.block(dial.HEALTH)
+
+    def block(self, path: str) -> bytes:
+        """Return the encoded headers of calls to a method."""
+        found = self._blocks.get(path)
+        if found is None:
+            # Status is answered without a leader, too.
+            found = self.endpoint.block(path, self.token, needs_leader=path != dial.STATUS)
+            self._blocks[path] = found
+        return found
+
+    def authorize(self, token: str) -> None:
+        """Use another token from now on."""
+        if token != self.token:
+            self.token = token
+            self._blocks.clear()
+
+
+class Members:
+    """All members of the cluster, of which one is connected."""
+
+    def __init__(self, settings: EtcdSettings) -> None:
+        """Raises EtcdError for settings that cannot be used."""
+        if not settings.servers:
+            raise EtcdError("--etcd-servers names no server")
+        self._settings = settings
+        self._endpoints = [Endpoint(url) for url in settings.servers]
+        self._tls = tls_context(settings)
+        #: The member in use. It may not be usable any more.
+        self.current: Member | None = None
+        self._cluster = 0
+        self._token = ""
+        self._dialing: asyncio.Task[Member] | None = None
+        self._moving: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    async def member(self, seconds: float) -> Member:
+        """Return a member that can be used, connecting to one if need be. Raises EtcdError."""
+        current = self.current
+        if current is not None and current.connection.is_usable:
+            return current
+        if self._is_closed:
+            raise EtcdUnreachable("the client of etcd is closed")
+        if self._dialing is None:
+            self._dialing = asyncio.create_task(self._replace(self._order()))
+            self._dialing.add_done_callback(self._end_dialing)
+        dialing = self._dialing
+        await asyncio.wait((dialing,), timeout=max(0.0, seconds))
+        if not dialing.done() or dialing.cancelled():
+            raise EtcdUnreachable(f"etcd does not answer at {','.join(self._settings.servers)}")
+        return dialing.result()
+
+    def _end_dialing(self, task: "asyncio.Task[Member]") -> None:
+        self._dialing = None
+        if not task.cancelled():
+            task.exception()  # those who waited for it raise it
+
+    def leaderless(self, member: Member) -> None:
+        """Look for a member that has a leader, because this one says that it has none."""
+        if member is self.current and len(self._endpoints) > 1 and self._moving is None and not self._is_closed:
+            self._moving = asyncio.create_task(self._move(member))
+
+    async def _move(self, away_from: Member) -> None:
+        try:
+            await self._replace(self._order()[:-1])
+            away_from.connection.close("has no leader, another member has")
+        except EtcdError:
+            pass  # no other member has one either: stay
+        finally:
+            self._moving = None
+
+    def _order(self) -> list[Endpoint]:
+        """Return all endpoints, that of the current member last."""
+        if self.current is None:
+            return list(self._endpoints)
+        at = self._endpoints.index(self.current.endpoint) + 1
+        return self._endpoints[at:] + self._endpoints[:at]
+
+    async def _replace(self, order: Sequence[Endpoint]) -> Member:
+        member = await self._first_to_answer(order)
+        if self._is_closed:
+            member.connection.close()
+            raise EtcdUnreachable("the client of etcd is closed")
+        member.authorize(self._token)
+        member.connection.on_leaderless = lambda: self.leaderless(member)
+        self.current = member
+        return member
+
+    async def _first_to_answer(self, order: Sequence[Endpoint]) -> Member:
+        """Connect to the first member in this order that can be used. Raises EtcdError."""
+        waiting, errors = list(order), list[EtcdError]()
+        tasks: set[asyncio.Task[Member]] = set()
+        try:
+            while waiting or tasks:
+                if waiting:
+                    tasks.add(asyncio.create_task(self._open(waiting.pop(0))))
+                patience = _HEAD_START if waiting else None
+                done, tasks = await asyncio.wait(tasks, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    error = task.exception()
+                    if error is None:
+                        return task.result()
+                    if not isinstance(error, EtcdError):
+                        raise error
+                    errors.append(error)
+                    if isinstance(error, EtcdAuthFailed):
+                        raise error  # the others would say the same
+        finally:
+            for task in tasks:
+                task.add_done_callback(_close_late)
+                task.cancel()
+        refusal = next((error for error in errors if isinstance(error, EtcdRefused)), None)
+        raise refusal or EtcdUnreachable("; ".join(dict.fromkeys(str(error) for error in errors)))
+
+    async def _open(self, endpoint: Endpoint) -> Member:
+        connection = None
+        seconds = self._settings.dial_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                connection = await dial.dial(endpoint, self._tls, self._settings)
+                member = Member(endpoint, connection, self._token)
+                status, cluster = await dial.ask_status(connection, member.block(dial.STATUS), seconds)
+                self._check(status, cluster, endpoint.url)
+                if self._settings.username and not self._token:
+                    await self.renew(member, "")
+                return member
+        except TimeoutError:
+            _close(connection)
+            raise EtcdUnreachable(f"{endpoint.url} does not answer") from None
+        except BaseException:
+            _close(connection)
+            raise
+
+    def _check(self, status: MemberStatus, cluster: int, url: str) -> None:
+        dial.check_version(status, url)
+        if not status.leader:
+            raise EtcdUnreachable(f"etcd at {url} has no leader: does it reach most of the members?")
+        if status.is_learner:
+            raise EtcdUnreachable(f"etcd at {url} is a learner, which takes no requests")
+        if self._cluster and cluster != self._cluster:
+            raise EtcdRefused(
+                9, "cluster ID mismatch", f"etcd at {url} belongs to another cluster than the other members"
+            )
+        self._cluster = cluster
+
+    async def renew(self, member: Member, used: str) -> None:
+        """Get a token, unless there is another one than the `used` one already. Raises EtcdError."""
+        if self._token == used and self._settings.username:
+            message = encode_authenticate(self._settings.username, self._settings.password)
+            name, block = member.endpoint.url, member.endpoint.block(_AUTHENTICATE)
+            try:
+                self._token = decode_token(await member.connection.call(block, message, self._settings.call_seconds))
+            except GrpcStatus as status:
+                raise meaning(status, name) from None
+            except BadAnswer as error:
+                raise EtcdUnreachable(f"{name}: {error}") from None
+        member.authorize(self._token)
+
+    async def close(self) -> None:
+        """Close the connection and connect no more."""
+        self._is_closed = True
+        tasks = [task for task in (self._dialing, self._moving) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self.current is not None:
+            self.current.connection.close("the client is closed")
+            await asyncio.sleep(0)  # connections close one turn of the loop later
+
+
+def _close(connection: Connection | None) -> None:
+    if connection is not None:
+        connection.close("was not used")
+
+
+def _close_late(task: "asyncio.Task[Member]") -> None:
+    """Close the connection to a member that answered when another one was taken already."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().connection.close("another member was faster")
