@@ -87,7 +87,13 @@ def authorization_options(function: Command) -> Command:
 
 
 port_option = click.option(
-    "--port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="The port; 0 for any that is free."
+    "--port",
+    "--secure-port",
+    "port",
+    type=click.IntRange(0, 65535),
+    default=6443,
+    show_default=True,
+    help="The port; 0 for any that is free.",
 )
 kubeconfig_option = click.option(
     "--kubeconfig",

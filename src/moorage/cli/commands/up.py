@@ -1,4 +1,4 @@
-"""`moorage up` and `apiserver`: a cluster in one process, or its API server and store alone, until SIGINT or SIGTERM.
+"""`moorage up`: a cluster in one process, or in several with `--ha`, until SIGINT or SIGTERM.
 
 Exit code 1 if it cannot start, 2 if the command line is wrong.
 """
@@ -22,23 +22,18 @@ from moorage.cli.options import (
     controllers_option,
     devices_option,
     gates_option,
-    log_options,
-    port_option,
     quiet_log_options,
     simulate_storage_option,
 )
 
 if TYPE_CHECKING:
     from moorage.cli.recalled import RecalledOptions
-    from moorage.cluster.api_server import ApiServerProcess
     from moorage.cluster.control_plane import ControlPlane, Settings
     from moorage.cluster.event_loop import SignalEnding
     from moorage.cluster.kept.kept_cluster import KeptCluster
-    from moorage.serve.tokens.service_accounts import TokenSettings
 
 _CANNOT_START = 1
 _DETACH_SECONDS = 300.0
-_TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
 
 
 def data_options(function: Command) -> Command:
@@ -301,141 +296,3 @@ def _something_to_see(plane: ControlPlane) -> str:
     if plane.settings.manifests:
         return "  kubectl get events -A\n"
     return "  kubectl create deployment web --image=nginx --replicas=3\n"
-
-
-@click.command("apiserver")
-@data_options
-@bind_address_option
-@port_option
-@authorization_options
-@click.option(
-    "--enable-garbage-collector",
-    "collects_garbage",
-    type=bool,
-    default=True,
-    show_default=True,
-    help="Whether deletions may wait for the garbage collector of a controller manager.",
-)
-@click.option(
-    "--service-account-signing-key-file",
-    "signing_key",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The private key, RSA or ECDSA, that signs tokens of service accounts.  [default: the cluster's own]",
-)
-@click.option(
-    "--service-account-key-file",
-    "verification_keys",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Keys that verify tokens beside the one that signs them, such as the one before; repeatable.",
-)
-@click.option(
-    "--service-account-issuer",
-    "issuers",
-    multiple=True,
-    metavar="URL",
-    help="The issuer of tokens; those after the first are accepted.  [default: https://kubernetes.default.svc]",
-)
-@click.option(
-    "--api-audiences", "audiences", default="", metavar="NAME,…", help="Whom tokens are for.  [default: the issuers]"
-)
-@click.option(
-    "--service-account-max-token-expiration",
-    "max_expiration",
-    default="",
-    metavar="DURATION",
-    help="The longest that a token may be valid, such as 24h: from an hour to 2^32 seconds.",
-)
-@click.option(
-    "--enable-admission-plugins",
-    "plugins",
-    multiple=True,
-    type=click.Choice([_TAINTS_NODES, _PROTECTS_STORAGE]),
-    help="Also run this one; repeatable. Nodes then begin as not ready, until the node lifecycle controller has seen "
-    "them; volumes and claims are kept while in use, until the protection controllers let them go.",
-)
-@gates_option
-@log_options
-def apiserver(
-    data_dir: Path | None,
-    ephemeral: bool,
-    kubeconfig: Path | None,
-    force: bool,
-    bind_address: str,
-    port: int,
-    authorization_mode: str,
-    policy_file: str,
-    collects_garbage: bool,
-    signing_key: Path | None,
-    verification_keys: tuple[Path, ...],
-    issuers: tuple[str, ...],
-    audiences: str,
-    max_expiration: str,
-    plugins: tuple[str, ...],
-    gates: tuple[str, ...],
-) -> None:
-    """Serve the Kubernetes API; schedulers and kubelets are processes of their own.
-
-    \b
-    Try:
-      moorage apiserver --write-kubeconfig kubeconfig.yaml
-      moorage scheduler --kubeconfig kubeconfig.yaml
-      moorage kubelet --kubeconfig kubeconfig.yaml --nodes 5
-    """
-    kept_in = stored_in(data_dir, ephemeral=ephemeral)
-    from moorage.cli.shared import parsed_gates, say
-    from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
-    from moorage.cluster.cannot_start import CannotStart
-    from moorage.cluster.event_loop import run_until_signal
-
-    settings = ApiServerSettings(
-        parsed_gates(gates),
-        kept_in,
-        bind_address,
-        port,
-        collects_garbage,
-        taints_new_nodes=_TAINTS_NODES in plugins,
-        protects_storage=_PROTECTS_STORAGE in plugins,
-        authorization_mode=authorization_mode,
-        policy_file=Path(policy_file) if policy_file else None,
-        tokens=_token_settings(issuers, audiences, max_expiration),
-        signing_key=signing_key,
-        verification_keys=verification_keys,
-    )
-    try:
-        run_until_signal(lambda: ApiServerProcess(settings, kubeconfig, force=force), _announce_server)
-    except CannotStart as error:
-        say(str(error))
-        raise click.exceptions.Exit(_CANNOT_START) from None
-
-
-def _token_settings(issuers: tuple[str, ...], audiences: str, max_expiration: str) -> TokenSettings:
-    """Raises UsageError."""
-    from moorage.cli.shared import duration_of
-    from moorage.serve.tokens.service_accounts import TokenSettings
-
-    if "" in issuers or len(set(issuers)) < len(issuers):
-        raise click.BadParameter("an issuer must not be empty nor given twice", param_hint="'--service-account-issuer'")
-    seconds = 0
-    if max_expiration:
-        seconds = int(duration_of("--service-account-max-token-expiration", max_expiration))
-        if not 3600 <= seconds <= 1 << 32:
-            said = "must be between 1 hour and 2^32 seconds"
-            raise click.BadParameter(said, param_hint="'--service-account-max-token-expiration'")
-    named = tuple(name for name in audiences.split(",") if name)
-    defaults = TokenSettings()
-    return TokenSettings(issuers or defaults.issuers, named, seconds)
-
-
-def _announce_server(process: ApiServerProcess) -> None:
-    kept = process.settings.data_dir
-    path = shlex.quote(str(process.kubeconfig.path.absolute()))  # for shells that may be anywhere
-    click.echo(
-        f"\nThe API server is ready at {process.url}"
-        f"{f'; objects are kept in {kept.absolute()}' if kept else '; nothing is kept'}.\n\n"
-        f"  moorage scheduler --kubeconfig {path}\n"
-        f"  moorage controller-manager --kubeconfig {path}\n"
-        f"  moorage kubelet --kubeconfig {path} --nodes 3\n"
-        f"  kubectl --kubeconfig {path} get nodes\n\n"
-        "Ctrl-C stops it."
-    )

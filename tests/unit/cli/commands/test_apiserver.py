@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from moorage.cli.commands.up import apiserver as command
+from moorage.cli.commands.apiserver import apiserver as command
 from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings, start_api_server
 from moorage.cluster.cannot_start import CannotStart
 from moorage.model.gates import default_gates
@@ -56,6 +56,16 @@ def test_certificates_that_cannot_be_kept_are_one_line(tmp_path: Path) -> None:
         (["--service-account-max-token-expiration=59m"], "must be between 1 hour and 2^32 seconds"),
         (["--service-account-signing-key-file=absent.key"], "does not exist"),
         (["--authorization-mode=Webhook", "--ephemeral"], "Webhook"),
+        (["--etcd-servers=10.0.0.1:2379"], "is no URL such as https://10.0.0.1:2379"),
+        (["--etcd-cafile=ca.crt"], "The options of etcd need --etcd-servers."),
+        (["--advertise-address=localhost"], "'localhost' is not an IP address"),
+        (["--event-ttl=0s"], "must be at least one second"),
+        ([f"--tls-cert-file={__file__}"], "belong together"),
+        (
+            [f"--tls-cert-file={__file__}", f"--tls-private-key-file={__file__}", f"--client-ca-file={__file__}"],
+            "is not a certificate in PEM",
+        ),
+        (["--ephemeral", f"--client-ca-file={__file__}"], "has no certificates in PEM"),
     ],
 )
 def test_options_of_tokens_and_authorization_that_are_wrong_are_named(options: list[str], said: str) -> None:

@@ -6,8 +6,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from moorage.cli.commands.apiserver import apiserver
 from moorage.cli.commands.clusters import kubeconfig, list_clusters, stop
-from moorage.cli.commands.up import apiserver, command
+from moorage.cli.commands.up import command
 from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.kept.kept_cluster import KeptCluster

@@ -1,0 +1,280 @@
+"""`moorage apiserver`: the API server as a process of its own, on its own store or on an etcd that others share.
+
+It runs until SIGINT or SIGTERM. Exit code 1 if it cannot start, 2 if the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from moorage.cli.commands.up import data_options, stored_in
+from moorage.cli.options import (
+    Command,
+    authorization_options,
+    bind_address_option,
+    etcd_options,
+    gates_option,
+    log_options,
+    port_option,
+)
+
+if TYPE_CHECKING:
+    from moorage.cluster.api_server import ApiServerProcess
+    from moorage.serve.pki.credentials import GivenFiles
+    from moorage.serve.tokens.service_accounts import TokenSettings
+    from moorage.store.etcd.settings import EtcdSettings
+
+_CANNOT_START = 1
+_TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def certificate_options(function: Command) -> Command:
+    """Add where certificates are: a directory that API servers share, or files as kube-apiserver has them."""
+    for option in (
+        click.option(
+            "--client-ca-file",
+            type=_FILE,
+            metavar="FILE",
+            help="Authorities of client certificates to accept besides the cluster's own, in PEM.",
+        ),
+        click.option(
+            "--tls-private-key-file", "tls_key", type=_FILE, metavar="FILE", help="The key that belongs to it, in PEM."
+        ),
+        click.option(
+            "--tls-cert-file",
+            "tls_certificate",
+            type=_FILE,
+            metavar="FILE",
+            help="The serving certificate, in PEM, with its authority after it.  [default: one of the cluster's own]",
+        ),
+        click.option(
+            "--cert-dir",
+            type=click.Path(file_okay=False, path_type=Path),
+            metavar="DIR",
+            help="Where the cluster's authority, its keys and the administrator's credentials are, or are made: API "
+            "servers of one cluster share it, or have copies.  [default: pki in the data directory]",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command("apiserver")
+@data_options
+@etcd_options
+@bind_address_option
+@port_option
+@click.option(
+    "--advertise-address",
+    default="",
+    metavar="ADDRESS",
+    help="The address at which the cluster finds this server.  [default: --bind-address]",
+)
+@certificate_options
+@click.option(
+    "--shutdown-delay-duration",
+    "shutdown_delay",
+    default="0s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long to go on after SIGTERM, while /readyz says that the server stops: for load balancers to notice.",
+)
+@click.option("--event-ttl", default="1h", show_default=True, metavar="DURATION", help="How long events are kept.")
+@authorization_options
+@click.option(
+    "--enable-garbage-collector",
+    "collects_garbage",
+    type=bool,
+    default=True,
+    show_default=True,
+    help="Whether deletions may wait for the garbage collector of a controller manager.",
+)
+@click.option(
+    "--service-account-signing-key-file",
+    "signing_key",
+    type=_FILE,
+    help="The private key, RSA or ECDSA, that signs tokens of service accounts.  [default: the cluster's own]",
+)
+@click.option(
+    "--service-account-key-file",
+    "verification_keys",
+    multiple=True,
+    type=_FILE,
+    help="Keys that verify tokens beside the one that signs them, such as the one before; repeatable.",
+)
+@click.option(
+    "--service-account-issuer",
+    "issuers",
+    multiple=True,
+    metavar="URL",
+    help="The issuer of tokens; those after the first are accepted.  [default: https://kubernetes.default.svc]",
+)
+@click.option(
+    "--api-audiences", "audiences", default="", metavar="NAME,…", help="Whom tokens are for.  [default: the issuers]"
+)
+@click.option(
+    "--service-account-max-token-expiration",
+    "max_expiration",
+    default="",
+    metavar="DURATION",
+    help="The longest that a token may be valid, such as 24h: from an hour to 2^32 seconds.",
+)
+@click.option(
+    "--enable-admission-plugins",
+    "plugins",
+    multiple=True,
+    type=click.Choice([_TAINTS_NODES, _PROTECTS_STORAGE]),
+    help="Also run this one; repeatable. Nodes then begin as not ready, until the node lifecycle controller has seen "
+    "them; volumes and claims are kept while in use, until the protection controllers let them go.",
+)
+@gates_option
+@log_options
+def apiserver(
+    data_dir: Path | None,
+    ephemeral: bool,
+    kubeconfig: Path | None,
+    force: bool,
+    etcd: EtcdSettings | None,
+    bind_address: str,
+    port: int,
+    advertise_address: str,
+    cert_dir: Path | None,
+    tls_certificate: Path | None,
+    tls_key: Path | None,
+    client_ca_file: Path | None,
+    shutdown_delay: str,
+    event_ttl: str,
+    authorization_mode: str,
+    policy_file: str,
+    collects_garbage: bool,
+    signing_key: Path | None,
+    verification_keys: tuple[Path, ...],
+    issuers: tuple[str, ...],
+    audiences: str,
+    max_expiration: str,
+    plugins: tuple[str, ...],
+    gates: tuple[str, ...],
+) -> None:
+    """Serve the Kubernetes API; schedulers and kubelets are processes of their own.
+
+    Objects are kept in SQLite, or with --etcd-servers in an etcd that any number of API servers share: they need the
+    same --cert-dir, or the same files. The flags are those of kube-apiserver.
+
+    \b
+    Try:
+      moorage apiserver --write-kubeconfig kubeconfig.yaml
+      moorage apiserver --etcd-servers https://10.0.0.1:2379,https://10.0.0.2:2379 --etcd-cafile etcd-ca.crt
+      moorage scheduler --kubeconfig kubeconfig.yaml
+      moorage kubelet --kubeconfig kubeconfig.yaml --nodes 5
+    """
+    kept_in = stored_in(data_dir, ephemeral=ephemeral)
+    files = _given_files(tls_certificate, tls_key, client_ca_file)
+    if files.are_all and kubeconfig is not None:
+        raise click.UsageError(
+            "--write-kubeconfig needs an administrator, whom the authority of --client-ca-file makes."
+        )
+    _check_advertised(advertise_address)
+    from moorage.cli.shared import duration_of, parsed_gates, say
+    from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
+    from moorage.cluster.cannot_start import CannotStart
+    from moorage.cluster.event_loop import run_until_signal
+
+    settings = ApiServerSettings(
+        parsed_gates(gates),
+        kept_in,
+        bind_address,
+        port,
+        collects_garbage,
+        taints_new_nodes=_TAINTS_NODES in plugins,
+        protects_storage=_PROTECTS_STORAGE in plugins,
+        authorization_mode=authorization_mode,
+        policy_file=Path(policy_file) if policy_file else None,
+        tokens=_token_settings(issuers, audiences, max_expiration),
+        signing_key=signing_key,
+        verification_keys=verification_keys,
+        etcd=etcd,
+        cert_dir=cert_dir,
+        files=files,
+        advertise_address=advertise_address,
+        shutdown_delay=duration_of("--shutdown-delay-duration", shutdown_delay),
+        event_ttl=_event_seconds(event_ttl),
+    )
+    try:
+        run_until_signal(lambda: ApiServerProcess(settings, kubeconfig, force=force), _announce_server)
+    except CannotStart as error:
+        say(str(error))
+        raise click.exceptions.Exit(_CANNOT_START) from None
+
+
+def _given_files(certificate: Path | None, key: Path | None, client_authority: Path | None) -> GivenFiles:
+    """Raises UsageError."""
+    from moorage.serve.pki.credentials import GivenFiles
+
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--tls-cert-file and --tls-private-key-file belong together.")
+    return GivenFiles(certificate, key, client_authority)
+
+
+def _check_advertised(address: str) -> None:
+    """Raises click.BadParameter."""
+    from ipaddress import ip_address
+
+    if address:
+        try:
+            ip_address(address)
+        except ValueError:
+            raise click.BadParameter(f"{address!r} is not an IP address", param_hint="'--advertise-address'") from None
+
+
+def _event_seconds(text: str) -> float:
+    """Raises click.BadParameter."""
+    from moorage.cli.shared import duration_of
+
+    seconds = duration_of("--event-ttl", text)
+    if seconds < 1:
+        raise click.BadParameter("must be at least one second", param_hint="'--event-ttl'")
+    return seconds
+
+
+def _token_settings(issuers: tuple[str, ...], audiences: str, max_expiration: str) -> TokenSettings:
+    """Raises UsageError."""
+    from moorage.cli.shared import duration_of
+    from moorage.serve.tokens.service_accounts import TokenSettings
+
+    if "" in issuers or len(set(issuers)) < len(issuers):
+        raise click.BadParameter("an issuer must not be empty nor given twice", param_hint="'--service-account-issuer'")
+    seconds = 0
+    if max_expiration:
+        seconds = int(duration_of("--service-account-max-token-expiration", max_expiration))
+        if not 3600 <= seconds <= 1 << 32:
+            said = "must be between 1 hour and 2^32 seconds"
+            raise click.BadParameter(said, param_hint="'--service-account-max-token-expiration'")
+    named = tuple(name for name in audiences.split(",") if name)
+    defaults = TokenSettings()
+    return TokenSettings(issuers or defaults.issuers, named, seconds)
+
+
+def _announce_server(process: ApiServerProcess) -> None:
+    settings = process.settings
+    kept = settings.data_dir
+    if settings.etcd is not None:
+        where = f"; objects are kept in etcd at {', '.join(settings.etcd.servers)}"
+    else:
+        where = f"; objects are kept in {kept.absolute()}" if kept else "; nothing is kept"
+    if settings.files.are_all:
+        click.echo(f"\nThe API server is ready at {process.url}{where}.\n\nCtrl-C stops it.")
+        return
+    path = shlex.quote(str(process.kubeconfig.path.absolute()))  # for shells that may be anywhere
+    click.echo(
+        f"\nThe API server is ready at {process.url}{where}.\n\n"
+        f"  moorage scheduler --kubeconfig {path}\n"
+        f"  moorage controller-manager --kubeconfig {path}\n"
+        f"  moorage kubelet --kubeconfig {path} --nodes 3\n"
+        f"  kubectl --kubeconfig {path} get nodes\n\n"
+        "Ctrl-C stops it."
+    )
