@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 #: The root of Moorage's own notes.
 NOTES = "/moorage/"
+#: The note that is there while objects are being moved into etcd: until then no server may use them.
+MIGRATION = "migration"
 
 
 class KeyLayout:
@@ -30,6 +32,10 @@ class KeyLayout:
 
     def is_note(self, key: bytes) -> bool:
         return key.startswith(self._notes)
+
+    def note_name(self, key: bytes) -> str:
+        """Return what `note` was given."""
+        return key[len(self._notes) :].decode("utf-8", "replace")
 
     def to_etcd(self, key: str) -> bytes:
         """Return the key in etcd of a key, or of a prefix that has a whole root."""

@@ -1,0 +1,205 @@
+"""Check a store: every value is an object of its key's kind, names agree, and what objects say of each other fits.
+
+An error is something that an API server would not serve rightly, or that no API server would have written. A note is
+something that controllers or the next start put right. Kubernetes: nothing alike; the API server logs what it cannot
+decode and leaves it out.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from moorage.cluster.transfer.store_check_claims import check_services
+from moorage.cluster.transfer.store_content import StoreContent, StoredItem
+from moorage.model.go.quoting import go_quote
+from moorage.model.kinds import KINDS, VIRTUAL_KINDS
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.meta import ApiObject, ObjectMeta
+from moorage.model.types.view import View
+from moorage.serve.resources.objects import CORE_EVENT, REPORTED_EVENT, prefix_of
+from moorage.serve.resources.plain_value import plain_value, value_problem
+from moorage.store.etcd.layout import MIGRATION
+
+_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
+_SERVICE, _NAMESPACE = KINDS["v1", "Service"], KINDS["v1", "Namespace"]
+_EVENTS, _DEFINITIONS = prefix_of(CORE_EVENT), prefix_of(_DEFINITION)
+_HEAD = b'{"metadata":{"'
+ERROR, NOTE = "error", "note"
+
+Raw = dict[str, Any]
+
+
+class StoreFinding(NamedTuple):
+    """One thing that is not as it should be."""
+
+    level: str
+    key: str
+    problem: str
+
+
+class StoreReport(NamedTuple):
+    """All findings, errors first, and how many objects of each root there are."""
+
+    store: str
+    revision: int
+    counts: dict[str, int]
+    findings: list[StoreFinding]
+
+    @property
+    def objects(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def errors(self) -> int:
+        return sum(finding.level == ERROR for finding in self.findings)
+
+
+class _StoredKind(NamedTuple):
+    """What is kept under a root: the API versions and the name that its values have."""
+
+    root: str
+    api_versions: frozenset[str]
+    name: str
+    namespaced: bool
+    view: type[View]
+
+
+class _Known(NamedTuple):
+    """An object that could be read."""
+
+    item: StoredItem
+    kind: _StoredKind
+    raw: Raw
+    metadata: ObjectMeta
+    view: Any
+
+
+def check_store(content: StoreContent, damage: str = "") -> StoreReport:
+    """Check all objects. `damage` is what is wrong with the file as a whole."""
+    findings: list[StoreFinding] = []
+    if damage:
+        findings.append(StoreFinding(ERROR, content.title, damage))
+    if MIGRATION in content.notes:
+        findings.append(StoreFinding(ERROR, f"moorage/{MIGRATION}", "a migration into this store was not finished"))
+    kinds = _kinds(content)
+    known: list[_Known] = []
+    counts: Counter[str] = Counter()
+    for item in content.items:
+        roots = _roots_of(item.key)
+        kind = kinds.get(roots[0]) or kinds.get(roots[1])
+        counts[kind.root if kind is not None else roots[0]] += 1
+        one = _read(item, kind, content, findings)
+        if one is not None:
+            known.append(one)
+    findings += _check_identities(known)
+    services = [(one.item, one.view) for one in known if one.kind.view is _SERVICE.view]
+    findings += (StoreFinding(*found) for found in check_services(services, content))
+    findings.sort(key=lambda finding: (finding.level != ERROR, finding.key, finding.problem))
+    return StoreReport(content.title, content.revision, dict(sorted(counts.items())), findings)
+
+
+def _kinds(content: StoreContent) -> dict[str, _StoredKind]:
+    """Return what is kept under each root: the kinds that Moorage knows, and those of the store's definitions."""
+    stored = [kind for kind in KINDS.values() if kind not in VIRTUAL_KINDS and kind is not REPORTED_EVENT]
+    kinds = {
+        (root := prefix_of(kind)): _StoredKind(
+            root, frozenset([kind.api_version]), kind.name, kind.namespaced, kind.view
+        )
+        for kind in stored
+    }
+    for item in content.items:
+        if item.key.startswith(_DEFINITIONS):
+            kinds |= _defined(item.value)
+    return kinds
+
+
+def _defined(value: bytes) -> dict[str, _StoredKind]:
+    try:
+        spec = msgspec.json.decode(value)["spec"]
+        versions = frozenset(f"{spec['group']}/{version['name']}" for version in spec["versions"])
+        names, root = spec["names"], f"/{spec['group']}/{spec['names']['plural']}/"
+        return {root: _StoredKind(root, versions, names["kind"], spec["scope"] == "Namespaced", ApiObject)}
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        return {}  # said of the definition itself
+
+
+def _roots_of(key: str) -> tuple[str, str]:
+    """Return the two roots that a key may have: its first word, and its first two."""
+    first = key.find("/", 1) + 1
+    return key[:first], key[: key.find("/", first) + 1]
+
+
+def _read(
+    item: StoredItem, kind: _StoredKind | None, content: StoreContent, findings: list[StoreFinding]
+) -> _Known | None:
+    """Decode one value and check it alone; None if it cannot be read."""
+
+    def found(level: str, problem: str) -> None:
+        findings.append(StoreFinding(level, item.shown, problem))
+
+    value = plain_value(item.value)
+    if value is None:
+        found(ERROR, value_problem(item.value))
+        return None
+    if kind is None:
+        found(ERROR, "is of no kind that is known: its CustomResourceDefinition is gone, or the key is wrong")
+        return None
+    try:
+        raw: Raw = msgspec.json.decode(value)
+        view: Any = convert_view(raw, kind.view)
+        metadata = convert_view(raw["metadata"], ObjectMeta)
+    except msgspec.MsgspecError as error:
+        found(ERROR, f"is not JSON: {error}")
+        return None
+    except ConversionError as error:
+        found(ERROR, f"does not decode as {kind.name}: {error.problems[0].reason}")
+        return None
+    if not item.value.startswith(_HEAD):
+        found(NOTE if content.is_etcd else ERROR, "does not begin with its metadata, as Moorage writes it")
+    if metadata.resourceVersion:
+        found(ERROR, f"has a resourceVersion, {go_quote(metadata.resourceVersion)}, inside its value")
+    if raw.get("kind") != kind.name or raw.get("apiVersion") not in kind.api_versions:
+        found(ERROR, f"is {_title(raw)}, where {kind.name} of {', '.join(sorted(kind.api_versions))} is kept")
+    if item.revision > content.revision:
+        found(ERROR, f"is at revision {item.revision}, which the store has not reached")
+    if item.key.startswith(_EVENTS) and content.is_etcd and not item.lease:
+        found(NOTE, "has no lease, so that it never expires")
+    return _Known(item, kind, raw, metadata, view)
+
+
+def _title(raw: Raw) -> str:
+    return f"{raw.get('kind') or 'an object without a kind'} of {raw.get('apiVersion') or 'no apiVersion'}"
+
+
+def _check_identities(known: list[_Known]) -> Iterator[StoreFinding]:
+    """Check names, namespaces, uids and owners."""
+    namespaces = {one.metadata.name for one in known if one.kind.view is _NAMESPACE.view}
+    by_uid: dict[str, _Known] = {}
+    for one in known:
+        metadata, shown = one.metadata, one.item.shown
+        expected = f"{metadata.namespace}/{metadata.name}" if one.kind.namespaced else metadata.name
+        if one.item.key[len(one.kind.root) :] != expected:
+            yield StoreFinding(ERROR, shown, f"has the name {go_quote(expected)} inside, and another in its key")
+        if one.kind.namespaced and metadata.namespace not in namespaces:
+            yield StoreFinding(NOTE, shown, f"is in the namespace {go_quote(metadata.namespace)}, which does not exist")
+        if not metadata.uid:
+            yield StoreFinding(ERROR, shown, "has no uid")
+        elif (other := by_uid.setdefault(metadata.uid, one)) is not one:
+            yield StoreFinding(ERROR, shown, f"has the uid of {other.item.shown}, {metadata.uid}")
+    for one in known:
+        yield from _check_owners(one, by_uid)
+
+
+def _check_owners(one: _Known, by_uid: dict[str, _Known]) -> Iterator[StoreFinding]:
+    for owner in one.metadata.ownerReferences:
+        title = f"{owner.kind} {owner.name}"
+        found = by_uid.get(owner.uid)
+        if found is None:
+            yield StoreFinding(NOTE, one.item.shown, f"is garbage, or soon will be: its owner {title} does not exist")
+        elif (found.kind.name, found.metadata.name) != (owner.kind, owner.name):
+            problem = f"names {title} as its owner, and by uid {found.kind.name} {found.metadata.name}"
+            yield StoreFinding(ERROR, one.item.shown, problem)
+        elif found.kind.namespaced and found.metadata.namespace != one.metadata.namespace:
+            yield StoreFinding(ERROR, one.item.shown, f"has an owner in another namespace, {title}")

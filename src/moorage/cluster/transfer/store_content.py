@@ -1,0 +1,121 @@
+"""Read everything that a store has: a data directory under its lock, or etcd as of one revision.
+
+Values are as they are stored, whether or not they can be read: `store_check` says what is wrong with them.
+"""
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from moorage.serve.resources.etcd_roots import etcd_roots
+from moorage.store.etcd.client import EtcdClient
+from moorage.store.etcd.errors import EtcdError
+from moorage.store.etcd.layout import KeyLayout
+from moorage.store.etcd.messages import KeyValue
+from moorage.store.etcd.settings import EtcdSettings
+from moorage.store.log_file import ALL_PARTS, REACHED, DataDirectory, LogFile, StoreUnusable
+from moorage.store.sqlite import FILE_NAME
+from moorage.store.state import FIRST_REVISION, State
+
+_PAGE = 500
+
+
+class TransferError(Exception):
+    """Why a store cannot be read, checked or migrated: one line for the user."""
+
+
+class StoredItem(NamedTuple):
+    """One value. `shown` is its key for the user, as it is called in that store."""
+
+    key: str
+    shown: str
+    value: bytes
+    revision: int
+    created: int
+    lease: int = 0
+
+
+class StoreContent(NamedTuple):
+    """All values of a store as of one revision, in the order of their revisions. `notes` are Moorage's own, in etcd."""
+
+    title: str
+    items: list[StoredItem]
+    revision: int
+    notes: dict[str, bytes]
+    is_etcd: bool
+
+
+@contextmanager
+def opened_directory(path: Path) -> Iterator[LogFile]:
+    """Lock a data directory that has objects, and open its file. Raises TransferError."""
+    database = path / FILE_NAME
+    if not database.is_file():
+        raise TransferError(f"there is no cluster in {path}: it has no file {FILE_NAME} (`moorage list` shows where)")
+    try:
+        with closing(DataDirectory(path)), closing(LogFile(database)) as file:
+            yield file
+    except StoreUnusable as error:
+        raise TransferError(str(error)) from None
+    except sqlite3.Error as error:
+        raise TransferError(f"{database} cannot be read: {error}") from None
+
+
+def read_directory(path: Path, file: LogFile) -> StoreContent:
+    """Read the newest values of an opened directory. Raises StoreUnusable."""
+    state, marks = State(), file.marks()
+    floor, reached = marks.pop(ALL_PARTS, 0), marks.pop(REACHED, 0)
+    with closing(file.rows()) as rows:
+        state.restore(rows, marks, floor, reached)
+    items = [
+        StoredItem(one.key, one.key, one.value, one.revision, one.created)
+        for one in sorted(state.values.values(), key=lambda one: one.revision)
+    ]
+    return StoreContent(str(path), items, max(state.revision, FIRST_REVISION), {}, is_etcd=False)
+
+
+def layout_of(settings: EtcdSettings) -> KeyLayout:
+    return KeyLayout(settings.prefix, etcd_roots())
+
+
+@asynccontextmanager
+async def opened_etcd(settings: EtcdSettings) -> AsyncIterator[EtcdClient]:
+    """Connect to etcd for a while. Raises TransferError, also for what etcd refuses inside the block."""
+    try:
+        client = await EtcdClient.connect(settings)
+        try:
+            yield client
+        finally:
+            await client.close()
+    except EtcdError as error:
+        raise TransferError(str(error)) from None
+
+
+async def read_etcd(client: EtcdClient, layout: KeyLayout, title: str) -> StoreContent:
+    """Read all values at one revision. Raises EtcdError."""
+    items: list[StoredItem] = []
+    notes: dict[str, bytes] = {}
+    revision = 0
+    async for page_revision, found in pages(client, layout):
+        revision = page_revision
+        for item in found:
+            if layout.is_note(item.key):
+                notes[layout.note_name(item.key)] = item.value
+            else:
+                shown = item.key.decode("utf-8", "backslashreplace")
+                key = layout.from_etcd(item.key)
+                items.append(StoredItem(key, shown, item.value, item.modified, item.created, item.lease))
+    items.sort(key=lambda one: one.revision)
+    return StoreContent(title, items, revision, notes, is_etcd=True)
+
+
+async def pages(client: EtcdClient, layout: KeyLayout) -> AsyncIterator[tuple[int, list[KeyValue]]]:
+    """Yield all keys under the prefix, notes too, as of one revision, and the revision; at least once."""
+    begin, revision, has_more = layout.begin, 0, True
+    while has_more:
+        page = await client.range(begin, layout.end, revision=revision, limit=_PAGE)
+        revision, has_more = revision or page.revision, page.has_more
+        yield revision, page.items
+        if page.items:
+            begin = page.items[-1].key + b"\0"
