@@ -89,6 +89,7 @@ class Api:
         self.collects_garbage = collects_garbage
         self.long_work = LongWork()
         self.directory = AdmissionLookups(
+            store,
             taints_new_nodes=taints_new_nodes,
             protects_storage=protects_storage,
             labels_topology=gates.enabled(POD_TOPOLOGY_LABELS_ADMISSION),
@@ -111,7 +112,7 @@ class Api:
         self.claim_templates = ClaimTemplates(self._admit_claim, self.plugins, lambda: self.directory.generation)
 
     async def start(self) -> None:
-        await self.directory.load(self.store)
+        await self.directory.load()
         await self.definitions.load()
 
     def end_watches(self) -> None:

@@ -158,11 +158,6 @@ class Partition:
         self.log.clear()
         self.compacted, self.superseded_bytes, self._cooled = revision, 0, 0
 
-    def drop_all(self, revision: int) -> None:
-        """Drop all changes: what is there now is as of a later revision."""
-        self.log.clear()
-        self.compacted, self.superseded_bytes, self._cooled = revision, 0, 0
-
     def cool(self) -> None:
         """Drop the views of old changes, which take several times the room of the bytes."""
         end = len(self.log) - WARM

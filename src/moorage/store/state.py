@@ -180,7 +180,7 @@ class State:
             heard += [(listener, change) for prefix, listener in part.listeners if key.startswith(prefix)]
         self.revision = self.floor = max(self.revision, revision)
         for part in self._partitions.values():
-            part.drop_all(self.revision)
+            part.restart(self.revision)
         for listener, change in heard:
             _tell(listener, change)
         for part in (*self._partitions.values(), self.everywhere):

@@ -10,7 +10,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.serve.access.abac import read_policy
 from moorage.serve.access.authorization import ALLOWED, Attributes, Authorization, Authorizer, Decision, Rules
 from moorage.serve.access.coverage import ALL_RIGHTS
-from moorage.serve.access.node import NODE_KINDS, NodeAuthorizer
+from moorage.serve.access.node import NODE_KINDS, POD, NodeAuthorizer
 from moorage.serve.api import Api
 from moorage.serve.pki.authentication import User
 
@@ -71,6 +71,7 @@ def use_modes(api: Api, modes: Sequence[str], policy_file: Path | None = None) -
             authorizers.append(api.roles)
         elif mode == "Node":
             node = NodeAuthorizer()
+            api.directory.follow_stored(POD, node)
             for kind in NODE_KINDS:
                 api.directory.follow(kind, node)
             authorizers.append(node)

@@ -7,18 +7,25 @@ plugin; what only volumes refer to, such as the secrets of a CSI driver, may not
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
+
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.schema.conversion import convert_view
 from moorage.model.types.access.rbac import PolicyRule
 from moorage.model.types.pod import Pod
 from moorage.serve.access.authorization import ALLOWED, NO_OPINION, Attributes, Decision, Rules, required_value
 from moorage.serve.access.rbac import covers
 from moorage.serve.pki.authentication import User
+from moorage.serve.resources.objects import decode, prefix_of
+from moorage.store.protocol import Stored
 
 NODES_GROUP, NODE_PREFIX = "system:nodes", "system:node:"
 _LEASES = "kube-node-lease"
-_POD, _CLAIM = KINDS["v1", "Pod"], KINDS["v1", "PersistentVolumeClaim"]
+POD, _CLAIM = KINDS["v1", "Pod"], KINDS["v1", "PersistentVolumeClaim"]
 _SLICE, _ATTACHMENT = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["storage.k8s.io/v1", "VolumeAttachment"]
-NODE_KINDS = (_POD, _CLAIM, _SLICE, _ATTACHMENT)
+#: Besides pods.
+NODE_KINDS = (_CLAIM, _SLICE, _ATTACHMENT)
+_PODS = prefix_of(POD)
 
 _READ = ("get", "list", "watch")
 _OWN = ("get", "create", "update", "patch", "delete")
@@ -45,30 +52,75 @@ def _no(reason: str) -> Decision:
     return Decision(False, reason)
 
 
+class _SpecOfPod(msgspec.Struct):
+    nodeName: str = ""
+
+
+class _PlacedPod(msgspec.Struct):
+    spec: _SpecOfPod
+
+
+_read_place = msgspec.json.Decoder(_PlacedPod).decode
+_PLACED = b'"nodeName":"'
+
+
 class NodeAuthorizer:
-    """Knows the pods of each node, and what claims, attachments and slices belong to."""
+    """Knows the pods of each node, and what claims, attachments and slices belong to.
+
+    Pods that another server wrote are decoded when a node asks for something.
+    """
 
     def __init__(self) -> None:
-        self._pods: dict[str, dict[str, Pod]] = {}
+        self._pods: dict[str, dict[str, Pod | Stored]] = {}
         self._node_of_pod: dict[str, str] = {}
-        self._views: dict[Kind, dict[str, Any]] = {kind: {} for kind in NODE_KINDS if kind is not _POD}
+        self._views: dict[Kind, dict[str, Any]] = {kind: {} for kind in NODE_KINDS}
 
     def learn(self, kind: Kind, view: Any) -> None:
-        if kind is _POD and not view.spec.nodeName:
+        if kind is POD and not view.spec.nodeName:
             return
         key = f"{view.metadata.namespace}/{view.metadata.name}"
-        if kind is not _POD:
+        if kind is not POD:
             self._views[kind][key] = view
         else:
-            node = view.spec.nodeName
-            self._node_of_pod[key] = node
-            self._pods.setdefault(node, {})[key] = view
+            self._place(key, view.spec.nodeName, view)
 
     def forget(self, kind: Kind, view: Any) -> None:
         key = f"{view.metadata.namespace}/{view.metadata.name}"
-        if kind is not _POD:
+        if kind is not POD:
             self._views[kind].pop(key, None)
-            return
+        else:
+            self._displace(key)
+
+    def learn_stored(self, kind: Kind, stored: Stored) -> None:
+        """Take in a pod that was written."""
+        view = stored.view
+        if view is not None:
+            node = view.spec.nodeName
+        else:
+            node = _read_place(stored.value).spec.nodeName if _PLACED in stored.value else ""
+        if node:
+            self._place(stored.key[len(_PODS) :], node, stored if view is None else view)
+
+    def forget_stored(self, kind: Kind, stored: Stored) -> None:
+        self._displace(stored.key[len(_PODS) :])
+
+    def _place(self, key: str, node: str, pod: Pod | Stored) -> None:
+        if self._node_of_pod.get(key, node) != node:
+            self._displace(key)  # it was deleted and made anew, and that was not heard of
+        self._node_of_pod[key] = node
+        self._pods.setdefault(node, {})[key] = pod
+
+    def _pods_of(self, node: str) -> Iterator[Pod]:
+        pods = self._pods.get(node, {})
+        for key, pod in tuple(pods.items()):
+            if isinstance(pod, Stored):
+                view: Pod = convert_view(decode(POD, pod), Pod)
+                pods[key] = view
+                yield view
+            else:
+                yield pod
+
+    def _displace(self, key: str) -> None:
         pods = self._pods.get(node := self._node_of_pod.pop(key, ""), {})
         pods.pop(key, None)
         if not pods:
@@ -201,9 +253,9 @@ class NodeAuthorizer:
         if resource == "volumeattachments":
             found = self._views[_ATTACHMENT].get(f"/{name}")
             return found is not None and found.spec.nodeName == node
-        pods = tuple(self._pods.get(node, {}).values())
         if resource == "pods":
-            return any((pod.metadata.namespace, pod.metadata.name) == (namespace, name) for pod in pods)
+            return f"{namespace}/{name}" in self._pods.get(node, ())
+        pods = tuple(self._pods_of(node))
         if resource == "persistentvolumes":
             return any(self._volume_of(pod, claim) == name for pod in pods for claim in _claims(pod))
         return any(name in _REFERENCES[resource](pod) for pod in pods if pod.metadata.namespace == namespace)

@@ -1,7 +1,7 @@
 """Know the objects that admission looks up: namespaces, classes, Services, LimitRanges, and the zones of nodes.
 
-All writes of the server pass through `AdmissionLookups` before they are acknowledged, so that a new namespace can be
-used at once. Kubernetes: the informers that admission plugins have.
+`AdmissionLookups` hears of every write from the store, before it is acknowledged, so that a new namespace can be used
+at once; of those of other servers, as soon as this one does. Kubernetes: the informers that admission plugins have.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.quota.limits import LimitRange
 from moorage.serve.admission.service_allocator import SERVICE_RANGE, ServiceAllocator
 from moorage.serve.resources.objects import decode, prefix_of
-from moorage.store.protocol import Store, Stored
+from moorage.store.protocol import Change, Store, Stored
 
 _NAMESPACE = KINDS["v1", "Namespace"]
 _PRIORITY_CLASS = KINDS["scheduling.k8s.io/v1", "PriorityClass"]
@@ -42,11 +42,32 @@ _LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE, _LIMIT_RANG
 
 
 class Follower(Protocol):
-    """Is told of every object of a kind that was written or deleted, before the client is."""
+    """Is told of the views of all objects of a kind that are written or deleted, before the client is."""
 
     def learn(self, kind: Kind, view: Any) -> None: ...
 
     def forget(self, kind: Kind, view: Any) -> None: ...
+
+
+class StoredFollower(Protocol):
+    """The same for what is stored: for kinds that are written too often to decode each."""
+
+    def learn_stored(self, kind: Kind, stored: Stored) -> None: ...
+
+    def forget_stored(self, kind: Kind, stored: Stored) -> None: ...
+
+
+class _ByViews:
+    """Tells a follower of views what is stored."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+
+    def learn_stored(self, kind: Kind, stored: Stored) -> None:
+        self._follower.learn(kind, _view(kind, stored))
+
+    def forget_stored(self, kind: Kind, stored: Stored) -> None:
+        self._follower.forget(kind, _view(kind, stored))
 
 
 class _LabelledMetadata(msgspec.Struct):
@@ -65,6 +86,7 @@ class AdmissionLookups:
 
     def __init__(
         self,
+        store: Store,
         random: Random | None = None,
         *,
         taints_new_nodes: bool = False,
@@ -72,22 +94,45 @@ class AdmissionLookups:
         labels_topology: bool = True,
     ) -> None:
         self.generation = 0
+        self._store = store
         self.service_range = SERVICE_RANGE
         self._labels_topology = labels_topology
         self._random = random or Random()
         self._known: dict[Kind, dict[str, Any]] = {kind: {} for kind in _LOOKED_UP}
-        self._followers: dict[Kind, Follower] = {}
+        self._followers: dict[Kind, StoredFollower] = {}
+        self._subscribed: set[Kind] = set()
         self._topology: dict[str, Mapping[str, str]] = {}
         self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
+        for kind in (*_LOOKED_UP, *((_NODE,) if labels_topology else ())):
+            self._subscribe(kind)
 
-    def follow(self, kind: Kind, follower: "Follower") -> None:
-        """Tell a follower of all objects of a kind, those of the store when it is loaded."""
+    def follow(self, kind: Kind, follower: Follower) -> None:
+        """Tell a follower of all objects of a kind, those that are stored already when they are loaded."""
+        self.follow_stored(kind, _ByViews(follower))
+
+    def follow_stored(self, kind: Kind, follower: StoredFollower) -> None:
         self._followers[kind] = follower
+        self._subscribe(kind)
 
-    async def load(self, store: Store) -> None:
+    def _subscribe(self, kind: Kind) -> None:
+        if kind in self._subscribed:
+            return
+        self._subscribed.add(kind)
+
+        def heard(change: Change) -> None:
+            if change.new is not None:
+                self.learn(kind, change.new)
+            elif change.old is not None:
+                self.forget(kind, change.old)
+
+        self._store.subscribe(prefix_of(kind), heard)
+
+    async def load(self) -> None:
+        """Take in what is stored. What is written meanwhile is heard of."""
+        store = self._store
         for kind, follower in self._followers.items():
             for item in (await store.list(prefix_of(kind))).items:
-                follower.learn(kind, _view(kind, item))
+                follower.learn_stored(kind, item)
         for kind in _LOOKED_UP:
             listing = await store.list(prefix_of(kind))
             self._known[kind].update({_name(kind, item): _view(kind, item) for item in listing.items})
@@ -104,7 +149,7 @@ class AdmissionLookups:
             self._learn_topology(stored)
         follower = self._followers.get(kind)
         if follower is not None:
-            follower.learn(kind, _view(kind, stored))
+            follower.learn_stored(kind, stored)
 
     def forget(self, kind: Kind, stored: Stored) -> None:
         known = self._known.get(kind)
@@ -115,7 +160,7 @@ class AdmissionLookups:
             self._changed()
         follower = self._followers.get(kind)
         if follower is not None:
-            follower.forget(kind, _view(kind, stored))
+            follower.forget_stored(kind, stored)
 
     def _learn_topology(self, stored: Stored) -> None:
         """Remember the zone of a node. Nodes are written often, and hardly ever have another zone than before."""

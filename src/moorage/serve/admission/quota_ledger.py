@@ -1,8 +1,9 @@
 """Charge writes to the ResourceQuotas of their namespace: no two requests get the last unit.
 
 What a write needs is checked against what is used and about to be, in one turn of the event loop, then written into the
-quota's status before the object is; requests that come meanwhile are written together. A charge whose write fails is
-returned when the quota controller counts again. A controller that counted before the newest objects were in its cache
+quota's status before the object is; requests that come meanwhile are written together. If another server charged the
+same quota first, what no longer fits is refused. A charge whose write fails is returned when the quota controller
+counts again. A controller that counted before the newest objects were in its cache
 does not lower `used` below what was charged lately for objects that still exist. Kubernetes: quotaEvaluator of the
 ResourceQuota plugin. Differs: there usage may be lost to such a count for five minutes.
 """
@@ -59,6 +60,7 @@ class _Account:
         self.waiting: list[_Posting] = []
         self.writing: list[_Posting] = []
         self.pending: ResourceAmounts = {}  # of both, together
+        self.offered: ResourceQuota | None = None  # what is being written
         self.recent: deque[tuple[float, _Posting]] = deque()
         self.task: asyncio.Task[None] | None = None
 
@@ -74,7 +76,7 @@ class _Account:
 
     def written(self) -> list[_Posting]:
         """Return what was being written, and begin anew with what waits."""
-        finished, self.writing = self.writing, []
+        finished, self.writing, self.offered = self.writing, [], None
         self.pending = {}
         for posting in self.waiting:
             add_amounts(self.pending, posting.amounts)
@@ -96,6 +98,10 @@ class QuotaLedger:
             self.accounts[namespace][name] = _Account(view)
             return
         old, known.view = known.view, view
+        if view is known.offered:  # which has what was being written
+            time = self._clock()
+            known.recent.extend((time, posting) for posting in known.written() if posting.key)
+            return
         recent = self._recent(known)
         if recent and old.metadata.uid == view.metadata.uid:
             before, now = old.status.used, view.status.used
@@ -169,13 +175,15 @@ class QuotaLedger:
     async def _write_all(self, namespace: str, account: _Account) -> None:
         try:
             while account.waiting:
-                account.writing, account.waiting = account.waiting, []
+                batch, account.waiting = account.waiting, []
+                account.writing = list(batch)
                 error: Exception | None = None
                 try:
                     await self._write(namespace, account)
                 except (StoreError, ApiError) as failed:
                     error = failed
-                for posting in account.written():
+                account.written()
+                for posting in batch:
                     _settle(posting, error)
         finally:
             account.task = None
@@ -188,7 +196,7 @@ class QuotaLedger:
             if isinstance(posting, _Restored):
                 existing = [one for one in posting.recent if await self._store.get(one.key) is not None]
                 posting.amounts = _least(posting.amounts, existing)
-        for attempt in range(_TRIES):
+        for _ in range(_TRIES):
             if stored is None:
                 return
             raw = decode(QUOTA, stored)
@@ -196,7 +204,7 @@ class QuotaLedger:
             used = dict(view.status.used)
             for posting in list(account.writing):
                 try:
-                    if attempt and not isinstance(posting, _Restored):
+                    if not isinstance(posting, _Restored):
                         check_quota(view, used, posting.amounts)
                 except Forbidden as refusal:
                     account.writing.remove(posting)
@@ -206,17 +214,14 @@ class QuotaLedger:
             if used == view.status.used:
                 return
             raw["status"] = {**(raw.get("status") or {}), "used": {name: str(used[name]) for name in sorted(used)}}
-            view = _replace(view, status=_replace(view.status, used=used))
+            view = account.offered = cached_view(QUOTA, _replace(view, status=_replace(view.status, used=used)))
             try:
-                written = await self._store.update(key, encode(QUOTA, raw), stored.revision, cached_view(QUOTA, view))
-            except RevisionMismatch as mismatch:
-                stored = mismatch.found
+                await self._store.update(key, encode(QUOTA, raw), stored.revision, view)
             except KeyMissing:
                 return
+            except RevisionMismatch as mismatch:
+                stored = mismatch.found
             else:
-                account.view = written.view if isinstance(written.view, ResourceQuota) else view
-                now = self._clock()
-                account.recent.extend((now, posting) for posting in account.writing if posting.key)
                 return
         raise failure(500, "InternalError", "Internal error occurred: resource quota evaluation timed out")
 

@@ -1,8 +1,10 @@
 """Serve what CustomResourceDefinitions define: establish them, follow their changes, clean up before they go.
 
 A definition is established before the request that made it is answered, so that its objects can be created at once.
-While it is being deleted, its objects are deleted first; a task waits until the last is gone. Kubernetes:
-apiextensions-apiserver, the CRD handler with the naming, establishing and finalizing controllers.
+While it is being deleted, its objects are deleted first; a task waits until the last is gone. Each server of a store
+follows all definitions, whoever wrote them: what two do at the same time, such as writing a status, one does and the
+other finds done. Kubernetes: apiextensions-apiserver, the CRD handler with the naming, establishing and finalizing
+controllers.
 """
 
 import asyncio
@@ -27,7 +29,15 @@ from moorage.serve.custom.conditions import (
 from moorage.serve.custom.served_kind import served_kinds
 from moorage.serve.long_work import in_slices, is_large
 from moorage.serve.resources.objects import decode, encode, key_of, name_in, prefix_of
-from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Stored, StoreError
+from moorage.store.protocol import (
+    Compacted,
+    KeyMissing,
+    RevisionMismatch,
+    Stored,
+    StoreError,
+    StoreFailed,
+    StoreUncertain,
+)
 from moorage.telemetry.logs import get_logger
 
 if TYPE_CHECKING:
@@ -62,6 +72,11 @@ class Definitions:
         self._api = api
         self._known: dict[str, _Known] = {}
         self._cleaning: dict[str, asyncio.Task[None]] = {}
+        #: The keys of definitions that were written, by group, which may share names: a task looks at them in turn.
+        self._behind: dict[str, dict[str, None]] = {}
+        self._following: dict[str, asyncio.Task[None]] = {}
+        self._seen: dict[str, int] = {}
+        api.store.subscribe(prefix_of(DEFINITION), lambda change: self._heard(change.key))
 
     async def load(self) -> None:
         """Serve what was established before, and go on with what was interrupted."""
@@ -69,21 +84,50 @@ class Definitions:
         async for _, stored in in_slices(listing.items):
             self._learn(stored, decode(DEFINITION, stored))
         for stored in listing.items:
-            await self.changed(stored.key)
+            self._heard(stored.key)
+        await self.settled()
 
-    async def changed(self, key: str) -> None:
+    def _heard(self, key: str) -> None:
+        group = name_in(key).partition(".")[2]
+        self._behind.setdefault(group, {})[key] = None
+        if group not in self._following:
+            self._following[group] = asyncio.get_running_loop().create_task(self._follow(group))
+
+    async def _follow(self, group: str) -> None:
+        """Look at the definitions of a group that were written, until there are none."""
+        behind = self._behind[group]
+        try:
+            while behind:
+                key = next(iter(behind))
+                del behind[key]
+                newest = self._api.store.peek(key)
+                if newest is None or self._seen.get(key) != newest.revision:
+                    await self._try_to_follow(key)
+        finally:
+            del self._behind[group], self._following[group]
+
+    async def _try_to_follow(self, key: str) -> None:
+        try:
+            await self._changed(key)
+        except (StoreFailed, StoreUncertain) as error:
+            _LOG.warning("A CustomResourceDefinition is not followed, trying again", name=name_in(key), err=str(error))
+            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._heard, key)
+        except StoreError:
+            pass  # the store is closed
+
+    async def settled(self) -> None:
+        """Return when all definitions that have been heard of so far are followed."""
+        if self._following:
+            await asyncio.wait(tuple(self._following.values()))
+
+    async def _changed(self, key: str) -> None:
         """Follow a definition that was written or deleted: its status first, then what is served."""
         stored = await self._api.store.get(key)
         for _ in range(_TRIES):
             if stored is None:
                 await self._gone(name_in(key))
                 return
-            long_work = self._api.long_work
-            raw = (
-                await long_work.run(decode, DEFINITION, stored)
-                if is_large(stored.value)
-                else decode(DEFINITION, stored)
-            )
+            raw = await self._decoded(stored)
             status = next_status(raw, self._others(raw), self._api.now_text())
             if status == raw.get("status"):
                 break
@@ -98,6 +142,7 @@ class Definitions:
             return
         before = self._known.get(name_in(key))
         now = self._learn(stored, raw)
+        self._seen[key] = stored.revision
         if before is not None and before.accepted != now.accepted:
             await self._reconsider(now.group, name_in(key))
         if _is_going(raw):
@@ -138,6 +183,7 @@ class Definitions:
 
     async def _gone(self, name: str) -> None:
         known = self._known.pop(name, None)
+        self._seen.pop(key_of(DEFINITION, "", name), None)
         self._api.resources.serve(name, ())
         if known is not None:
             await self._reconsider(known.group, name)
@@ -150,7 +196,12 @@ class Definitions:
             if name != changed and known.group == group and known.accepted != known.wanted
         ]
         for name in waiting:
-            await self.changed(key_of(DEFINITION, "", name))
+            await self._changed(key_of(DEFINITION, "", name))
+
+    async def _decoded(self, stored: Stored) -> Raw:
+        if is_large(stored.value):
+            return await self._api.long_work.run(decode, DEFINITION, stored)
+        return decode(DEFINITION, stored)
 
     async def _write(self, stored: Stored, raw: Raw, part: Raw) -> Stored:
         """Write parts of a definition, as the API server itself. Raises RevisionMismatch, KeyMissing."""
@@ -168,29 +219,36 @@ class Definitions:
 
     async def _delete_objects(self, name: str) -> None:
         """Delete all objects of a definition, then let it go."""
-        key = key_of(DEFINITION, "", name)
-        try:
-            while True:
+        while True:
+            try:
+                await self._try_to_delete_objects(key_of(DEFINITION, "", name))
+            except (StoreFailed, StoreUncertain):
+                await asyncio.sleep(_RETRY_SECONDS)
+            except StoreError:
+                return  # the server stops; it goes on after its next start
+            else:
+                return
+
+    async def _try_to_delete_objects(self, key: str) -> None:
+        while True:
+            stored = await self._api.store.get(key)
+            if stored is None or not _is_going(raw := await self._decoded(stored)):
+                return
+            kind = stored_kind(raw)
+            outcome = NEVER_ESTABLISHED
+            if kind is not None:
+                if not await self._set(stored, raw, DELETION_RUNS):
+                    continue
+                outcome = await self._empty(kind)
                 stored = await self._api.store.get(key)
-                if stored is None or not _is_going(raw := decode(DEFINITION, stored)):
+                if stored is None:
                     return
-                kind = stored_kind(raw)
-                outcome = NEVER_ESTABLISHED
-                if kind is not None:
-                    if not await self._set(stored, raw, DELETION_RUNS):
-                        continue
-                    outcome = await self._empty(kind)
-                    stored = await self._api.store.get(key)
-                    if stored is None:
-                        return
-                    raw = decode(DEFINITION, stored)
-                if outcome.status == "True":
-                    await self._set(stored, raw, outcome)
-                    await asyncio.sleep(_RETRY_SECONDS)
-                elif await self._let_go(stored, raw, outcome):
-                    return
-        except StoreError:
-            pass  # the server stops; it goes on after its next start
+                raw = await self._decoded(stored)
+            if outcome.status == "True":
+                await self._set(stored, raw, outcome)
+                await asyncio.sleep(_RETRY_SECONDS)
+            elif await self._let_go(stored, raw, outcome):
+                return
 
     async def _set(self, stored: Stored, raw: Raw, condition: DefinitionCondition) -> bool:
         status = with_conditions(raw.get("status") or {}, [condition], self._api.now_text())

@@ -202,9 +202,8 @@ async def create(
             stored = await api.store.create(key, value, cached_view(kind, admitted.view), template)
         except KeyExists:
             continue
-        api.directory.learn(kind, stored)
         if kind is DEFINITION:
-            await api.definitions.changed(key)
+            await api.definitions.settled()
         return WriteResult(stored, all_warnings, created=True)
     if is_generated:
         why = "the server was not able to generate a unique name for the object"
@@ -277,9 +276,8 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             if is_over:
                 gone = await api.store.delete(key, stored.revision)
                 last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
-                api.directory.forget(kind, stored)
                 if kind is DEFINITION:
-                    await api.definitions.changed(key)
+                    await api.definitions.settled()
                 return WriteResult(last, warnings, deleted=True)
             written = await api.store.update(key, value, stored.revision, cached_view(kind, changed.admitted.view))
         except RevisionMismatch as mismatch:
@@ -289,9 +287,8 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             continue
         except KeyMissing:
             raise not_found(kind, name) from None
-        api.directory.learn(kind, written)
         if kind is DEFINITION:
-            await api.definitions.changed(key)
+            await api.definitions.settled()
         return WriteResult(written, warnings)
     raise stale(kind, name)
 

@@ -73,15 +73,13 @@ async def _carry_out(api: Api, kind: Kind, stored: Stored, deletion: Deletion, d
         if dry_run:
             return WriteResult(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
-        api.directory.learn(kind, written)
         if kind is DEFINITION:
-            await api.definitions.changed(stored.key)
+            await api.definitions.settled()
         return WriteResult(written)
     if not dry_run:
         gone = await api.store.delete(stored.key, stored.revision)
-        api.directory.forget(kind, stored)
         if kind is DEFINITION:
-            await api.definitions.changed(stored.key)
+            await api.definitions.settled()
         stored = stored._replace(revision=gone.revision)
     return WriteResult(stored, deleted=True)
 

@@ -47,7 +47,6 @@ async def store_as_is(api: Api, kind: Kind, made: Admitted) -> Stored:
         stored = await api.store.create(key, value, view)
     else:
         stored = await api.store.update(key, value, existing.revision, view)
-    api.directory.learn(kind, stored)
     if kind is DEFINITION:
-        await api.definitions.changed(key)
+        await api.definitions.settled()
     return stored

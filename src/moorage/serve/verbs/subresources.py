@@ -73,13 +73,12 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
         if dry_run:
             return
         try:
-            written = await api.store.update(key, value, stored.revision, view, template)
+            await api.store.update(key, value, stored.revision, view, template)
         except RevisionMismatch as mismatch:
             stored = mismatch.found
         except KeyMissing:
             raise not_found(POD, name) from None
         else:
-            api.directory.learn(POD, written)
             return
     raise stale(POD, name)
 
