@@ -1,0 +1,311 @@
+"""Run faults one after the other under load, in rounds; check each round's history; collect what is to be reported.
+
+A round has a namespace of its own. At its end the cluster is whole again, clients read everything once more, and the
+checkers look at what was recorded. Everything random comes from one seed.
+"""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.faults.check.cluster_rules import ClusterRules
+from tests.faults.check.history import Operation, Version, Violation, write_history
+from tests.faults.check.linearizable import check_histories
+from tests.faults.check.revisions import check_revisions
+from tests.faults.check.truth import check_truth
+from tests.faults.check.watches import check_watcher
+from tests.faults.kinds import Injected, Kind, possible_kinds
+from tests.faults.load.probes import Prober
+from tests.faults.load.recorder import Recorded, Recorder, read_json
+from tests.faults.load.registers import Registers, state_of
+from tests.faults.load.watchers import Watcher
+from tests.faults.load.wire import Wire
+from tests.faults.load.workloads import RULES, Workloads
+from tests.faults.rig.cluster import Cluster, gateway
+
+#: Seconds within which writes must work again after the loss of one process.
+RECOVERY_SECONDS = 5.0
+#: Seconds that a cluster may take to be whole again when nothing is done to it any more.
+HEALING_SECONDS = 90.0
+_REGISTER_CLIENTS, _WATCHERS = 6, 3
+
+
+class Size(NamedTuple):
+    """How much: faults in all, and in a round; seconds between requests of a client."""
+
+    faults: int
+    round: int = 20
+    pause: float = 0.1
+    #: Seconds of quiet between faults.
+    quiet: tuple[float, float] = (0.3, 1.5)
+
+
+class FaultRecord(NamedTuple):
+    """One fault, as it is reported. `recovery`: seconds until writes worked; None: no promise is made for it."""
+
+    kind: str
+    what: str
+    at: float
+    held: float
+    recovery: float | None
+    healing: float
+
+
+class Outcome:
+    """What a run has found."""
+
+    def __init__(self) -> None:
+        self.faults: list[FaultRecord] = []
+        self.violations: list[Violation] = []
+        self.impossible: dict[str, str] = {}
+        self.fates: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.odd_answers: list[str] = []
+        self.files: list[Path] = []
+
+
+class Suite:
+    """One run against one cluster."""
+
+    def __init__(self, cluster: Cluster, size: Size, seed: int, out: Path) -> None:
+        self.cluster, self.size, self.seed, self._out = cluster, size, seed, out
+        self._random = random.Random(seed)
+        self._clock = time.monotonic
+        self.outcome = Outcome()
+        self.kinds, self.outcome.impossible = possible_kinds(cluster.machine, has_etcd=bool(cluster.members))
+        self._wires = [Wire(server.name, cluster.access(server.name)) for server in cluster.servers]
+        self._rules = ClusterRules(RULES)
+        self._versions: list[Version] = []
+        self._prefix = ""
+        self._recorder = Recorder([member.address for member in cluster.members], "/registry/", self._hear)
+        self._probers: list[Prober] = []
+        self._lines: list[str] = []
+
+    def _hear(self, recorded: Recorded) -> None:
+        revision, key, value, seen = recorded
+        self.outcome.counts["changes in etcd"] += 1
+        if self._prefix and key.startswith(self._prefix):
+            name = key.removeprefix("/registry/configmaps/")
+            self._versions.append(Version(revision, name, None if value is None else state_of(read_json(value))))
+        else:
+            self._rules.hear(revision, key, value, seen)
+
+    def _say(self, text: str) -> None:
+        line = f"{self._clock():.3f} {text}"
+        self._lines.append(line)
+        print(time.strftime("%H:%M:%S"), text, flush=True)
+
+    async def run(self) -> Outcome:
+        """Run all rounds."""
+        workloads = Workloads(self._wires, self.cluster.shape.nodes, self.seed)
+        recording = [self._recorder.run()] if self.cluster.members else []
+        try:
+            async with _beside(recording):
+                await workloads.set_up()
+                await self._make_namespace("probes")
+                self._probers = [Prober(wire, "probes") for wire in self._wires]
+                parts = [workloads.roll(), workloads.evict(), workloads.schedule(), workloads.bind()]
+                async with _beside([*parts, *(prober.run() for prober in self._probers)]):
+                    number = 0
+                    while len(self.outcome.faults) < self.size.faults and not self.outcome.violations:
+                        number += 1
+                        await self._round(number, workloads)
+        finally:
+            for wire in self._wires:
+                wire.close()
+        self._count(workloads)
+        return self.outcome
+
+    def _count(self, workloads: Workloads) -> None:
+        counts = self.outcome.counts
+        counts["rollouts"], counts["pods evicted"] = workloads.rollouts, workloads.evicted
+        counts["evictions refused"], counts["bindings"] = workloads.refused_evictions, workloads.bindings
+        counts["pods scheduled"] = len(workloads.scheduled_after)
+        counts["leaders changed"] = sum(self._rules.handovers.values())
+
+    async def _make_namespace(self, name: str) -> None:
+        document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        async with asyncio.timeout(HEALING_SECONDS):
+            while (await self._wires[0].send("POST", "/api/v1/namespaces", document)).code not in (201, 409):
+                await asyncio.sleep(0.2)
+
+    async def _round(self, number: int, workloads: Workloads) -> None:
+        """Inject some faults under load, let everything settle, and check."""
+        namespace = f"round-{number}"
+        self._versions, self._prefix = [], f"/registry/configmaps/{namespace}/"
+        self._lines = []
+        await self._make_namespace(namespace)
+        seed = self._random.randrange(2**32)
+        registers = Registers(namespace, self._wires, seed)
+        watchers = [Watcher(f"w{one}", namespace, self._wires, seed + one) for one in range(_WATCHERS)]
+        async with _beside([watcher.run() for watcher in watchers]):
+            clients = [registers.run_client(one, self.size.pause) for one in range(_REGISTER_CLIENTS)]
+            async with _beside(clients):
+                for _ in range(min(self.size.round, self.size.faults - len(self.outcome.faults))):
+                    await asyncio.sleep(self._random.uniform(*self.size.quiet))
+                    await self._fault()
+                await asyncio.sleep(1.0)
+            await registers.settle()
+            await self._catch_up(watchers)
+        await self._check(number, registers, watchers, workloads)
+
+    # Faults.
+
+    async def _fault(self) -> None:
+        weights = [kind.weight for kind in self.kinds]
+        kind = self._random.choices(self.kinds, weights)[0]
+        hold = self._random.uniform(*kind.hold)
+        at = self._clock()
+        injected = await kind.inject(self.cluster, self._random)
+        began = self._clock()
+        self._say(f"{kind.name}: {injected.what}, {hold:.1f} s")
+        recovery: float | None = None
+        try:
+            if kind.recovers:
+                # Wait for writes while the fault lasts; it lasts longer than planned if they do not work before.
+                recovery = await self._recovered(began, injected, max(hold, RECOVERY_SECONDS + 3.0))
+            await asyncio.sleep(max(0.0, hold - (self._clock() - began)))
+        finally:
+            await injected.undo()
+        ended = self._clock()
+        healing = await self._healed(kind, injected)
+        self.outcome.faults.append(FaultRecord(kind.name, injected.what, at, ended - began, recovery, healing))
+        if kind.recovers:
+            said = "did not work" if recovery is None else f"worked after {recovery:.2f} s"
+            self._say(f"  writes {said}; whole after {healing:.2f} s")
+            if recovery is None or recovery > RECOVERY_SECONDS:
+                self.outcome.counts["recoveries over 5 s"] += 1
+
+    async def _recovered(self, began: float, injected: Injected, most: float) -> float | None:
+        """Wait until writes work by all API servers that the fault did not hit; return after how many seconds."""
+        probers = [prober for prober in self._probers if prober.wire.name not in injected.spared_servers]
+        if not probers:
+            return 0.0
+        while True:
+            moments = [prober.works_since(began) for prober in probers]
+            if None not in moments:
+                return max(moment - began for moment in moments if moment is not None)
+            if self._clock() - began > most:
+                return None
+            await asyncio.sleep(0.05)
+
+    async def _healed(self, kind: Kind, injected: Injected) -> float:
+        """Wait until every process runs and writes work everywhere; return how long it took."""
+        began = self._clock()
+        while self._clock() - began < HEALING_SECONDS:
+            running = all(child.is_running for child in self.cluster.children)
+            running = running and all(prober.works_since(began) is not None for prober in self._probers)
+            if running and await asyncio.to_thread(self.cluster.are_members_healthy):
+                return self._clock() - began
+            await asyncio.sleep(0.1)
+        down = [child.name for child in self.cluster.children if not child.is_running]
+        text = f"{kind.name} ({injected.what}): not whole after {HEALING_SECONDS:.0f} s; down: {down or 'none'}"
+        self.outcome.violations.append(Violation("no recovery", text))
+        return HEALING_SECONDS
+
+    # Checking.
+
+    async def _catch_up(self, watchers: Sequence[Watcher]) -> None:
+        """Wait until the recorder and the watchers have seen the last write of the round."""
+        if not self.cluster.members:
+            return
+        newest = 0
+        async with asyncio.timeout(HEALING_SECONDS):
+            while not newest:
+                for member in self.cluster.members:
+                    found = await asyncio.to_thread(gateway, member.url, "kv/range", {"key": "AA=="})
+                    if found:
+                        newest = max(newest, int(found["header"]["revision"]))
+        # Other clients write on: the recorder reaches any revision soon.
+        end = self._clock() + HEALING_SECONDS
+        while self._recorder.revision < newest and self._clock() < end:
+            await asyncio.sleep(0.05)
+        last = self._versions[-1].revision if self._versions else 0
+        while any(watcher.reached < last for watcher in watchers) and self._clock() < end:
+            await asyncio.sleep(0.05)
+
+    async def _check(
+        self, number: int, registers: Registers, watchers: Sequence[Watcher], workloads: Workloads
+    ) -> None:
+        operations, versions = registers.operations, list(self._versions)
+        found, undecided = await asyncio.to_thread(check_histories, operations)
+        found += check_revisions(operations)
+        if self.cluster.members:
+            found += check_truth(operations, [one for one in versions if one.key.partition("/")[2].startswith("r-")])
+            last = versions[-1].revision if versions else 0
+            for watcher in watchers:
+                found += check_watcher(watcher.name, watcher.parts, versions, last)
+        found += self._rules.violations + workloads.violations
+        found += self._traces()
+        self._rules.violations, workloads.violations = [], []
+        self.outcome.violations += found
+        self.outcome.odd_answers += registers.odd_answers
+        self.outcome.fates.update(f"{one.action.value} {one.fate.value}" for one in operations)
+        counts = self.outcome.counts
+        counts["operations"] += len(operations)
+        counts["objects"] += len({one.key for one in operations})
+        counts["undecided histories"] += undecided
+        counts["watch events"] += sum(len(part.events) for watcher in watchers for part in watcher.parts)
+        counts["watches moved"] += sum(watcher.moves for watcher in watchers)
+        counts["lists after 410"] += sum(len(watcher.parts) - 1 for watcher in watchers)
+        self._say(
+            f"round {number}: {len(operations)} operations, {len(versions)} changes, {undecided} undecided, "
+            f"{len(found)} violations"
+        )
+        if self.outcome.violations:
+            self._write(number, operations, versions, watchers)
+
+    def _traces(self) -> list[Violation]:
+        """Return tracebacks in logs: no fault is an excuse for one."""
+        found = []
+        for child in self.cluster.children:
+            text = child.log.read_text(errors="replace")
+            if not child.name.startswith("etcd") and "Traceback" in text:
+                where = text.index("Traceback")
+                found.append(Violation("traceback", f"{child.name}: {text[max(0, where - 300) : where + 2500]}"))
+        return found
+
+    def _write(
+        self, number: int, operations: Sequence[Operation], versions: Sequence[Version], watchers: Sequence[Watcher]
+    ) -> None:
+        facts: dict[str, Any] = {"seed": self.seed, "round": number, "violations": self.outcome.violations}
+        lines = [*self._lines, "", "# changes in the store", *map(str, versions)]
+        for watcher in watchers:
+            lines += ["", f"# watcher {watcher.name}"]
+            for part in watcher.parts:
+                lines += [f"listed at {part.revision}: {dict(part.listed)}", *map(str, part.events)]
+        path = self._out / f"seed-{self.seed}-round-{number}.txt"
+        write_history(path, facts, operations, lines)
+        self.outcome.files.append(path)
+
+
+@asynccontextmanager
+async def _beside(parts: Sequence[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Run parts beside the block; one that fails ends the block with its error."""
+    block = asyncio.current_task()
+    assert block is not None
+    tasks = [asyncio.create_task(part) for part in parts]
+    errors: list[BaseException] = []
+
+    def ended(task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            errors.append(error)
+            block.cancel()
+
+    for task in tasks:
+        task.add_done_callback(ended)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if errors:
+            raise errors[0] from None
+        raise
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

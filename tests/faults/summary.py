@@ -1,0 +1,57 @@
+"""Print what a run has found: faults by kind, recovery, violations."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from tests.faults.suite import RECOVERY_SECONDS, FaultRecord, Outcome
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the value that a share of all values does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def summarize(outcome: Outcome, seed: int, seconds: float) -> Iterator[str]:
+    """Yield the lines of the report."""
+    by_kind: dict[str, list[FaultRecord]] = defaultdict(list)
+    for fault in outcome.faults:
+        by_kind[fault.kind].append(fault)
+    yield f"{len(outcome.faults)} faults in {seconds:.0f} s, seed {seed}"
+    yield ""
+    titles = f"{'writes work again after p50':>28}{'p90':>8}{'max':>8}   {'whole after max':>15}"
+    yield f"{'fault':<34}{'count':>6}   {titles}"
+    for kind, faults in sorted(by_kind.items()):
+        yield _row(kind, faults)
+    promised = [fault for fault in outcome.faults if fault.recovery is not None]
+    if promised:
+        yield _row("all with a promise", promised)
+        late = sum(fault.recovery is not None and fault.recovery > RECOVERY_SECONDS for fault in promised)
+        yield f"later than {RECOVERY_SECONDS:g} s: {late} of {len(promised)}"
+    for kind, why in outcome.impossible.items():
+        yield f"NOT RUN: {kind}: {why}"
+    yield ""
+    yield ", ".join(f"{count} {name}" for name, count in sorted(outcome.counts.items()))
+    yield ", ".join(f"{name} {count}" for name, count in sorted(outcome.fates.items()))
+    if outcome.odd_answers:
+        yield f"{len(outcome.odd_answers)} answers that are none of 200, 201, 404, 409, 429, 503, 504, such as:"
+        yield from (f"  {answer[:300]}" for answer in outcome.odd_answers[:5])
+    yield ""
+    if not outcome.violations:
+        yield "no violation"
+        return
+    for rule, count in Counter(violation.rule for violation in outcome.violations).items():
+        yield f"VIOLATED {count} times: {rule}"
+    for violation in outcome.violations[:10]:
+        yield f"  {violation.rule}: {violation.text[:3000]}"
+    yield from (f"history: {path}" for path in outcome.files)
+
+
+def _row(name: str, faults: Sequence[FaultRecord]) -> str:
+    values = [fault.recovery for fault in faults if fault.recovery is not None]
+    shown = f"{'–':>28}{'–':>8}{'–':>8}"
+    if values:
+        shown = f"{quantile(values, 0.5):>26.2f} s{quantile(values, 0.9):>6.2f} s{max(values):>6.2f} s"
+    missing = sum(fault.recovery is None for fault in faults) if values else 0
+    never = f"   {missing} not before the fault ended" if missing else ""
+    return f"{name:<34}{len(faults):>6}   {shown}   {max(fault.healing for fault in faults):>13.2f} s{never}"
