@@ -53,7 +53,7 @@ from moorage.serve.web_paths import Check, WebPaths
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
-from moorage.store.protocol import Store, StoreError
+from moorage.store.protocol import KeyExists, KeyMissing, RevisionMismatch, Store, StoreError
 from moorage.store.sqlite import SqliteStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.logs import log_loop_error
@@ -293,15 +293,17 @@ async def _make_own_objects(
     is_new = False
     for attempt in range(_TRIES):
         try:
+            await api.store.catch_up()
             is_new = await bootstrap(api, port) or is_new
             await configure_api(api)
             await (publish_endpoints(api, [(address, port)]) if identity is None else identity.begin())
             await publish_authentication(api, credentials.client_authority)
-        except ApiError as error:
-            if error.code != 409 or attempt == _TRIES - 1:
-                raise
-        except StoreError as error:
-            raise CannotStart(f"the cluster's own objects cannot be written: {error}") from None
+        except (ApiError, StoreError) as error:
+            is_conflict = isinstance(error, KeyExists | KeyMissing | RevisionMismatch) or (
+                isinstance(error, ApiError) and error.code in (404, 409)
+            )
+            if not is_conflict or attempt == _TRIES - 1:
+                raise CannotStart(f"the cluster's own objects cannot be written: {error}") from None
         else:
             break
     return is_new
