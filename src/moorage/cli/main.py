@@ -36,6 +36,7 @@ _COMMANDS = {
     "delete": ("clusters:delete", "Delete a cluster, and its context in kubeconfigs."),
     "kubeconfig": ("clusters:kubeconfig", "Print the kubeconfig of a cluster, or add it to another one."),
     "snapshot": ("snapshot", "Save a cluster to a file, and restore it."),
+    "store": ("store", "Move objects between a data directory and etcd, and check them."),
     "apiserver": ("apiserver:apiserver", "The API server and its store as a process of its own."),
     "scheduler": ("components:scheduler", "The scheduler as a process of its own, against any API server."),
     "controller-manager": (

@@ -1,0 +1,179 @@
+"""`moorage store migrate` and `check`: what a cluster's store has, in a data directory or in etcd.
+
+Exit code: 0 if it is done or all is well, 1 if it cannot be done or something is wrong with an object, 2 if the command
+line is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from moorage.cli.commands.clusters import refusal
+from moorage.cli.options import EtcdMaker, etcd_access_options, etcd_options, etcd_urls
+
+if TYPE_CHECKING:
+    from moorage.cli.shared import Progress
+    from moorage.cluster.transfer.store_check import StoreReport
+    from moorage.store.etcd.settings import EtcdSettings
+
+_WRONG = 1
+#: What tells the URLs of etcd from a directory.
+_URL = "://"
+
+
+@click.group("store")
+def command() -> None:
+    """Move the objects of a stopped cluster between a data directory and etcd, and check them."""
+
+
+@command.command("migrate")
+@click.argument("source", metavar="SOURCE")
+@click.argument("target", metavar="TARGET")
+@etcd_access_options
+@click.option("--force", is_flag=True, help="Delete the objects that the target has.")
+@click.option(
+    "--renumber",
+    is_flag=True,
+    help="Let etcd give objects new resourceVersions, which may be lower; every client must then be started anew.",
+)
+@click.option(
+    "--max-raise",
+    type=click.IntRange(0),
+    default=5_000_000,
+    show_default=True,
+    metavar="REVISIONS",
+    help="How many revisions of etcd may be used up to keep resourceVersions; about 10,000 a second.",
+)
+def migrate(source: str, target: str, etcd: EtcdMaker, force: bool, renumber: bool, max_raise: int) -> None:
+    """Move all objects from SOURCE to TARGET: one is a data directory, the other the URLs of etcd, with commas.
+
+    The cluster must be stopped. The source stays as it is. Objects keep their resourceVersions wherever etcd has not
+    passed them yet, and never get lower ones. An interrupted migration goes on when it is called again. Certificates
+    and keys of the cluster are not objects: take the directory `pki` along.
+
+    \b
+    Try:
+      moorage store migrate ~/.local/share/moorage/clusters/dev http://127.0.0.1:2379
+      moorage store migrate http://127.0.0.1:2379 ./from-etcd
+    """
+    import asyncio
+
+    from moorage.cli.shared import say
+    from moorage.cluster.transfer.migration import MigrationOptions, directory_to_etcd, etcd_to_directory
+    from moorage.cluster.transfer.store_content import TransferError
+
+    if (_URL in source) == (_URL in target):
+        raise click.UsageError("One of SOURCE and TARGET is a data directory, the other the URLs of etcd.")
+    if _URL in source and renumber:
+        raise click.UsageError("--renumber is for moving objects into etcd: a data directory keeps all revisions.")
+    options = MigrationOptions(force, renumber, max_raise)
+    bar = _Bar()
+    try:
+        if _URL in target:
+            settings = etcd(etcd_urls(target, "TARGET"))
+            moved = asyncio.run(directory_to_etcd(Path(source), settings, options, bar.begin, say))
+            total, kept, revision = moved.objects + moved.resumed, moved.kept, moved.revision
+            if moved.resumed:
+                bar.clear()
+                say(f"{moved.resumed:,} objects were there already, from a migration that was interrupted")
+        else:
+            settings = etcd(etcd_urls(source, "SOURCE"))
+            done = asyncio.run(etcd_to_directory(settings, Path(target), options, bar.begin, say))
+            total, kept, revision = done.objects, done.kept, done.revision
+    except TransferError as error:
+        bar.clear()
+        raise refusal(error) from None
+    finally:
+        bar.clear()
+    told = "with their resourceVersions" if kept == total else f"{total - kept:,} of them with a new resourceVersion"
+    click.echo(f"Moved {total:,} objects to {target}, {told}. The store is at revision {revision}.")
+
+
+class _Bar:
+    """The progress of a migration."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+
+    def begin(self, total: int) -> Callable[[int], None]:
+        from moorage.cli.shared import Progress
+
+        progress = self._progress = Progress(total, noun="revisions and objects")
+
+        def tick(count: int) -> None:
+            for _ in range(count):
+                progress.tick()
+
+        return tick
+
+    def clear(self) -> None:
+        if self._progress is not None:
+            self._progress.clear()
+
+
+@command.command("check")
+@click.argument("data_dir", required=False, type=click.Path(file_okay=False, path_type=Path))
+@etcd_options
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the report.",
+)
+def check(data_dir: Path | None, etcd: EtcdSettings | None, form: str) -> int:
+    """Check every object: it decodes as its kind, its key and its name agree, uids, addresses and owners fit.
+
+    DATA_DIR is that of a stopped cluster. An etcd is read as of one revision, and may be in use. Errors are what no API
+    server would have written or could serve; notes are what controllers or the next start put right.
+
+    \b
+    Try:
+      moorage store check ~/.local/share/moorage/clusters/dev
+      moorage store check --etcd-servers http://127.0.0.1:2379 -o json
+    """
+    from moorage.cli.shared import prepare_output
+    from moorage.cluster.transfer.store_content import TransferError
+    from moorage.cluster.transfer.store_reading import check_directory, check_etcd
+
+    if (data_dir is None) == (etcd is None):
+        raise click.UsageError("Name a data directory, or --etcd-servers.")
+    prepare_output(is_text=form == "text")
+    try:
+        report = check_etcd(etcd) if etcd is not None else check_directory(data_dir or Path())
+    except TransferError as error:
+        raise refusal(error) from None
+    _print(report, form)
+    return _WRONG if report.errors else 0
+
+
+def _print(report: StoreReport, form: str) -> None:
+    import msgspec
+
+    from moorage.lint.report.printable import printable
+
+    if form == "json":
+        document = {
+            "store": report.store,
+            "revision": report.revision,
+            "objects": report.objects,
+            "roots": report.counts,
+            "findings": [finding._asdict() for finding in report.findings],
+        }
+        click.echo(msgspec.json.format(msgspec.json.encode(document)))
+        return
+    for level, key, problem in report.findings:
+        click.echo(printable(f"{level}: {key} {problem}"))
+    notes = len(report.findings) - report.errors
+    found = f"{_number(report.errors, 'error')}, {_number(notes, 'note')}" if report.findings else "all is well"
+    click.echo(f"{_number(report.objects, 'object')} at revision {report.revision}: {found}.")
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
