@@ -45,6 +45,7 @@ from moorage.serve.pki.credentials import (
 from moorage.serve.pki.request_signer import RequestSigner
 from moorage.serve.resources.etcd_roots import etcd_roots
 from moorage.serve.resources.objects import CORE_EVENT, prefix_of
+from moorage.serve.resources.plain_value import plain_value
 from moorage.serve.snapshot_path import SnapshotSource
 from moorage.serve.tokens.key_files import open_token_keys
 from moorage.serve.tokens.keys import TokenKeyError
@@ -328,7 +329,7 @@ async def _open_store(settings: ApiServerSettings) -> Store:
         if settings.etcd is not None:
             from moorage.store.etcd.store import EtcdStore  # which few need
 
-            return await EtcdStore.open(settings.etcd, etcd_roots())
+            return await EtcdStore.open(settings.etcd, etcd_roots(), read_value=plain_value)
         if settings.data_dir is None:
             return MemoryStore()
         return await SqliteStore.open(settings.data_dir)
