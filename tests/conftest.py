@@ -19,7 +19,9 @@ import uvloop
 from hypothesis import HealthCheck, settings
 from tests.virtual_time import VirtualTimeLoop
 
-# The API server would import it in a thread, for which virtual time does not wait.
+# The API server would import these in a thread, for which virtual time does not wait.
+import moorage.custom.definition.definition
+import moorage.custom.objects.validate
 import moorage.match.cel.program  # noqa: F401
 
 # How long an example takes says something about the machine, not about the law.

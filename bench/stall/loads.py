@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from bench.stall import hostile
 from bench.stall.claims import hostile_claims
+from bench.stall.custom import custom_definitions, custom_objects, large_service
 from bench.stall.expressions import expensive_pods
 from bench.stall.hostile import config_map, encoded, pod
 from bench.stall.wire import Wire, gone
@@ -295,6 +296,9 @@ LOADS: dict[str, Callable[[Context], Awaitable[Answers]]] = {
     "1,000 pods with an expensive expression": expensive_pods(1000, 1),
     "claims among many combinations": hostile_claims,
     "100 pods with ten expensive expressions": expensive_pods(100, 10),
+    "hostile CustomResourceDefinitions": custom_definitions,
+    "hostile custom objects": custom_objects,
+    "Services of 5,000 pods": large_service,
     "OpenAPI, discovery, metrics": documents,
     "50,000 creates": fill,
     "10 lists": lists("application/json"),

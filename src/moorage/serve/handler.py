@@ -48,7 +48,17 @@ from moorage.serve.options import (
 )
 from moorage.serve.page_stream import is_long, stream_page
 from moorage.serve.pki.authentication import MASTERS, User
-from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, negotiate, warning_headers
+from moorage.serve.rendering import (
+    As,
+    Form,
+    Renderer,
+    as_yaml,
+    error_event,
+    json_response,
+    negotiate,
+    stored_in,
+    warning_headers,
+)
 from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.routes import Target, target_of
@@ -61,6 +71,7 @@ from moorage.serve.verbs.reading import Page, check_not_older, get, list_page
 from moorage.serve.verbs.subresource_requests import SUBRESOURCES, bind_named, body_of
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
+from moorage.store.protocol import Stored
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked, asked_of
 from moorage.telemetry.watchdog import Operation, operation
 
@@ -213,13 +224,13 @@ class Handler:
     async def _get(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         if request.query_text:
             check_not_older(self._api, seen_revision(query_of(request)))
-        return Response(200, renderer.object(await get(self._api, target.ref)))
+        return Response(200, await self._object(await get(self._api, target.ref), renderer))
 
     async def _list(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         options = list_options(query_of(request))
         if options.watch:
             return await self._watch(target, request, renderer)
-        return self._page(target, renderer, await list_page(self._api, target.kind, target.namespace, options))
+        return await self._page(target, renderer, await list_page(self._api, target.kind, target.namespace, options))
 
     async def _watch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request) | {"watch": "true"}
@@ -241,7 +252,10 @@ class Handler:
                     await next_turn()
                 renderer.now = self._api.clock()
                 told.inc(len(batch))
-                yield b"".join(map(renderer.event, batch))
+                if renderer.takes_long(stored_in(batch)):
+                    yield await self._api.long_work.run(renderer.events, batch)
+                else:
+                    yield renderer.events(batch)
         except ApiError as error:
             yield error_event(error.status)
         finally:
@@ -279,7 +293,7 @@ class Handler:
             )
         except ApiError as error:
             raise error.warned(warnings) from None
-        return _written(outcome, renderer)
+        return await self._written(outcome, renderer)
 
     async def _decoded(
         self, kind: Kind, body: bytes, content_type: str, options: WriteOptions
@@ -299,34 +313,53 @@ class Handler:
             outcome = await replace(self._api, ref, raw, options, subresource, warnings, takes_long=is_large)
         except ApiError as error:
             raise error.warned(warnings) from None
-        return _written(outcome, renderer)
+        return await self._written(outcome, renderer)
 
     async def _patch(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         patch = await self._api.long_work.read(read_patch, request.body, request.headers.get("content-type", ""))
         options = self._options(target, request, "PatchOptions", applies=patch.patch_type == APPLY)
-        return _written(await patch_object(self._api, target.ref, patch, options, target.subresource), renderer)
+        outcome = await patch_object(self._api, target.ref, patch, options, target.subresource)
+        return await self._written(outcome, renderer)
 
     async def _delete(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         outcome = await delete(
             self._api, target.ref, delete_options(query_of(request), await _delete_body(self._api, request))
         )
         if outcome.deleted:
-            status = deleted_status(target.kind, outcome.stored)
+            stored, long_work = outcome.stored, self._api.long_work
+            is_much = is_large(stored.value)
+            status = (
+                await long_work.run(deleted_status, target.kind, stored)
+                if is_much
+                else deleted_status(target.kind, stored)
+            )
             if status is not None:
                 return json_response(status)
-        return _written(outcome, renderer)
+        return await self._written(outcome, renderer)
 
     async def _delete_collection(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request)
         options = delete_options(query, await _delete_body(self._api, request))
         page = await delete_collection(self._api, target.kind, target.namespace, list_options(query), options)
-        return self._page(target, renderer, page)
+        return await self._page(target, renderer, page)
 
-    def _page(self, target: Target, renderer: Renderer, page: Page) -> Answer:
+    async def _page(self, target: Target, renderer: Renderer, page: Page) -> Answer:
         """Answer with a page: at once, or in chunks if it is long."""
         if not is_long(page, renderer.form):
-            return Response(200, renderer.page(page))
+            takes_long = renderer.takes_long(page.items)
+            return Response(
+                200, await self._api.long_work.run(renderer.page, page) if takes_long else renderer.page(page)
+            )
         return stream_page(page, renderer, target.older_version, self._api.long_work)
+
+    async def _object(self, stored: Stored, renderer: Renderer) -> bytes:
+        if renderer.takes_long((stored,)):
+            return await self._api.long_work.run(renderer.object, stored)
+        return renderer.object(stored)
+
+    async def _written(self, outcome: WriteResult, renderer: Renderer) -> Response:
+        headers = warning_headers(outcome.warnings)
+        return Response(201 if outcome.created else 200, await self._object(outcome.stored, renderer), headers=headers)
 
     def _renderer(self, kind: Kind, request: Request) -> Renderer:
         form: Form = negotiate(request.headers.get("accept", ""))
@@ -363,8 +396,3 @@ def _manager(request: Request) -> str:
     agent = request.headers.get("user-agent", "")
     name = agent.partition("/")[0][:128]
     return name if name and name.isprintable() else "unknown"
-
-
-def _written(outcome: WriteResult, renderer: Renderer) -> Response:
-    headers = warning_headers(outcome.warnings)
-    return Response(201 if outcome.created else 200, renderer.object(outcome.stored), headers=headers)

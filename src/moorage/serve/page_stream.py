@@ -45,12 +45,18 @@ def stream_page(page: Page, renderer: Renderer, older_version: str, long_work: L
     name = f"LIST {kind.plural}"
     if not form.is_yaml:
         head, tail = _encode(frame)[:-1] + b',"%b":[' % field.encode(), b"]}"
-        aside = None if form.shows is As.OBJECT and not older_version else long_work
-        return Stream(_chunks(name, page.items, entry, head, b",", tail, aside), is_whole=True)
+        if older_version:
+            return Stream(_chunks(name, page.items, entry, head, b",", tail, long_work), is_whole=True)
+        takes_long = lambda stored: renderer.takes_long((stored,))  # noqa: E731
+        return Stream(_chunks(name, page.items, entry, head, b",", tail, long_work, takes_long), is_whole=True)
     before, _, after = _yaml({**frame, field: [_MARK]}).partition(_yaml([_MARK]))
     in_yaml: Callable[[Stored], bytes] = lambda stored: _yaml([_decode(entry(stored))])  # noqa: E731
     chunks = _chunks(name, page.items, in_yaml, before, b"", after, long_work)
     return Stream(chunks, "application/yaml", is_whole=True)
+
+
+def _is_large_entry(stored: Stored) -> bool:
+    return len(stored.value) > _LARGE_ENTRY
 
 
 @operation(lambda local: Operation(local["name"]))
@@ -61,13 +67,14 @@ async def _chunks(
     head: bytes,
     between: bytes,
     tail: bytes,
-    long_work: LongWork | None,
+    long_work: LongWork,
+    takes_long: Callable[[Stored], bool] = _is_large_entry,
 ) -> AsyncIterator[bytes]:
     """Yield chunks of bounded size and time. `name` is for the watchdog."""
     parts, size, separator = [head], 0, b""
     until = perf_counter() + SLICE_SECONDS
     for place, item in enumerate(items):
-        if long_work is not None and len(item.value) > _LARGE_ENTRY:
+        if takes_long(item):
             rendered = await long_work.run(entry, item)
         else:
             rendered = entry(item)

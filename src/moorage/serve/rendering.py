@@ -16,8 +16,9 @@ import msgspec
 from moorage.client.protocol import Object, Raw, WatchEvent
 from moorage.model.api_error import not_acceptable
 from moorage.model.kinds import Kind
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Response
-from moorage.serve.resources.objects import StoredObject, decode, render, render_list
+from moorage.serve.resources.objects import StoredObject, decode, is_sent_as_stored, render, render_list
 from moorage.serve.tables.columns import Ages
 from moorage.serve.tables.render import (
     IncludeObject,
@@ -86,6 +87,8 @@ def _offers(accept: str) -> list[tuple[str, dict[str, str]]]:
     return [(media_type, named) for _, media_type, named in offers]
 
 
+#: Bytes that are decoded, and made what a custom kind's schema says, in some milliseconds.
+_MUCH_TO_DECODE = 32 * 1024
 _MAX_WARNING_LENGTH = 4096
 _MAX_WARNING_BYTES = 16 * 1024
 _encode = msgspec.json.Encoder().encode
@@ -98,6 +101,15 @@ class Renderer:
         self.kind, self.form, self.include, self.now = kind, form, include, now
         self._had_headers = False
         self._meta = f"meta.k8s.io/{form.version}"
+
+    def takes_long(self, items: Iterable[Stored]) -> bool:
+        """Return whether others should not wait until these are rendered: much is decoded on the way."""
+        kind, shows_all = self.kind, self.form.shows is As.OBJECT
+        made = [item for item in items if not shows_all or not is_sent_as_stored(kind, item)]
+        if not made:
+            return False
+        is_heavy = type(kind) is ServedKind and kind.is_heavy
+        return is_heavy or sum(len(item.value) for item in made) > _MUCH_TO_DECODE
 
     def object(self, stored: Stored) -> bytes:
         if self.form.shows is As.OBJECT:
@@ -144,6 +156,9 @@ class Renderer:
             body = self._bookmark(found)
         return b'{"type":"%b","object":%b}\n' % (event.type.value.encode(), body)
 
+    def events(self, batch: Iterable[WatchEvent]) -> bytes:
+        return b"".join(map(self.event, batch))
+
     def _shown(self, raw: Raw) -> Raw:
         if self.form.shows is As.TABLE:
             headers, self._had_headers = not self._had_headers, True
@@ -165,6 +180,11 @@ class Renderer:
         if self.form.shows is not As.OBJECT:
             raw = render_partial_metadata(raw, self._meta)
         return _encode(raw)
+
+
+def stored_in(batch: Iterable[WatchEvent]) -> Iterable[Stored]:
+    """Yield what is stored of the objects in a batch: bookmarks have nothing."""
+    return (found.stored for event in batch if isinstance(found := event.object, StoredObject))
 
 
 def _page_metadata(page: Page) -> Raw:

@@ -98,7 +98,7 @@ async def test_large_requests_are_read_and_admitted_in_the_thread(
     assert isinstance(answer, Response)
     assert answer.status in (200, 201)
     assert seen[0] in ("decode_object", "read_patch")
-    assert {"admit_alone", "make"} & set(seen)
+    assert {"admit_alone", "_made"} & set(seen)
 
 
 async def test_a_small_change_of_a_large_object_is_made_in_the_thread(
@@ -116,7 +116,7 @@ async def test_a_small_change_of_a_large_object_is_made_in_the_thread(
     monkeypatch.setattr(api.long_work, "run", run)
     new = _config_map("large") | {"data": {"a": "b"}}
     await changing.replace(api, Ref(CONFIG_MAP, "default", "large"), new, OPTIONS)
-    assert seen == ["make"]
+    assert seen == ["_made"]
 
 
 async def test_an_object_that_is_too_large_to_store_is_refused_as_etcd_refuses_it(

@@ -4,6 +4,7 @@ Much of it, such as the compiled schema, is made when it is first asked for: def
 never used. Kubernetes: crdInfo of apiextensions-apiserver, pkg/apiserver/customresource_handler.go.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -22,6 +23,8 @@ Raw = dict[str, Any]
 Made = TypeVar("Made")
 _SCHEMA = "schema"
 _RULES, _DEFAULT = b'"x-kubernetes-validations"', b'"default":'
+#: What is imported with the first custom object: formats and patterns of schemas, CEL for their rules.
+_IMPORTED_FIRST = ("moorage.custom.objects.validate", "moorage.match.cel.program")
 _LARGE_SCHEMA, _MANY_DEFAULTS = 128 * 1024, 50
 
 
@@ -71,9 +74,13 @@ class ServedKind(CustomKind):
         """Whether there may be CEL rules for its objects, which may take a while."""
         return _RULES in self.source
 
-    @cached_property
+    @property
     def is_heavy(self) -> bool:
-        """Whether even a small object may be much work: its schema is large, or has many defaults."""
+        """Whether even a small object may be much work: its schema is large, has many defaults, or is the first."""
+        return self._has_large_schema or not all(name in sys.modules for name in _IMPORTED_FIRST)
+
+    @cached_property
+    def _has_large_schema(self) -> bool:
         return len(self.source) > _LARGE_SCHEMA or self.source.count(_DEFAULT) > _MANY_DEFAULTS
 
     @property
@@ -122,14 +129,16 @@ def served_kinds(definition: Raw, source: bytes, since: int) -> tuple[ServedKind
     spec = definition["spec"]
     versions: list[Raw] = spec["versions"]
     stored = next((one["name"] for one in versions if one.get("storage")), "")
+    api_versions = frozenset(f"{spec['group']}/{one['name']}" for one in versions)
+    best = _best_version(versions)
     return tuple(
         ServedKind(
             **kind_facts(definition, version),
             definition=definition["metadata"]["name"],
             source=source,
-            facts=_facts(spec, version),
+            facts=_facts(spec, version, best),
             stored_version=stored,
-            api_versions=frozenset(f"{spec['group']}/{one['name']}" for one in versions),
+            api_versions=api_versions,
             since=since,
         )
         for version in versions
@@ -137,17 +146,17 @@ def served_kinds(definition: Raw, source: bytes, since: int) -> tuple[ServedKind
     )
 
 
-def _facts(spec: Raw, version: Raw) -> Raw:
+def _facts(spec: Raw, version: Raw, best: str) -> Raw:
     facts = {name: value for name, value in version.items() if name != _SCHEMA}
     if version.get("deprecated") and not version.get("deprecationWarning"):
         group, kind = spec["group"], spec["names"]["kind"]
         warning = f"{group}/{version['name']} {kind} is deprecated"
-        better = _better_version(spec["versions"], version["name"])
-        facts["deprecationWarning"] = f"{warning}; use {group}/{better} {kind}" if better else warning
+        is_better = best and version_priority(best) < version_priority(version["name"])
+        facts["deprecationWarning"] = f"{warning}; use {group}/{best} {kind}" if is_better else warning
     return facts
 
 
-def _better_version(versions: list[Raw], deprecated: str) -> str:
-    place = version_priority(deprecated)
+def _best_version(versions: list[Raw]) -> str:
+    """Return the version to use in place of deprecated ones; empty if all are deprecated."""
     fine = (one["name"] for one in versions if one.get("served") and not one.get("deprecated"))
-    return next((name for name in fine if version_priority(name) < place), "")
+    return min(fine, key=version_priority, default="")

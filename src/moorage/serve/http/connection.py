@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _JOIN_BELOW = 64 * 1024  # bytes: a body that is not worth a write of its own
 _THREAD_ABOVE = 1024 * 1024  # bytes: a body whose compression would hold up the event loop
+_LARGE_BODY, _PIECE = 1024 * 1024, 256 * 1024  # bytes: a body that is not written at once, but so much in one go
 _ENOUGH_PROGRESS = 64 * 1024  # bytes: to read less than this in the time for unread answers is not reading
 
 
@@ -206,9 +207,22 @@ class Connection(asyncio.Protocol):
             answer = request_log.identify(request, answer)
         if isinstance(answer, Stream):
             await self._send_stream(request, answer)
+        elif len(answer.body) > _LARGE_BODY and request.method != "HEAD" and answer.status not in WITHOUT_BODY:
+            await self._send_in_pieces(request, answer)
         else:
             self._send(request, answer, self._stays_open(request))
         self._log(request, answer, started)
+
+    async def _send_in_pieces(self, request: Request, answer: Response) -> None:
+        """Send a large body: to encrypt it all at once would hold up others, and a slow client takes no more memory."""
+        if not self._lost:
+            self.transport.write(render_head(request.version, answer, len(answer.body), self._stays_open(request)))
+        body = memoryview(answer.body)
+        for start in range(0, len(body), _PIECE):
+            if self._lost:
+                return
+            self.transport.write(body[start : start + _PIECE])
+            await (self.writable() if self.is_blocked else asyncio.sleep(0))
 
     async def _send_stream(self, request: Request, answer: Stream) -> None:
         """Send a watch, or an answer in chunks, which counts as a request until it is sent."""

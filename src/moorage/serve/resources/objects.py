@@ -85,6 +85,11 @@ def name_in(key: str) -> str:
     return key.rpartition("/")[2]
 
 
+def namespace_in(kind: Kind, key: str) -> str:
+    """The namespace in a key; empty for objects that are in none."""
+    return key[len(prefix_of(kind)) :].rpartition("/")[0]
+
+
 def encode(kind: Kind, raw: Raw) -> bytes:
     """The value to store. The resourceVersion is left out: the store assigns it."""
     if is_renamed(kind):
@@ -127,9 +132,14 @@ def _is_other_form(kind: ServedKind, stored: Stored) -> bool:
     return not kind.is_stored or stored.revision < kind.since
 
 
+def is_sent_as_stored(kind: Kind, stored: Stored) -> bool:
+    """Return whether clients get the value without its being decoded."""
+    return not is_renamed(kind) and not (type(kind) is ServedKind and _is_other_form(kind, stored))
+
+
 def render(kind: Kind, stored: Stored) -> bytes:
     """JSON for clients. A value at revision 0 was not stored, and gets no resourceVersion."""
-    if is_renamed(kind) or (type(kind) is ServedKind and _is_other_form(kind, stored)):
+    if not is_sent_as_stored(kind, stored):
         return _encode(decode(kind, stored))
     if not stored.revision:
         return stored.value

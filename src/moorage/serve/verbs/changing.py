@@ -6,7 +6,6 @@ finalizer is removed while it is being deleted is deleted. Kubernetes: the creat
 generic registry's Create and Update.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -24,11 +23,10 @@ from moorage.serve.access.certificates import check_subject, with_requester
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.custom.definitions import DEFINITION
-from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.long_work import is_large
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
 from moorage.serve.templates import POD, Likeness
+from moorage.serve.verbs.weight import change_takes_long, document_takes_long, pod_takes_long
 from moorage.store.protocol import KeyExists, KeyMissing, RevisionMismatch, Stored
 
 _WARNING = (
@@ -65,60 +63,6 @@ def name_owners_once(metadata: Raw, *, is_patch: bool = False) -> list[str]:
 _NAMES_TRIED = 8
 #: The most that an object may grow to. Kubernetes: 1.5 MiB of protobuf, which takes about half of the room of JSON.
 MAX_OBJECT_BYTES = 3 * 1024 * 1024
-_LARGE_POD = 32 * 1024
-#: Kinds with CEL expressions that are compiled when they are admitted, where these may be, and how many characters of
-#: them are many: they take about ten milliseconds.
-_TEMPLATE = ("spec", "template", "spec", "tolerations")
-_WITH_EXPRESSIONS = {
-    "DeviceClass": ("spec",),
-    "ResourceClaim": ("spec",),
-    "ResourceClaimTemplate": ("spec",),
-    "Pod": ("spec", "tolerations"),
-    "CronJob": ("spec", "jobTemplate", *_TEMPLATE),
-    **dict.fromkeys(
-        ("DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"), _TEMPLATE
-    ),
-}
-_MANY = 1024
-#: A schema of this size takes some ten milliseconds to validate.
-_LARGE_DEFINITION = 8 * 1024
-#: A custom object of this size may be much work for the rules of its schema.
-_LARGE_WITH_RULES = 4 * 1024
-_EXPRESSION = b'"expression":'
-_CEL = "moorage.match.cel.program"
-
-
-def has_much_cel(kind: Kind, document: Any) -> bool:
-    """Return whether compiling the expressions of a document or patch takes too long to let other requests wait.
-
-    So does the very first one, for which CEL has to be imported.
-    """
-    if type(kind) is ServedKind:
-        if kind.is_heavy:
-            return True
-        return kind.has_rules and (_CEL not in sys.modules or len(_encode_sorted(document)) > _LARGE_WITH_RULES)
-    path = _WITH_EXPRESSIONS.get(kind.name)
-    if path is None:
-        return False
-    if isinstance(document, dict):
-        for field in path:
-            document = document.get(field) if isinstance(document, dict) else None
-            if not document:
-                return False
-    total, waiting = 0, [document]
-    while waiting and total <= _MANY:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            expression = value.get("expression")
-            total += len(expression) if isinstance(expression, str) else 0
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return total > (_MANY if _CEL in sys.modules else 0)
-
-
-def _may_have_cel(kind: Kind, stored: Stored) -> bool:
-    return _EXPRESSION in stored.value or type(kind) is ServedKind
 
 
 def _encode(kind: Kind, document: Raw) -> bytes:
@@ -130,15 +74,6 @@ def _encode(kind: Kind, document: Raw) -> bytes:
         if len(value) > MAX_OBJECT_BYTES:
             raise failure(500, "", "etcdserver: request is too large")
     return value
-
-
-def _takes_long(kind: Kind, raw: Raw, like: Likeness | None) -> bool:
-    """Return whether a document that came without its text, such as a controller's, or a definition is large."""
-    if like is not None:
-        return len(like.fingerprint) > _LARGE_POD
-    if kind is DEFINITION:
-        return len(_encode_sorted(raw)) > _LARGE_DEFINITION
-    return (kind.template is not None or kind.name == "ControllerRevision") and is_large(_encode_sorted(raw))
 
 
 async def create(
@@ -171,7 +106,9 @@ async def create(
     if kind is POD and like is None and not is_owned:
         like = api.templates.likeness(raw, namespace or "default", options.manager)
     is_known = like is not None and api.templates.knows(like)
-    takes_long = not is_known and (takes_long or _takes_long(kind, raw, like) or has_much_cel(kind, raw))
+    if not is_known and not takes_long:
+        takes_long = document_takes_long(kind, raw) if like is None else pod_takes_long(kind, raw, like)
+    takes_long = takes_long and not is_known
     owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
     warnings = (*warnings, *owners)
     is_generated = not metadata.get("name") and metadata.get("generateName")
@@ -193,7 +130,11 @@ async def create(
         if not is_charged:
             await api.quotas.charge(kind, namespace, name, admitted.view, dry_run=options.dry_run)
             is_charged = True
-        value = _encode(kind, admitted.object) if template is None else template.encode(admitted.object["metadata"])
+        if template is not None:
+            value = template.encode(admitted.object["metadata"])
+        else:
+            new = admitted.object
+            value = await api.long_work.run(_encode, kind, new) if takes_long else _encode(kind, new)
         if options.dry_run:
             if await api.store.get(key) is None:
                 return WriteResult(Stored(key, value, 0, 0, admitted.view), all_warnings, created=True)
@@ -240,6 +181,15 @@ class Changed(NamedTuple):
 Change = Callable[[Raw, Any], Changed]
 
 
+def _made(ref: Ref, stored: Stored, make: Change) -> tuple[Raw, Changed, bytes]:
+    """Return the old document, the changed one, and its value to store. Raises ApiError."""
+    old = decode(ref.kind, stored)
+    changed = make(old, stored.view)
+    if changed.expected not in (None, stored.revision):
+        raise stale(ref.kind, ref.name)
+    return old, changed, _encode(ref.kind, changed.admitted.object)
+
+
 async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, takes_long: bool = False) -> WriteResult:
     """Change an object. `make` gets a copy with the resourceVersion in it, and may be called several times.
 
@@ -252,15 +202,10 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(kind, name)
-        old = decode(kind, stored)
-        is_much = len(stored.value) > _LARGE_DEFINITION if kind is DEFINITION else is_large(stored.value)
-        if takes_long or is_much or (_may_have_cel(kind, stored) and has_much_cel(kind, old)):
-            changed = await api.long_work.run(make, old, stored.view)
+        if takes_long or change_takes_long(kind, stored):
+            old, changed, value = await api.long_work.run(_made, ref, stored, make)
         else:
-            changed = make(old, stored.view)
-        if changed.expected not in (None, stored.revision):
-            raise stale(kind, name)
-        value = _encode(kind, changed.admitted.object)
+            old, changed, value = _made(ref, stored, make)
         warnings = (*changed.warnings, *changed.admitted.warnings)
         if value == stored.value:
             return WriteResult(stored, warnings)
@@ -327,7 +272,7 @@ async def replace(
         changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
         return changed._replace(warnings=warnings)
 
-    takes_long = takes_long or (not subresource and has_much_cel(kind, raw))
+    takes_long = takes_long or (not subresource and document_takes_long(kind, raw))
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 

@@ -18,9 +18,9 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api, WriteResult, admitted, check_types
 from moorage.serve.custom.definitions import DEFINITION
-from moorage.serve.long_work import in_slices
+from moorage.serve.long_work import in_slices, is_large
 from moorage.serve.options import ListOptions
-from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in
+from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in, namespace_in
 from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
@@ -45,18 +45,12 @@ async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(kind, name)
-        now = datetime.fromtimestamp(int(api.clock()), UTC)
-        document = decode(kind, stored)
-        deletion = decide_deletion(
-            kind,
-            api.definitions.marked(document) if kind is DEFINITION else document,
-            options,
-            now,
-            str(stored.revision),
-            collects_garbage=api.collects_garbage,
-        )
+        if is_large(stored.value):
+            deletion, value = await api.long_work.run(_decided, api, kind, stored, options)
+        else:
+            deletion, value = _decided(api, kind, stored, options)
         try:
-            return await _carry_out(api, kind, stored, deletion, bool(options.dryRun))
+            return await _carry_out(api, kind, stored, deletion, value, bool(options.dryRun))
         except RevisionMismatch as mismatch:
             stored = mismatch.found
         except KeyMissing:
@@ -64,12 +58,28 @@ async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     raise stale(kind, name)
 
 
-async def _carry_out(api: Api, kind: Kind, stored: Stored, deletion: Deletion, dry_run: bool) -> WriteResult:
+def _decided(api: Api, kind: Kind, stored: Stored, options: DeleteOptions) -> tuple[Deletion, bytes]:
+    """Return what the deletion of an object means, and the value to store if it is changed first."""
+    document = decode(kind, stored)
+    deletion = decide_deletion(
+        kind,
+        api.definitions.marked(document) if kind is DEFINITION else document,
+        options,
+        datetime.fromtimestamp(int(api.clock()), UTC),
+        str(stored.revision),
+        collects_garbage=api.collects_garbage,
+    )
+    is_written = deletion.changed and not deletion.removes
+    return deletion, encode(kind, deletion.object) if is_written else b""
+
+
+async def _carry_out(
+    api: Api, kind: Kind, stored: Stored, deletion: Deletion, value: bytes, dry_run: bool
+) -> WriteResult:
     if not deletion.removes:
         if not deletion.changed:
             return WriteResult(stored)  # it is being deleted already, and this does not hasten it
         view = cached_view(kind, convert_view(deletion.object, kind.view))
-        value = encode(kind, deletion.object)
         if dry_run:
             return WriteResult(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
@@ -88,7 +98,7 @@ async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOpt
     """Delete all selected objects, and return them; those that are gone meanwhile are skipped."""
     page = await list_page(api, kind, namespace, which)
     async for _, item in in_slices(page.items):
-        where = decode(kind, item)["metadata"].get("namespace", "")
+        where = namespace_in(kind, item.key)
         try:
             await _delete(api, Ref(kind, where, name_in(item.key)), options)
         except ApiError as error:

@@ -51,11 +51,11 @@ from moorage.serve.verbs.changing import (
     check_namespace,
     create,
     expected_revision,
-    has_much_cel,
     name_owners_once,
     refuse_unknown_uid,
     revision_required,
 )
+from moorage.serve.verbs.weight import has_much_cel
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
@@ -181,7 +181,10 @@ async def _apply(
     kind, namespace, name = ref
     takes_long = sent.is_large or has_much_cel(kind, sent.document)
     if type(kind) is ServedKind:
-        check_to_apply(sent.document, kind)
+        if takes_long:
+            await api.long_work.run(check_to_apply, sent.document, kind)
+        else:
+            check_to_apply(sent.document, kind)
         patch = {**sent.document, "metadata": dict(sent.document.get("metadata") or {})}
     else:
         patch = checked_to_apply(sent.document, kind, namespace, name)

@@ -3,6 +3,7 @@ import gc
 import gzip
 import weakref
 from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from tests.log_text import log_text
 from tests.unit.serve.http.serving import connect, echo, run, serving
 
 from moorage.model.api_error import bad_request, too_many_requests
+from moorage.serve.http.connection import Connection
 from moorage.serve.http.messages import Request, Response
 
 pytestmark = pytest.mark.real_time(loop="uvloop")
@@ -233,6 +235,49 @@ async def test_large_answers_are_compressed_for_those_who_want_it(size: int) -> 
         assert plain.body == body
         client.send("GET /small", "Accept-Encoding: gzip")
         assert "content-encoding" not in (await client.answer()).headers
+
+
+async def test_a_large_body_is_written_in_pieces_between_which_others_are_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body = b"x" * (8 * 1024 * 1024)
+    written: list[int] = []
+    made = Connection.connection_made
+
+    class Spied:
+        """The transport of a connection, whose writes are noted."""
+
+        def __init__(self, transport: asyncio.Transport) -> None:
+            self._transport = transport
+
+        def write(self, data: bytes) -> None:
+            written.append(len(data))
+            self._transport.write(data)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._transport, name)
+
+    def connection_made(self: Connection, transport: asyncio.BaseTransport) -> None:
+        made(self, transport)
+        self.transport = cast(asyncio.Transport, Spied(self.transport))
+
+    monkeypatch.setattr(Connection, "connection_made", connection_made)
+
+    async def handler(request: Request) -> Response:
+        return Response(200, body) if request.path == "/large" else await echo(request)
+
+    async with serving(handler) as server:
+        client = await connect(server)
+        client.send("GET /large")
+        client.send("GET /after")
+        assert (await client.answer()).body == body
+        assert (await client.answer()).json["path"] == "/after"
+        client.send("HEAD /large")
+        assert (await client.head()).headers["content-length"] == str(len(body))
+        gone = await connect(server)
+        gone.send("GET /large")
+        gone.vanish()
+    assert max(written) <= 256 * 1024
 
 
 async def test_no_content_has_no_length() -> None:

@@ -25,8 +25,9 @@ from tests.unit.serve.verbs.bench import (
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api, WriteResult
-from moorage.serve.verbs.changing import create, has_much_cel, replace
+from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
+from moorage.serve.verbs.weight import has_much_cel
 
 
 async def test_what_is_created_is_stored_with_its_owner(api: Api) -> None:
