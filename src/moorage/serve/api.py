@@ -24,6 +24,7 @@ from moorage.serve.access.authorization import Authorization
 from moorage.serve.access.rbac import RBAC_KINDS, RoleIndex
 from moorage.serve.admission.lookups import AdmissionLookups
 from moorage.serve.admission.quota_ledger import QUOTA, QuotaLedger
+from moorage.serve.admission.service_claims import SERVICE, hold_claims
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.claim_templates import CLAIM, ClaimTemplate, ClaimTemplates
 from moorage.serve.custom.admission import admit_custom, admit_custom_status
@@ -113,7 +114,21 @@ class Api:
 
     async def start(self) -> None:
         await self.directory.load()
+        await hold_claims(self.store)
         await self.definitions.load()
+
+    async def catch_up(self) -> None:
+        """Return when all writes are known that any server acknowledged before. Raises StoreFailed."""
+        if self.store.is_shared:
+            await self.store.catch_up()
+            await self.definitions.settled()
+
+    async def newest(self, stored: Stored) -> Stored | None:
+        """Return an object as it is now: what is in memory may be older than what another server wrote."""
+        if not self.store.is_shared:
+            return stored
+        await self.store.catch_up()
+        return self.store.peek(stored.key)
 
     def end_watches(self) -> None:
         """Let every watch end with a bookmark, where its client allows them."""
@@ -163,8 +178,8 @@ class Api:
 
     def _admit_first(self, kind: Kind, raw: Raw, request: Request, manager: str | None) -> Admitted:
         own = None if manager is None else lambda new: on_create(new, kind, manager, request.timestamp)
-        # The caller tries again with the same document if a generated name is taken.
-        copies = not raw["metadata"].get("name")
+        # The caller tries again with the same document if a generated name, or an address, is taken.
+        copies = kind is SERVICE or not raw["metadata"].get("name")
         raw = {**raw, "metadata": dict(raw["metadata"])}
         if type(kind) is ServedKind:
             raw = copy_document(raw) if copies else raw

@@ -231,6 +231,11 @@ class SqliteStore(MemoryStore):
             opened.pop_all()  # the store closes them
         return store
 
+    async def catch_up(self) -> None:
+        """Return when the writes that were accepted so far are seen, or have failed."""
+        if self._pending:
+            await asyncio.wait([pending.done for pending in self._pending.values()])
+
     def _refuse_if_closed(self) -> None:
         if self._closing is not None:
             raise StoreError("the store is closed")

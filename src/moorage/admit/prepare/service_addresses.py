@@ -11,7 +11,7 @@ from moorage.admit.messages.rejection_status import invalid_status
 from moorage.admit.plugins import Plugin
 from moorage.admit.prepare.service_families import complete_families
 from moorage.admit.raw import Raw, items, part
-from moorage.model.api_error import ApiError
+from moorage.model.api_error import ApiError, internal
 from moorage.model.field_error import AsJSON, FieldError, invalid
 from moorage.model.kinds import KINDS
 
@@ -53,8 +53,8 @@ class ServiceAddresses(Plugin):
             spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
         if _can_have_node_ports(spec):
             _give_node_ports(new, spec, old, allocator)
-        if has_health_port(spec) and not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = allocator.node_port(0, _node_ports(spec))
+        if has_health_port(spec):
+            _give_health_port(spec, old, allocator)
 
 
 def _asked_for_address(new: Raw, spec: Raw, allocator: Allocator) -> str:
@@ -86,6 +86,17 @@ def _give_node_ports(new: Raw, spec: Raw, old: Raw | None, allocator: Allocator)
         port["nodePort"] = wanted
         own.add(wanted)
         shared.setdefault(number, wanted)
+
+
+def _give_health_port(spec: Raw, old: Raw | None, allocator: Allocator) -> None:
+    wanted, others = spec.get("healthCheckNodePort") or 0, _node_ports({**spec, "healthCheckNodePort": 0})
+    if not wanted:
+        spec["healthCheckNodePort"] = allocator.node_port(0, others)
+    elif not has_health_port(part(old or {}, "spec")):
+        try:
+            allocator.node_port(wanted, others)
+        except NotAllocated as refusal:
+            raise internal(f"failed to allocate requested HealthCheck NodePort {wanted}: {refusal}") from None
 
 
 def _node_ports(spec: Raw) -> set[int]:

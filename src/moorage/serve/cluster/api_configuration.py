@@ -19,6 +19,7 @@ from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.resources.served import CUSTOM_PRIORITY, GROUP_PRIORITIES
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.restoring import admit_as_is, store_as_is
+from moorage.store.protocol import KeyExists, StoreError, StoreFailed, StoreUncertain
 
 Raw = dict[str, Any]
 
@@ -35,6 +36,7 @@ _VERSION_PRIORITIES: Final = {
     ("resource.k8s.io", "v1alpha3"): 1,
 }
 _USUAL_PRIORITY: Final = 15
+_RETRY_SECONDS = 5.0
 #: The group that says which others there are does not say it of itself.
 _UNLISTED: Final = "apiregistration.k8s.io"
 _MANAGED, _WITH_DEFINITION = "kube-aggregator.kubernetes.io/automanaged", "true"
@@ -67,10 +69,17 @@ class CustomGroups:
     async def _catch_up(self) -> None:
         while self._is_behind:
             self._is_behind = False
-            await self._synchronize()
+            try:
+                await self._synchronize()
+            except (StoreFailed, StoreUncertain):
+                self._is_behind = True
+                await asyncio.sleep(_RETRY_SECONDS)
+            except StoreError:
+                return  # the store is closed
 
     async def _synchronize(self) -> None:
         api = self._api
+        await api.definitions.settled()  # another server may have made APIServices of groups that come to be served
         custom = {group: found for group, found in api.resources.groups.items() if group not in GROUP_PRIORITIES}
         wanted = {document["metadata"]["name"]: document for document in api_services(custom)}
         for stored in (await api.store.list(prefix_of(API_SERVICE))).items:
@@ -98,7 +107,8 @@ async def _ensure(api: Api, document: Raw) -> None:
     metadata |= {"uid": api.new_uid(), "creationTimestamp": now}
     for condition in document["status"].get("conditions", ()):
         condition["lastTransitionTime"] = now
-    await store_as_is(api, kind, admit_as_is(api, kind, copy_document(document)))
+    with suppress(KeyExists):  # another server was faster
+        await store_as_is(api, kind, admit_as_is(api, kind, copy_document(document)), replaces=False)
 
 
 def api_services(groups: dict[str, dict[str, Any]]) -> Iterator[Raw]:

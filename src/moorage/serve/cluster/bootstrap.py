@@ -49,6 +49,7 @@ async def _ensure(api: Api, document: Raw, namespace: str = "") -> bool:
     except ApiError as error:
         if error.reason != "AlreadyExists":
             raise
+        await api.catch_up()  # another server was faster, and what comes next may need it
         return False
     return True
 

@@ -15,11 +15,21 @@ from moorage.admit.admission import Admitted
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.subresources.deletion import is_finalized
 from moorage.custom.objects.correlation import same_values
-from moorage.model.api_error import ApiError, already_exists, bad_request, conflict, failure, not_found, stale
+from moorage.model.api_error import (
+    ApiError,
+    already_exists,
+    bad_request,
+    conflict,
+    failure,
+    internal,
+    not_found,
+    stale,
+)
 from moorage.model.go.quoting import go_json
 from moorage.model.kinds import CustomKind, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.access.certificates import check_subject, with_requester
+from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.custom.definitions import DEFINITION
@@ -27,7 +37,7 @@ from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
 from moorage.serve.templates import POD, Likeness
 from moorage.serve.verbs.weight import change_takes_long, document_takes_long, pod_takes_long
-from moorage.store.protocol import KeyExists, KeyMissing, RevisionMismatch, Stored
+from moorage.store.protocol import ClaimTaken, KeyExists, KeyMissing, RevisionMismatch, Stored
 
 _WARNING = (
     ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may "
@@ -61,6 +71,7 @@ def name_owners_once(metadata: Raw, *, is_patch: bool = False) -> list[str]:
 
 
 _NAMES_TRIED = 8
+_TRIES = 100
 #: The most that an object may grow to. Kubernetes: 1.5 MiB of protobuf, which takes about half of the room of JSON.
 MAX_OBJECT_BYTES = 3 * 1024 * 1024
 
@@ -113,7 +124,8 @@ async def create(
     warnings = (*warnings, *owners)
     is_generated = not metadata.get("name") and metadata.get("generateName")
     is_charged = namespace not in api.quotas.accounts
-    for _ in range(_NAMES_TRIED if is_generated else 1):
+    names_left, tries_left = _NAMES_TRIED if is_generated else 1, _TRIES
+    while names_left:
         manager = None if is_owned else options.manager
         if takes_long:
             generation = api.directory.generation
@@ -138,10 +150,17 @@ async def create(
         if options.dry_run:
             if await api.store.get(key) is None:
                 return WriteResult(Stored(key, value, 0, 0, admitted.view), all_warnings, created=True)
+            names_left -= 1
             continue
+        claims = claims_of(kind, admitted.view)
         try:
-            stored = await api.store.create(key, value, cached_view(kind, admitted.view), template)
+            stored = await api.store.create(key, value, cached_view(kind, admitted.view), template, claims=claims)
         except KeyExists:
+            names_left -= 1
+            continue
+        except ClaimTaken as taken:
+            tries_left -= 1
+            await wait_for_holder(api, taken, tries_left)
             continue
         if kind is DEFINITION:
             await api.definitions.settled()
@@ -150,6 +169,13 @@ async def create(
         why = "the server was not able to generate a unique name for the object"
         raise failure(409, "AlreadyExists", f'{kind.plural} "{name}" already exists, {why}')
     raise already_exists(kind, name)
+
+
+async def wait_for_holder(api: Api, taken: ClaimTaken, tries_left: int) -> None:
+    """Wait until admission knows of the Service that has an address or port, to choose another or to refuse it."""
+    if not tries_left:
+        raise internal(f"{taken}, though no Service has it")
+    await api.store.catch_up()
 
 
 def check_namespace(kind: Kind, namespace: str, metadata: Raw) -> None:
@@ -163,9 +189,6 @@ def check_namespace(kind: Kind, namespace: str, metadata: Raw) -> None:
     if given and given != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     metadata["namespace"] = namespace
-
-
-_TRIES = 100
 
 
 class Changed(NamedTuple):
@@ -199,7 +222,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
     key = key_of(kind, namespace, name)
     stored = await api.store.get(key)
     is_charged = namespace not in api.quotas.accounts
-    for _ in range(_TRIES):
+    for tries_left in reversed(range(_TRIES)):
         if stored is None:
             raise not_found(kind, name)
         if takes_long or change_takes_long(kind, stored):
@@ -208,7 +231,11 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             old, changed, value = _made(ref, stored, make)
         warnings = (*changed.warnings, *changed.admitted.warnings)
         if value == stored.value:
-            return WriteResult(stored, warnings)
+            newest = await api.newest(stored)
+            if newest is not None and newest.revision == stored.revision:
+                return WriteResult(stored, warnings)
+            stored = newest
+            continue
         if not is_charged:
             new_view, subresource = changed.admitted.view, changed.subresource
             old_view = stored.view if stored.view is not None else convert_view(old, kind.view)
@@ -217,14 +244,26 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
         is_over = is_finalized(kind, changed.admitted.object, old)
         if dry_run:
             return WriteResult(stored._replace(value=value, view=changed.admitted.view), warnings)
+        had, has = claims_held(kind, stored), claims_of(kind, changed.admitted.view)
         try:
             if is_over:
-                gone = await api.store.delete(key, stored.revision)
+                gone = await api.store.delete(key, stored.revision, released=had)
                 last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
                 if kind is DEFINITION:
                     await api.definitions.settled()
                 return WriteResult(last, warnings, deleted=True)
-            written = await api.store.update(key, value, stored.revision, cached_view(kind, changed.admitted.view))
+            written = await api.store.update(
+                key,
+                value,
+                stored.revision,
+                cached_view(kind, changed.admitted.view),
+                claims=[claim for claim in has if claim not in had],
+                released=[claim for claim in had if claim not in has],
+            )
+        except ClaimTaken as taken:
+            await wait_for_holder(api, taken, tries_left)
+            stored = api.store.peek(key)
+            continue
         except RevisionMismatch as mismatch:
             if changed.expected is not None:
                 raise stale(kind, name) from None

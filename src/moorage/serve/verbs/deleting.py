@@ -16,6 +16,7 @@ from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
+from moorage.serve.admission.service_claims import claims_held
 from moorage.serve.api import Api, WriteResult, admitted, check_types
 from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.long_work import in_slices, is_large
@@ -77,8 +78,13 @@ async def _carry_out(
     api: Api, kind: Kind, stored: Stored, deletion: Deletion, value: bytes, dry_run: bool
 ) -> WriteResult:
     if not deletion.removes:
-        if not deletion.changed:
-            return WriteResult(stored)  # it is being deleted already, and this does not hasten it
+        if not deletion.changed:  # it is being deleted already, and this does not hasten it
+            newest = await api.newest(stored)
+            if newest is None:
+                raise KeyMissing(stored.key)
+            if newest.revision != stored.revision:
+                raise RevisionMismatch(newest)
+            return WriteResult(stored)
         view = cached_view(kind, convert_view(deletion.object, kind.view))
         if dry_run:
             return WriteResult(stored._replace(value=value, view=view))
@@ -87,7 +93,7 @@ async def _carry_out(
             await api.definitions.settled()
         return WriteResult(written)
     if not dry_run:
-        gone = await api.store.delete(stored.key, stored.revision)
+        gone = await api.store.delete(stored.key, stored.revision, released=claims_held(kind, stored))
         if kind is DEFINITION:
             await api.definitions.settled()
         stored = stored._replace(revision=gone.revision)

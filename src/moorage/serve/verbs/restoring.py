@@ -11,6 +11,7 @@ from moorage.custom.objects.decoding import decode_stored
 from moorage.model.kinds import Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.known_fields import kept_part
+from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.api import Api, admitted
 from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.custom.served_kind import ServedKind
@@ -37,16 +38,19 @@ def _custom_as_is(kind: ServedKind, raw: Raw) -> Admitted:
     return Admitted(raw, convert_view(raw, kind.view))
 
 
-async def store_as_is(api: Api, kind: Kind, made: Admitted) -> Stored:
-    """Write an admitted object, over one of the same name if there is one. Raises StoreError."""
+async def store_as_is(api: Api, kind: Kind, made: Admitted, *, replaces: bool = True) -> Stored:
+    """Write an admitted object, over one of the same name if there is one, or `replaces` none. Raises StoreError."""
     metadata = made.object["metadata"]
     key = key_of(kind, metadata.get("namespace") or "", metadata["name"])
-    value, view = encode(kind, made.object), cached_view(kind, made.view)
-    existing = await api.store.get(key)
+    value, view, claims = encode(kind, made.object), cached_view(kind, made.view), claims_of(kind, made.view)
+    existing = await api.store.get(key) if replaces else None
     if existing is None:
         stored = await api.store.create(key, value, view)
     else:
-        stored = await api.store.update(key, value, existing.revision, view)
+        lost = [claim for claim in claims_held(kind, existing) if claim not in claims]
+        stored = await api.store.update(key, value, existing.revision, view, released=lost)
+    if claims:
+        await api.store.hold(stored, claims)  # where another Service has the same, both keep it, as they had
     if kind is DEFINITION:
         await api.definitions.settled()
     return stored

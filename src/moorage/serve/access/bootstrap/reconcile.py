@@ -12,7 +12,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.access.rbac import PolicyRule
-from moorage.model.types.request import DeleteOptions
+from moorage.model.types.request import DeleteOptions, Preconditions
 from moorage.serve.access.bootstrap.policy import (
     AUTO_UPDATE,
     bootstrap_bindings,
@@ -52,7 +52,7 @@ async def _reconcile(api: Api, expected: Raw) -> None:
         if (existing["metadata"].get("annotations") or {}).get(AUTO_UPDATE) == "false":
             return
         if expected.get("roleRef") != existing.get("roleRef"):
-            await delete(api, ref, DeleteOptions())
+            await delete(api, ref, DeleteOptions(preconditions=Preconditions(uid=existing["metadata"].get("uid"))))
             await create(api, kind, ref.namespace, expected, _OPTIONS)
         elif (changed := completed(existing, expected)) != existing:
             await replace(api, ref, changed, _OPTIONS)
