@@ -13,7 +13,7 @@ WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow test-interop check package docs format lock bench bench-e2e bench-controllers clean
+.PHONY: help setup run test test-slow test-interop test-faults check package docs format lock bench bench-e2e bench-controllers clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs 
 
 test-interop: $(READY) ## run with real Kubernetes programs; docs/contributing/interoperability.md says how they are named
 	$(BIN)/python -m pytest -rs --timeout 0 tests/interop
+
+# Real etcd members, API servers and components, under load, in namespaces of their own where root allows it.
+test-faults: $(READY) ## kill, pause, cut, fill and slow down real processes; FAULTS=500 SEED=… STORE=sqlite, see tests/faults
+	$(BIN)/python -m tests.faults $(or $(FAULTS),500) --promise 5 $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE))
 
 check: $(READY) ## formatting, lints, types, layers
 	$(BIN)/ruff format --check .

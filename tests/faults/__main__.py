@@ -12,18 +12,16 @@ import time
 from pathlib import Path
 
 import uvloop
+from tests.faults.kinds import KINDS
 from tests.faults.rig.cluster import Shape, running_cluster
 from tests.faults.rig.machine import Machine, enter_namespaces
 from tests.faults.suite import Outcome, Size, Suite
 from tests.faults.summary import summarize
 
 
-async def run(shape: Shape, size: Size, seed: int, directory: Path, out: Path, only: str) -> Outcome:
+async def run(shape: Shape, size: Size, seed: int, directory: Path, out: Path, kinds: list[str]) -> Outcome:
     async with running_cluster(directory, Machine(), shape) as cluster:
-        suite = Suite(cluster, size, seed, out)
-        if only:
-            suite.kinds = [kind for kind in suite.kinds if only in kind.name]
-        return await suite.run()
+        return await Suite(cluster, size, seed, out, kinds).run()
 
 
 def main() -> int:
@@ -33,17 +31,24 @@ def main() -> int:
     parser.add_argument("--store", choices=("etcd", "sqlite"), default="etcd")
     parser.add_argument("--api-servers", type=int, default=2)
     parser.add_argument("--round", type=int, default=20, help="faults after which histories are checked")
-    parser.add_argument("--only", default="", help="kinds of faults whose names have this text")
+    parser.add_argument("--kinds", default="", help="kinds of faults, separated by commas, in turn; default: at random")
+    parser.add_argument("--promise", type=float, default=0.0, help="seconds in which writes must work again; 0: any")
     parser.add_argument("--out", type=Path, default=Path("build/faults"))
     parser.add_argument("--keep", action="store_true", help="keep the directory with all logs")
     chosen = parser.parse_args()
+    kinds = [name.strip() for name in chosen.kinds.split(",") if name.strip()]
+    if unknown := set(kinds) - {kind.name for kind in KINDS}:
+        parser.error(
+            f"unknown kinds: {', '.join(sorted(unknown))}; there are: {', '.join(kind.name for kind in KINDS)}"
+        )
     enter_namespaces()
     seed = random.randrange(2**31) if chosen.seed is None else chosen.seed
     directory = Path(tempfile.mkdtemp(prefix="moorage-faults-"))
     shape = Shape(api_servers=chosen.api_servers, members=3 if chosen.store == "etcd" else 0)
     began = time.monotonic()
     print(f"seed {seed}, logs in {directory}", flush=True)
-    outcome = uvloop.run(run(shape, Size(chosen.faults, chosen.round), seed, directory, chosen.out, chosen.only))
+    size = Size(chosen.faults, chosen.round, promise=chosen.promise)
+    outcome = uvloop.run(run(shape, size, seed, directory, chosen.out, kinds))
     print("\n".join(summarize(outcome, seed, time.monotonic() - began)))
     if outcome.violations:
         logs = chosen.out / f"seed-{seed}-logs"

@@ -11,7 +11,9 @@ from typing import NamedTuple
 import msgspec
 from tests.faults.check.history import Violation
 
-_PODS, _LEASES = "/registry/pods/", "/registry/leases/kube-system/"
+_PODS = "/registry/pods/"
+#: Leases that candidates compete for; those of API servers are their own.
+_LEASES = frozenset(f"/registry/leases/kube-system/{name}" for name in ("kube-scheduler", "kube-controller-manager"))
 #: Seconds by which clocks of the processes may seem to differ, being read at different moments.
 _TOLERANCE = 0.5
 
@@ -107,7 +109,7 @@ class ClusterRules:
     def hear(self, revision: int, key: str, value: bytes | None, seen: float) -> None:
         if key.startswith(_PODS):
             self._hear_pod(revision, key, value)
-        elif key.startswith(_LEASES) and value is not None:
+        elif key in _LEASES and value is not None:
             self._hear_lease(revision, key, _LEASE.decode(value), seen)
 
     def _blame(self, rule: str, text: str) -> None:

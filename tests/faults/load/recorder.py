@@ -6,9 +6,13 @@ Goes on from the last revision at another member whenever a member ends, and so 
 
 import asyncio
 import base64
+import shutil
+import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -119,3 +123,21 @@ def _text(key: bytes) -> str:
 
 def read_json(value: bytes) -> Any:
     return msgspec.json.decode(value)
+
+
+def read_file(directory: Path, after: int) -> list[Recorded]:
+    """Return the changes after a revision in the file of an API server on SQLite that does not run."""
+    with tempfile.TemporaryDirectory() as copy:
+        for file in directory.glob("moorage.db*"):
+            shutil.copy(file, copy)
+        with closing(sqlite3.connect(Path(copy) / "moorage.db")) as connection:
+            query = "SELECT revision, key, value FROM log WHERE revision > ? ORDER BY revision"
+            rows = connection.execute(query, (after,)).fetchall()
+    now = time.monotonic()
+    return [Recorded(revision, "/registry" + _without_group(key), value, now) for revision, key, value in rows]
+
+
+def _without_group(key: str) -> str:
+    """Return a key as etcd would have it: without the API group before the resource."""
+    first, _, rest = key[1:].partition("/")
+    return f"/{rest}" if "." in first or first == "apps" else key

@@ -64,6 +64,7 @@ class Server(NamedTuple):
     links: tuple[Link, ...]
     clock: Clock | None
     disk: Path | None
+    data: Path
     backend: Backend
 
     @property
@@ -161,7 +162,7 @@ class Cluster:
         clock = self._clock(name)
         child = Child(name, command, self.directory / f"{name}.log", clock.environment if clock else None)
         child.start()
-        self.servers.append(Server(child, port, tuple(links), clock, disk, Backend(name, LOCAL, port)))
+        self.servers.append(Server(child, port, tuple(links), clock, disk, data, Backend(name, LOCAL, port)))
         await self._until(kubeconfig.exists, child)
         self.accesses[name] = load_access(str(kubeconfig))
 

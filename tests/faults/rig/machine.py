@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 _INSIDE = "MOORAGE_FAULTS_INSIDE"
@@ -150,7 +151,15 @@ def find_clock_library() -> str:
     if spec is not None and spec.submodule_search_locations:
         places += [Path(place) / "vendor/libfaketime/src/libfaketime.so.1" for place in spec.submodule_search_locations]
     places += Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
-    return next((str(place) for place in places if place.exists()), "")
+    return next((str(place) for place in places if place.exists() and _sets_clocks(place)), "")
+
+
+def _sets_clocks(library: Path) -> bool:
+    """Try it: it may be made for another machine."""
+    environment = {**os.environ, "LD_PRELOAD": str(library), "FAKETIME": "+1000000s"}
+    command = [sys.executable, "-c", "import time; print(time.time())"]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True).stdout
+    return bool(shown) and float(shown) > time.time() + 900_000
 
 
 class Clock:
