@@ -139,6 +139,10 @@ class Partition:
             return len(log)
         return bisect_right(log, revision, key=_FIRST)
 
+    def since(self, revision: int) -> list[Change]:
+        """Return the changes after a revision, as far as history goes back."""
+        return self.log[self.position(revision) :]
+
     def drop(self, count: int) -> Forgotten:
         """Drop the `count` oldest changes, at least one; return the values that only they referred to."""
         superseded: list[int] = []

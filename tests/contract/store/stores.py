@@ -4,6 +4,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.etcd_process import EtcdCluster
+
+from moorage.store.etcd.store import EtcdStore
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Change, Store
 from moorage.store.sqlite import SqliteStore
@@ -20,6 +23,15 @@ async def _open_sqlite(path: Path) -> Store:
 
 
 STORES: dict[str, Opener] = {"memory": _open_memory, "sqlite": _open_sqlite}
+
+
+def etcd_opener(cluster: EtcdCluster) -> Opener:
+    """Return what opens a store in a real etcd; the path is its prefix there."""
+
+    async def open_etcd(path: Path) -> Store:
+        return await EtcdStore.open(cluster.settings(prefix=str(path)), roots={})
+
+    return open_etcd
 
 
 @asynccontextmanager

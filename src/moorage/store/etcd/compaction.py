@@ -28,11 +28,11 @@ class Compaction:
     async def run(self, seconds: float = INTERVAL_SECONDS) -> None:
         """Take part in a round every so many seconds, until it is cancelled."""
         while True:
+            await asyncio.sleep(seconds)
             try:
                 await self.take_part()
             except EtcdError as error:
                 _LOG.warning("History could not be compacted, trying again later", err=str(error))
-            await asyncio.sleep(seconds)
 
     async def take_part(self) -> bool:
         """Compact up to the revision of the last round, unless another server has; return whether it did."""

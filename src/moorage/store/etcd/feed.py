@@ -43,8 +43,8 @@ class Feed:
         self, client: EtcdClient, layout: KeyLayout, state: State, read_value: Callable[[bytes], bytes | None]
     ) -> None:
         self.complaint = ""
-        #: Writes under way, by their key in etcd.
-        self.own: dict[bytes, list[OwnWrite]] = {}
+        #: Writes of this process that are under way, by their key in etcd.
+        self.own: dict[bytes, OwnWrite] = {}
         self._client, self._layout, self._state, self._read_value = client, layout, state, read_value
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._tickets = count()
@@ -133,10 +133,10 @@ class Feed:
         self._wake()
 
     def _published(self, item: KeyValue) -> Stored | None:
-        for own in self.own.get(item.key, ()):
-            if own.value == item.value:
-                key = self._layout.from_etcd(item.key)
-                return Stored(key, own.value, item.modified, item.created, own.view, own.template)
+        own = self.own.get(item.key)
+        if own is not None and own.value == item.value:
+            key = self._layout.from_etcd(item.key)
+            return Stored(key, own.value, item.modified, item.created, own.view, own.template)
         return self.stored(item)
 
     # Waiting.
