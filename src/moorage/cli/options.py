@@ -258,14 +258,27 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
     return decorate
 
 
+_ELECTION_TIMES = (
+    ("retry-period", "retry", "2s", "How often to try."),
+    ("renew-deadline", "deadline", "10s", "How long to try to renew it."),
+    ("lease-duration", "lease_duration", "15s", "How long the Lease is good for."),
+)
+
+
+def election_time_options(function: Command) -> Command:
+    """Add the times of leader election, for components of a cluster that has several of each."""
+    for name, parameter, default, text in _ELECTION_TIMES:
+        option = click.option(f"--leader-elect-{name}", parameter, default=default, show_default=True, help=text)
+        function = option(function)
+    return function
+
+
 def _election_options(lease_name: str) -> tuple[Callable[[Command], Command], ...]:
     """Whether and how a component leads by Lease; the last is the first in the help."""
     values = (
         ("resource-namespace", "lease_namespace", "kube-system", "The Lease's namespace."),
         ("resource-name", "lease_name", lease_name, "The Lease's name."),
-        ("retry-period", "retry", "2s", "How often to try."),
-        ("renew-deadline", "deadline", "10s", "How long to try to renew it."),
-        ("lease-duration", "lease_duration", "15s", "How long the Lease is good for."),
+        *_ELECTION_TIMES,
     )
     return (
         *(
@@ -292,6 +305,12 @@ def chosen_controllers(text: str) -> tuple[str, ...]:
         raise click.BadParameter(str(error), param_hint="'--controllers'") from None
     return words
 
+
+#: The parameters that `etcd_options` adds.
+ETCD_PARAMETERS = (
+    "etcd_servers",
+    *(f"etcd_{name}" for name in ("prefix", "cafile", "certfile", "keyfile", "username", "password_file")),
+)
 
 #: Makes EtcdSettings of servers. Raises UsageError, BadParameter.
 EtcdMaker = Callable[[tuple[str, ...]], "EtcdSettings"]
@@ -345,7 +364,7 @@ def etcd_access_options(function: Command) -> Command:
                 cert_file=etcd_certfile,
                 key_file=etcd_keyfile,
                 username=etcd_username,
-                password=_password_in(etcd_password_file) if etcd_password_file else "",
+                password=password_in(etcd_password_file) if etcd_password_file else "",
             )
 
         return function(*arguments, etcd=make, **others)
@@ -383,7 +402,8 @@ def etcd_urls(text: str, option: str) -> tuple[str, ...]:
     return urls
 
 
-def _password_in(path: str) -> str:
+def password_in(path: str) -> str:
+    """Return what a file has, without the end of its line. Raises click.BadParameter."""
     from moorage.lint.sources import reason_of
 
     try:

@@ -14,17 +14,27 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from moorage.cli.options import COMPONENTS, chosen_controllers
-from moorage.cli.shared import gates_of_components, read_configuration, read_devices, say
+from moorage.cli.options import COMPONENTS, chosen_controllers, etcd_urls, password_in
+from moorage.cli.shared import election_times, gates_of_components, read_configuration, read_devices, say
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.kept.description import Description, DescriptionError, read_description, recall
 from moorage.cluster.kept.places import DEFAULT, default_kubeconfig
 from moorage.model.gates import Component
 
 if TYPE_CHECKING:
+    from moorage.client.election.elector import ElectionTimes
+    from moorage.cluster.ha.settings import HaSettings
     from moorage.cluster.kept.kept_cluster import KeptCluster
+    from moorage.store.etcd.settings import EtcdSettings
 
 _DEFAULT_PORT = 6443
+#: Options that name a file, or a directory, which is found from anywhere at the next start.
+_FILES = (
+    "config",
+    "policy_file",
+    "cert_dir",
+    *(f"etcd_{name}" for name in ("cafile", "certfile", "keyfile", "password_file")),
+)
 
 
 class RecalledOptions(NamedTuple):
@@ -82,6 +92,7 @@ def _settings(
     port = values["port"]
     nodes = values["nodes"] if makes_nodes else 0 if remembered is not None else None
     config = values["config"]
+    times = election_times(values["lease_duration"], values["deadline"], values["retry"])
     kubeconfig = values["kubeconfig"] or (default_kubeconfig() if has_name else None)
     return {
         "gates": switched,
@@ -97,8 +108,39 @@ def _settings(
         "simulates_storage": values["simulates_storage"],
         "devices": read_devices(tuple(values["devices"]), texts),
         "controllers": chosen_controllers(values["controllers"]),
+        "etcd": _etcd(values),
+        "cert_dir": Path(values["cert_dir"]) if values["cert_dir"] else None,
+        "election": times,
+        "ha": _ha(values, texts, times) if values["ha"] else None,
         "context": cluster.context if cluster is not None else "moorage",
     }
+
+
+def _etcd(values: dict[str, Any]) -> EtcdSettings | None:
+    """Raises click.BadParameter."""
+    from moorage.store.etcd.settings import EtcdSettings
+
+    servers = etcd_urls(",".join(values["etcd_servers"]), "--etcd-servers")
+    if not servers:
+        return None
+    return EtcdSettings(
+        servers=servers,
+        prefix=values["etcd_prefix"],
+        ca_file=values["etcd_cafile"],
+        cert_file=values["etcd_certfile"],
+        key_file=values["etcd_keyfile"],
+        username=values["etcd_username"],
+        password=password_in(values["etcd_password_file"]) if values["etcd_password_file"] else "",
+    )
+
+
+def _ha(values: dict[str, Any], texts: dict[str, str], times: ElectionTimes) -> HaSettings:
+    from moorage.cluster.ha.settings import HaSettings
+
+    config, devices = values["config"], tuple(values["devices"])
+    text = texts.get(str(config), "") if config else ""
+    files = {name: texts[name] for name in devices if name in texts}
+    return HaSettings(values["ha"], values["etcd_binary"], text, devices, files, times)
 
 
 def _preferred_port(remembered: Description | None) -> int:
@@ -114,7 +156,7 @@ def _with_files(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     given = dict(given)
     if given.get("kubeconfig"):
         given["kubeconfig"] = str(Path(given["kubeconfig"]).absolute())
-    for name in ("config", "policy_file"):
+    for name in _FILES:
         if given.get(name):
             given[name] = str(Path(given[name]).absolute())
     if "devices" in given:

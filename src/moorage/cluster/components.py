@@ -266,7 +266,10 @@ class KubeletProcess(ComponentProcess):
         capacity: Mapping[str, str] = CAPACITY,
         simulator: str = SIMULATOR,
         devices: tuple[DeviceSet, ...] = (),
+        *,
+        takes_all: bool = False,
     ) -> None:
+        """With `takes_all` nodes without any such label are run, too."""
         super().__init__(process)
         self._nodes, self._prefix = nodes, prefix
         add_feature_metrics(self.metrics, {Component.KUBELET: gates})
@@ -277,6 +280,7 @@ class KubeletProcess(ComponentProcess):
             gates,
             metrics=self.metrics,
             simulator=simulator,
+            takes_all=takes_all,
             capacity=capacity,
             devices=devices,
             evaluations=self.evaluations,

@@ -6,23 +6,30 @@ the cluster.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import random
+from typing import Any, NamedTuple
 
 import msgspec
 
+from moorage.client.election.elector import ElectionTimes
 from moorage.client.events.event_sender import EventSender
 from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
 from moorage.cluster.api_server import DEFAULT_MODE, ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.default_class import ensure_default_class
+from moorage.cluster.elected import Parts, run_elected
 from moorage.cluster.event_loop import first_failure
+from moorage.cluster.ha.settings import HaSettings
 from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.cluster.kubeconfig_place import KubeconfigPlace
 from moorage.cluster.settling import settled
 from moorage.cluster.transfer.importing import import_objects, refuse_if_filled
 from moorage.cluster.transfer.manifests import load_manifests
 from moorage.cluster.transfer.other_cluster import read_other_cluster
+from moorage.control.framework.nodes import is_ready
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
 from moorage.model.gate_skew import Skew, known_values, skews
@@ -34,13 +41,16 @@ from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.access.bootstrap.components import CONTROLLER_MANAGER, CONTROLLERS, KUBELETS, SCHEDULER
 from moorage.serve.loopback import LoopbackClient
+from moorage.serve.pki.authentication import User
 from moorage.serve.resources.objects import prefix_of
+from moorage.store.etcd.settings import EtcdSettings
 from moorage.telemetry.logs import get_logger
-from moorage.telemetry.metrics import add_feature_metrics
+from moorage.telemetry.metrics import Metrics, add_feature_metrics
 from moorage.telemetry.watchdog import Watchdog
 
 _LOG = get_logger("up")
 _PUBLISHING_SECONDS = 30.0
+_LOOK_EVERY = 0.1
 _PROTECTION = {"persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"}
 _NODE = KINDS["v1", "Node"]
 _GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-lifecycle-controller"
@@ -77,6 +87,24 @@ class Settings(msgspec.Struct, frozen=True):
     description: bytes = b"{}"
     authorization_mode: str = DEFAULT_MODE
     policy_file: Path | None = None
+    #: The etcd that has the objects, which other clusters' processes may share; or how many processes there are to be.
+    etcd: EtcdSettings | None = None
+    cert_dir: Path | None = None
+    ha: HaSettings | None = None
+    election: ElectionTimes = ElectionTimes()
+
+
+class AdmissionNeeds(NamedTuple):
+    """What admission may begin because a controller ends it; see `Api`."""
+
+    collects_garbage: bool
+    taints_new_nodes: bool
+    protects_storage: bool
+
+
+def admission_needs(settings: Settings) -> AdmissionNeeds:
+    controllers = {row.name for row in chosen(settings.controllers, simulated=settings.simulates)}
+    return AdmissionNeeds(_GARBAGE_COLLECTOR in controllers, _NODE_LIFECYCLE in controllers, controllers >= _PROTECTION)
 
 
 #: The nodes of a cluster that has none and is told nothing of them.
@@ -95,6 +123,7 @@ class ControlPlane:
         self.notes: list[str] = []
         self._server: ApiServer | None = None
         self._kubelets: Kubelets | None = None
+        self._node_count = 0
         self._evaluations = IsolatedEvaluations()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -113,7 +142,18 @@ class ControlPlane:
 
     @property
     def node_count(self) -> int:
-        return self._kubelets.node_count if self._kubelets is not None else 0
+        if self._kubelets is not None:
+            return self._kubelets.node_count
+        return self._node_count
+
+    @property
+    def logs(self) -> Path | None:
+        """Where processes of its own write their logs: it has none."""
+        return None
+
+    @property
+    def processes(self) -> tuple[()]:
+        return ()
 
     @property
     def skews(self) -> list[Skew]:
@@ -125,19 +165,21 @@ class ControlPlane:
         settings = self.settings
         gates = settings.gates
         await self._kubeconfig.check()
-        controllers = {row.name for row in chosen(settings.controllers, simulated=settings.simulates)}
+        needs = admission_needs(settings)
         self._server = server = await start_api_server(
             ApiServerSettings(
                 gates[Component.API_SERVER],
                 settings.data_dir,
                 settings.bind_address,
                 settings.port,
-                collects_garbage=_GARBAGE_COLLECTOR in controllers,
-                taints_new_nodes=_NODE_LIFECYCLE in controllers,
-                protects_storage=controllers >= _PROTECTION,
+                collects_garbage=needs.collects_garbage,
+                taints_new_nodes=needs.taints_new_nodes,
+                protects_storage=needs.protects_storage,
                 prefers_port=settings.prefers_port,
                 authorization_mode=settings.authorization_mode,
                 policy_file=settings.policy_file,
+                etcd=settings.etcd,
+                cert_dir=settings.cert_dir,
             )
         )
         server.snapshots.description = settings.description
@@ -152,10 +194,7 @@ class ControlPlane:
         await self._bring_in(server)
         if server.is_new and settings.simulates_storage and not settings.source:
             await ensure_default_class(LoopbackClient(server.api, "moorage-up"))
-        if settings.simulates:
-            await self._start_kubelets(server, gates[Component.KUBELET])
-        self._start_scheduler(server, gates[Component.SCHEDULER])
-        self._start_controllers(server, gates[Component.CONTROLLER_MANAGER])
+        await self._start_components(server)
         if settings.wait_seconds and (note := await settled(LoopbackClient(server.api), settings.wait_seconds)):
             self.notes.append(note)
         await self._kubeconfig.write(server.login())
@@ -177,49 +216,77 @@ class ControlPlane:
             skips = settings.skips_unserved
             self.notes += await load_manifests(client, settings.manifests, skips_unserved=skips)
 
-    async def _start_kubelets(self, server: ApiServer, gates: GateSet) -> None:
+    async def _start_components(self, server: ApiServer) -> None:
+        """Start kubelets, scheduler and controllers; on a shared store each where it is elected."""
+        settings, gates = self.settings, self.settings.gates
+        made: dict[str, tuple[User, Callable[[Metrics], Coroutine[Any, Any, Parts]]]] = {}
+        if settings.simulates:
+            made["moorage-kubelet"] = KUBELETS, partial(self._kubelet_parts, server, gates[Component.KUBELET])
+        made["kube-scheduler"] = SCHEDULER, partial(self._scheduler_parts, server, gates[Component.SCHEDULER])
+        if chosen(settings.controllers, simulated=settings.simulates):
+            controllers = partial(self._controller_parts, server, gates[Component.CONTROLLER_MANAGER])
+            made["kube-controller-manager"] = CONTROLLER_MANAGER, controllers
+        for lease, (user, make) in made.items():
+            if server.api.store.is_shared:
+                client = LoopbackClient(server.api, lease, user)
+                self._run(run_elected(client, lease, settings.election, server.metrics, make))
+            else:
+                for part in await make(server.metrics):
+                    self._run(part)
+            if self._kubelets is not None and user is KUBELETS:
+                await self._kubelets.synced()
+                await self._kubelets.devices_published(_PUBLISHING_SECONDS)
+        if server.api.store.is_shared and settings.simulates:
+            await self._nodes_are_ready(LoopbackClient(server.api, "moorage-up"))
+
+    async def _kubelet_parts(self, server: ApiServer, gates: GateSet, metrics: Metrics) -> Parts:
         client = LoopbackClient(server.api, "kubelet", KUBELETS)
         sender = EventSender(client)
         recorder = CountingRecorder(sender, "kubelet")
-        devices, metrics = self.settings.devices, server.metrics
         self._kubelets = kubelets = Kubelets(
             client,
             recorder,
             gates,
             metrics=metrics,
             takes_all=True,
-            devices=devices,
+            devices=self.settings.devices,
             evaluations=self._evaluations,
         )
         await kubelets.register(await self._nodes_to_make(server))
-        self._run(sender.run())
-        self._run(kubelets.run())
-        await kubelets.synced()
-        await kubelets.devices_published(_PUBLISHING_SECONDS)
+        return sender.run(), kubelets.run()
 
     async def _nodes_to_make(self, server: ApiServer) -> int:
         if self.settings.nodes is not None:
             return self.settings.nodes
         return 0 if await server.api.store.count(prefix_of(_NODE)) else DEFAULT_NODES
 
-    def _start_scheduler(self, server: ApiServer, gates: GateSet) -> None:
+    async def _nodes_are_ready(self, client: LoopbackClient) -> None:
+        """Wait for the nodes, which another process may run, for a while."""
+        wanted = DEFAULT_NODES if self.settings.nodes is None else self.settings.nodes
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PUBLISHING_SECONDS):
+                while True:
+                    nodes = (await client.list_all(_NODE)).items
+                    self._node_count = len(nodes)
+                    if len(nodes) >= wanted and all(is_ready(node.view) for node in nodes):
+                        return
+                    await asyncio.sleep(_LOOK_EVERY)
+
+    async def _scheduler_parts(self, server: ApiServer, gates: GateSet, metrics: Metrics) -> Parts:
         client = LoopbackClient(server.api, "kube-scheduler", SCHEDULER)
         sender = EventSender(client)
         recorder = SeriesRecorder(sender)
         configuration, evaluations = self.settings.configuration, self._evaluations
-        scheduler = LiveScheduler(client, recorder, gates, configuration, server.metrics, evaluations=evaluations)
-        for part in (sender.run(), recorder.run(), scheduler.run()):
-            self._run(part)
+        scheduler = LiveScheduler(client, recorder, gates, configuration, metrics, evaluations=evaluations)
+        return sender.run(), recorder.run(), scheduler.run()
 
-    def _start_controllers(self, server: ApiServer, gates: GateSet) -> None:
+    async def _controller_parts(self, server: ApiServer, gates: GateSet, metrics: Metrics) -> Parts:
         rows = chosen(self.settings.controllers, simulated=self.settings.simulates)
-        if not rows:
-            return
         client = LoopbackClient(server.api, "controller-manager", CONTROLLER_MANAGER)
         sender = EventSender(client)
         context = ControllerContext(
             gates,
-            server.metrics,
+            metrics,
             random,
             self.settings.simulates_storage,
             self._evaluations,
@@ -229,11 +296,11 @@ class ControlPlane:
         )
         controllers = [row.make(context) for row in rows]
         recorder = CountingRecorder(sender, "controller-manager")
-        self._run(sender.run())
         clients = {name: LoopbackClient(server.api, "controller-manager", user) for name, user in CONTROLLERS.items()}
-        self._run(ControllerManager(client, recorder, controllers, server.metrics, clients=clients).run())
+        manager = ControllerManager(client, recorder, controllers, metrics, clients=clients)
+        return sender.run(), manager.run()
 
-    def _run(self, part: Coroutine[None, None, None]) -> None:
+    def _run(self, part: Coroutine[Any, Any, None]) -> None:
         self._tasks.add(asyncio.create_task(part))
 
     async def failure(self) -> BaseException:

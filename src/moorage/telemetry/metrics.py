@@ -196,6 +196,9 @@ class Metrics:
         """Show another component's families too, for several components at one address."""
         self._included.append(other)
 
+    def exclude(self, other: "Metrics") -> None:
+        self._included = [one for one in self._included if one is not other]
+
     def families(self) -> list[Family]:
         found: dict[str, Family] = {}
         for other in self._included:

@@ -129,6 +129,7 @@ def controller_manager(
     show_default=True,
     help="Simulate the nodes with the label simulate.moorage.dev/kubelet=NAME, no others.",
 )
+@click.option("--all-nodes", is_flag=True, help="Also simulate nodes without that label, as `moorage up` does.")
 def kubelet(
     process: ProcessMaker,
     gates: GateSet,
@@ -139,6 +140,7 @@ def kubelet(
     pods: int,
     devices: tuple[str, ...],
     simulator: str,
+    all_nodes: bool,
 ) -> None:
     """Simulate nodes: register them, keep them alive, and run what is bound to them.
 
@@ -166,7 +168,7 @@ def kubelet(
     has = read_devices(devices)
 
     def make(made: Process) -> KubeletProcess:
-        return KubeletProcess(made, gates, nodes, prefix, capacity, simulator, has)
+        return KubeletProcess(made, gates, nodes, prefix, capacity, simulator, has, takes_all=all_nodes)
 
     _run(process, make, _announce, CannotRegister)
 

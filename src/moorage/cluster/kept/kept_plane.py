@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,6 +17,9 @@ from moorage.cluster.kept.processes import forget_this_process, record_this_proc
 from moorage.store.log_file import DataDirectory, StoreUnusable
 from moorage.telemetry.watchdog import Watchdog
 
+if TYPE_CHECKING:
+    from moorage.cluster.ha.plane import HaPlane
+
 _replace = msgspec.structs.replace
 
 
@@ -26,7 +30,7 @@ class KeptPlane:
     """
 
     def __init__(self, settings: Settings, cluster: KeptCluster | None, description: Description) -> None:
-        self.plane = ControlPlane(settings)
+        self.plane = _plane(settings)
         self.cluster, self.description = cluster, description
         self._lock: DataDirectory | None = None
         self._is_recorded = False
@@ -37,7 +41,7 @@ class KeptPlane:
 
     async def start(self) -> None:
         """Raises CannotStart."""
-        if self.cluster is not None and self.description.ephemeral:
+        if self.cluster is not None and (self.description.ephemeral or self.plane.settings.etcd is not None):
             try:
                 self._lock = DataDirectory(self.cluster.directory)
             except StoreUnusable as error:
@@ -78,8 +82,17 @@ class KeptPlane:
             forget_this_process(cluster.directory)
         if self._lock is not None:
             self._lock.close()
+        if self._lock is not None and self.description.ephemeral:
             with suppress(ClusterError):  # another process has started a cluster of this name already
                 cluster.delete()
+
+
+def _plane(settings: Settings) -> "ControlPlane | HaPlane":
+    if settings.ha is None:
+        return ControlPlane(settings)
+    from moorage.cluster.ha.plane import HaPlane  # which few need
+
+    return HaPlane(settings)
 
 
 def refuse_to_start(cluster: KeptCluster, *, ephemeral: bool) -> None:

@@ -10,6 +10,7 @@ from moorage.cluster.ha.balancer import Backend, Balancer
 from moorage.cluster.ha.health import HealthCheck
 
 HOST = "127.0.0.1"
+pytestmark = [pytest.mark.real_time, pytest.mark.parametrize("loop", ["asyncio", "uvloop"])]
 
 
 class FakeServer:
@@ -101,8 +102,7 @@ async def scene(*names: str) -> AsyncIterator[Scene]:
             await server.die()
 
 
-@pytest.mark.real_time
-async def test_connections_are_spread_over_ready_servers() -> None:
+async def test_connections_are_spread_over_ready_servers(loop: str) -> None:
     async with scene("one", "two", "three") as made:
         for name in ("one", "two"):
             made.balancer.mark(made.backend(name), answers=True, is_ready=True)
@@ -116,8 +116,7 @@ async def test_connections_are_spread_over_ready_servers() -> None:
             writer.close()
 
 
-@pytest.mark.real_time
-async def test_a_server_that_cannot_be_reached_is_passed_over_and_left_out() -> None:
+async def test_a_server_that_cannot_be_reached_is_passed_over_and_left_out(loop: str) -> None:
     async with scene("one", "two") as made:
         for name in ("one", "two"):
             made.balancer.mark(made.backend(name), answers=True, is_ready=True)
@@ -127,15 +126,13 @@ async def test_a_server_that_cannot_be_reached_is_passed_over_and_left_out() -> 
         await made.servers["one"].start()
 
 
-@pytest.mark.real_time
-async def test_without_a_ready_server_one_that_answers_is_used() -> None:
+async def test_without_a_ready_server_one_that_answers_is_used(loop: str) -> None:
     async with scene("one", "two") as made:
         made.balancer.mark(made.backend("two"), answers=True, is_ready=False)
         assert await made.ask() == "two"
 
 
-@pytest.mark.real_time
-async def test_without_any_server_the_connection_is_closed() -> None:
+async def test_without_any_server_the_connection_is_closed(loop: str) -> None:
     async with scene("one") as made:
         await made.servers["one"].die()
         reader, writer = await made.connect()
@@ -145,8 +142,7 @@ async def test_without_any_server_the_connection_is_closed() -> None:
         await made.servers["one"].start()
 
 
-@pytest.mark.real_time
-async def test_connections_to_a_server_that_died_are_closed_and_the_next_ones_go_elsewhere() -> None:
+async def test_connections_to_a_server_that_died_are_closed_and_the_next_ones_go_elsewhere(loop: str) -> None:
     async with scene("one", "two") as made:
         made.check_health()
         await made.until("one", answers=True, ready=True)
@@ -165,8 +161,7 @@ async def test_connections_to_a_server_that_died_are_closed_and_the_next_ones_go
         await made.until("one", answers=True, ready=True)
 
 
-@pytest.mark.real_time
-async def test_a_server_that_says_no_keeps_its_connections_and_gets_no_new_ones() -> None:
+async def test_a_server_that_says_no_keeps_its_connections_and_gets_no_new_ones(loop: str) -> None:
     async with scene("one", "two") as made:
         made.check_health()
         for name in ("one", "two"):
@@ -186,8 +181,9 @@ async def test_a_server_that_says_no_keeps_its_connections_and_gets_no_new_ones(
             writer.close()
 
 
-@pytest.mark.real_time
-async def test_a_server_that_hangs_is_given_up_while_another_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_hangs_is_given_up_while_another_answers(
+    loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("moorage.cluster.ha.health.ANSWER_SECONDS", 0.3)
     async with scene("one", "two") as made:
         made.check_health()
@@ -200,8 +196,7 @@ async def test_a_server_that_hangs_is_given_up_while_another_answers(monkeypatch
         await made.until("one", answers=True, ready=True)
 
 
-@pytest.mark.real_time
-async def test_much_data_passes_in_both_directions() -> None:
+async def test_much_data_passes_in_both_directions(loop: str) -> None:
     async with scene("one") as made:
         made.balancer.mark(made.backend("one"), answers=True, is_ready=True)
         reader, writer = await asyncio.open_connection(HOST, made.balancer.port, limit=1 << 24)

@@ -1,0 +1,86 @@
+"""Say where a cluster of several processes keeps its things, and on which ports its etcd members are found.
+
+The ports of etcd members are a part of what they keep: they stay for the life of the cluster. All others are chosen at
+each start.
+"""
+
+import random
+import secrets
+import socket
+from collections.abc import Container
+from pathlib import Path
+
+import msgspec
+
+from moorage.client.kubeconfig.private_file import write_private
+from moorage.cluster.cannot_start import CannotStart
+from moorage.store.sqlite import FILE_NAME as DATABASE
+
+MEMBERS_FILE = "ha.json"
+ETCD, LOGS, COMPONENTS = "etcd", "logs", "components"
+#: Below the ports that the kernel gives to outgoing connections.
+_PORTS = range(20_000, 32_000)
+_TRIES = 1000
+
+
+class Members(msgspec.Struct, frozen=True):
+    """The etcd members of a cluster: ports for clients and for each other; the token tells the cluster from others."""
+
+    clients: tuple[int, ...]
+    peers: tuple[int, ...]
+    token: str
+
+    @property
+    def count(self) -> int:
+        return len(self.clients)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        return tuple(f"https://127.0.0.1:{port}" for port in self.clients)
+
+
+def open_members(directory: Path, count: int) -> Members:
+    """Read what the cluster has, or decide it for a new one. Raises CannotStart, OSError."""
+    path = directory / MEMBERS_FILE
+    if (directory / DATABASE).exists():
+        raise CannotStart(
+            f"{directory} has a cluster of one process, whose objects are in SQLite: choose another --name or "
+            "--data-dir, or start it without --ha"
+        )
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Members)
+    except FileNotFoundError:
+        taken: set[int] = set()
+        for _ in range(2 * count):
+            taken.add(free_port(taken))
+        ports = tuple(taken)
+        found = Members(ports[:count], ports[count:], f"moorage-{secrets.token_hex(8)}")
+        write_private(path, msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+    except msgspec.MsgspecError as error:
+        raise CannotStart(f"{path} is damaged ({error}): remove the cluster with `moorage delete`") from None
+    if found.count != count:
+        raise CannotStart(
+            f"{directory} has a cluster of {found.count} etcd members: start it with --ha {found.count}, or choose "
+            f"another --name for one of {count}"
+        )
+    return found
+
+
+def free_port(but: Container[int] = (), host: str = "127.0.0.1") -> int:
+    """Return a port on which nothing listens. Raises CannotStart."""
+    for _ in range(_TRIES):
+        port = random.choice(_PORTS)
+        if port not in but and is_free(port, host):
+            return port
+    raise CannotStart(f"there is no free port between {_PORTS.start} and {_PORTS.stop}")
+
+
+def is_free(port: int, host: str = "127.0.0.1") -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as trying:
+        trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trying.bind((host, port))
+        except OSError:
+            return False
+    return True
