@@ -86,7 +86,11 @@ class EtcdClient:
     ) -> TxnResult:
         """Do one or the other at one revision, by whether all conditions hold. Raises EtcdUncertain, EtcdNoSpace."""
         then, otherwise = tuple(then), tuple(otherwise)
-        is_safe = all(isinstance(operation, Get) for operation in (*then, *otherwise))
+        is_safe = True
+        for operation in (*then, *otherwise):
+            if type(operation) is not Get:
+                is_safe = False
+                break
         answer = await self._call(_TXN, requests.encode_txn(compares, then, otherwise), is_safe=is_safe)
         try:
             return decode_txn(answer)

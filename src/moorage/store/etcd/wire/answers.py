@@ -5,12 +5,15 @@ decoded in pieces with other work of the event loop in between.
 """
 
 import asyncio
+import re
 from typing import NamedTuple
 
 from moorage.store.etcd.messages import KeyValue, MemberStatus, RangeResult, TxnResult, WatchedEvent
 
 #: After so many items, or so many bytes of them, the event loop has a turn.
 _ITEMS_AT_ONCE, _BYTES_AT_ONCE = 1000, 4 * 1024 * 1024
+#: A header's cluster_id and member_id, and the tag of its revision.
+_BEFORE_REVISION = re.compile(rb"\x08[\x80-\xff]{,9}[\x00-\x7f]\x10[\x80-\xff]{,9}[\x00-\x7f]\x18").match
 
 
 class BadAnswer(Exception):
@@ -103,6 +106,9 @@ def _header_numbers(data: bytes, at: int, end: int) -> dict[int, int]:
 
 
 def _revision(data: bytes, at: int, end: int) -> int:
+    begin = _BEFORE_REVISION(data, at, end)
+    if begin is not None:  # as etcd writes it: the IDs are long, and not needed
+        return _varint(data, begin.end())[0]
     return _header_numbers(data, at, end).get(0x18, 0)
 
 
