@@ -154,7 +154,9 @@ async def pause_server(cluster: Cluster, random_: random.Random) -> Injected:
 
 
 def _component(cluster: Cluster, random_: random.Random) -> Child:
-    return random_.choice(cluster.components)
+    """Return a component, more often than not one that leads."""
+    leading = [child for child in cluster.components if child.leads]
+    return random_.choice(leading if leading and random_.random() < 0.6 else cluster.components)
 
 
 async def kill_component(cluster: Cluster, random_: random.Random) -> Injected:
@@ -164,7 +166,7 @@ async def kill_component(cluster: Cluster, random_: random.Random) -> Injected:
 
 
 async def pause_component(cluster: Cluster, random_: random.Random) -> Injected:
-    child = random_.choice([one for one in cluster.components if not one.name.startswith("kubelet")])
+    child = _component(cluster, random_)
     child.pause()
     return Injected(child.name, _none_spared(), _resumed(child))
 

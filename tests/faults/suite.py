@@ -70,6 +70,8 @@ class Outcome:
         self.fates: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.odd_answers: list[str] = []
+        #: Seconds that pods waited for their nodes.
+        self.waits: list[float] = []
         self.files: list[Path] = []
 
 
@@ -140,6 +142,7 @@ class Suite:
         counts["rollouts"], counts["pods evicted"] = workloads.rollouts, workloads.evicted
         counts["evictions refused"], counts["bindings"] = workloads.refused_evictions, workloads.bindings
         counts["pods scheduled"] = len(workloads.scheduled_after)
+        self.outcome.waits = [waited for _, waited in workloads.scheduled_after]
         counts["leaders changed"] = sum(self._rules.handovers.values())
 
     async def _make_namespace(self, name: str) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from tests.faults.suite import RECOVERY_SECONDS, FaultRecord, Outcome
 
+_SHARES = (("p50", 0.5), ("p90", 0.9), ("max", 1.0))
+
 
 def quantile(values: Sequence[float], share: float) -> float:
     """Return the value that a share of all values does not exceed."""
@@ -31,6 +33,9 @@ def summarize(outcome: Outcome, seed: int, seconds: float) -> Iterator[str]:
     for kind, why in outcome.impossible.items():
         yield f"NOT RUN: {kind}: {why}"
     yield ""
+    if waits := outcome.waits:
+        shown = ", ".join(f"{name} {quantile(waits, share):.2f} s" for name, share in _SHARES)
+        yield f"pods waited for a node, also while another scheduler took over: {shown}"
     yield ", ".join(f"{count} {name}" for name, count in sorted(outcome.counts.items()))
     yield ", ".join(f"{name} {count}" for name, count in sorted(outcome.fates.items()))
     if outcome.odd_answers:

@@ -23,7 +23,7 @@ class Child:
         self.process: subprocess.Popen[bytes] | None = None
         self.is_held = False
         self.is_paused = False
-        self.starts = 0
+        self.starts = self._log_start = 0
         self.endings: list[int] = []
 
     @property
@@ -37,6 +37,7 @@ class Child:
 
     def start(self) -> None:
         self.starts += 1
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0
         self.is_held = self.is_paused = False
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -73,6 +74,13 @@ class Child:
                     await asyncio.sleep(0.02)
         self.kill()
         return self.process.returncode
+
+    @property
+    def leads(self) -> bool:
+        """Whether it has said, since its last start, that it holds its Lease: it ends when it loses it."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_start)
+            return self.is_running and b"Successfully acquired lease" in log.read()
 
     def said(self, most: int = 2000) -> str:
         return self.log.read_text(errors="replace")[-most:] if self.log.exists() else ""
