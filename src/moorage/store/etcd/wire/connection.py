@@ -271,9 +271,9 @@ class Connection(asyncio.Protocol):
             if not flags & frames.ACK:
                 self._outbox.reply(frames.frame(frames.PING, frames.ACK, 0, content))
         elif kind == frames.RST_STREAM:
+            code = frames.read_number(content)
             stream = self._streams.pop(number, None)
             if stream is not None:
-                code = frames.read_number(content)
                 reason = f"{self.name} reset the call: {frames.code_name(code)}"
                 if code == frames.REFUSED_STREAM:
                     stream.fail(EtcdUnreachable(reason))

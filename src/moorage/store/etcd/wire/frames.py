@@ -1,6 +1,7 @@
 """Build and read the frames of HTTP/2 (RFC 9113) as far as gRPC needs them."""
 
 from struct import Struct
+from urllib.parse import unquote_to_bytes
 
 from moorage.store.etcd.wire.hpack import decode_headers
 
@@ -141,13 +142,4 @@ class Heading:
 
 def _unquoted(text: bytes) -> str:
     """Return text without gRPC's percent-encoding, on one line."""
-    if b"%" in text:
-        first, *others = text.split(b"%")
-        parts = [first]
-        for other in others:
-            try:
-                parts.append(bytes.fromhex(other[:2].decode("ascii")) + other[2:])
-            except ValueError:
-                parts.append(b"%" + other)
-        text = b"".join(parts)
-    return " ".join(text.decode("utf-8", "replace").split())
+    return " ".join(unquote_to_bytes(text).decode("utf-8", "replace").split())
