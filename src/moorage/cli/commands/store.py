@@ -127,7 +127,7 @@ class _Bar:
     show_default=True,
     help="Form of the report.",
 )
-def check(data_dir: Path | None, etcd: EtcdSettings | None, form: str) -> int:
+def check(data_dir: Path | None, etcd: EtcdSettings | None, form: str) -> None:
     """Check every object: it decodes as its kind, its key and its name agree, uids, addresses and owners fit.
 
     DATA_DIR is that of a stopped cluster. An etcd is read as of one revision, and may be in use. Errors are what no API
@@ -150,7 +150,8 @@ def check(data_dir: Path | None, etcd: EtcdSettings | None, form: str) -> int:
     except TransferError as error:
         raise refusal(error) from None
     _print(report, form)
-    return _WRONG if report.errors else 0
+    if report.errors:
+        raise click.exceptions.Exit(_WRONG)
 
 
 def _print(report: StoreReport, form: str) -> None:

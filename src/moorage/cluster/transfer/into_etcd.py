@@ -30,6 +30,8 @@ from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Operatio
 
 #: The most revisions that are used up unless the user says otherwise: some minutes.
 MAX_RAISE = 5_000_000
+#: About so many revisions are used up in a minute.
+_A_MINUTE = 600_000
 #: Transactions under way at a time, and how many of them until history is compacted, so that the database stays small.
 _AT_ONCE, _COMPACT_EVERY = 256, 100_000
 _TRIES, _PAUSE_SECONDS = 8, 0.25
@@ -62,7 +64,6 @@ class Moved(NamedTuple):
     resumed: int
     kept: int
     revision: int
-    notes: tuple[str, ...]
 
 
 class Marker(msgspec.Struct, frozen=True):
@@ -74,11 +75,12 @@ class Marker(msgspec.Struct, frozen=True):
     source: str
     digest: str
     revision: int
+    renumber: bool = False
     run: str = ""
     clearing: bool = False
 
     def is_same_as(self, other: "Marker") -> bool:
-        return (self.digest, self.revision) == (other.digest, other.revision)
+        return (self.digest, self.revision, self.renumber) == (other.digest, other.revision, other.renumber)
 
 
 class Plan(NamedTuple):
@@ -117,15 +119,15 @@ async def plan_migration(content: StoreContent, target: EtcdTarget) -> Plan:
         revision = at
         found |= {item.key: item for item in page if not layout.is_note(item.key)}
         mark = next((item for item in page if item.key == layout.note(MIGRATION)), mark)
-    marker = Marker(content.title, _digest(content), content.revision, secrets.token_hex(8))
+    marker = Marker(content.title, _digest(content), content.revision, target.renumber, secrets.token_hex(8))
     if _is_cleared(marker, found, mark, target):
         marker, found = msgspec.structs.replace(marker, clearing=True), {}
     plan = Plan(marker, revision, mark.modified if mark else 0, found, fences, tuple(notes))
     if plan.missing > target.max_raise and not target.renumber:
         raise TransferError(
-            f"etcd is at revision {revision:,} and the objects at {content.revision:,}: to use up {plan.missing:,} "
-            f"revisions would take long. Nothing is written. --max-raise {plan.missing} does it, --renumber gives "
-            "objects new, lower resourceVersions, after which every client must be started anew"
+            f"etcd is at revision {revision:,} and the objects at {content.revision:,}; nothing is written: to use up "
+            f"{plan.missing:,} revisions takes about {max(1, plan.missing // _A_MINUTE):,} minutes, which --max-raise "
+            f"{plan.missing} allows; --renumber gives objects new, lower resourceVersions"
         )
     return plan
 
@@ -146,7 +148,8 @@ def _is_cleared(marker: Marker, found: dict[bytes, KeyValue], mark: KeyValue | N
     if before is not None and before.is_same_as(marker):
         return target.force or before.clearing
     if not target.force:
-        whose = f" from {before.source} as of revision {before.revision:,}" if before else ""
+        how = " with --renumber" if before is not None and before.renumber else ""
+        whose = f" from {before.source} as of revision {before.revision:,}{how}" if before is not None else ""
         raise TransferError(
             f"{target.title} has an unfinished migration{whose}, which is another one: finish that, or give --force "
             "to delete what it has written"
@@ -189,7 +192,7 @@ class IntoEtcd:
         ended = await self._end()
         await self._compact(ended)
         kept = sum(self._written[item.key] == item.revision for item in self._content.items)
-        return Moved(len(items), resumed, kept, ended, self._plan.notes)
+        return Moved(len(items), resumed, kept, ended)
 
     async def _begin(self, items: Sequence[StoredItem]) -> None:
         """Write the note; in one transaction with the first object if no revision is left for it alone."""

@@ -121,7 +121,7 @@ def _defined(value: bytes) -> dict[str, _StoredKind]:
         versions = frozenset(f"{spec['group']}/{version['name']}" for version in spec["versions"])
         names, root = spec["names"], f"/{spec['group']}/{spec['names']['plural']}/"
         return {root: _StoredKind(root, versions, names["kind"], spec["scope"] == "Namespaced", ApiObject)}
-    except (msgspec.MsgspecError, KeyError, TypeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError):
         return {}  # said of the definition itself
 
 
@@ -150,7 +150,7 @@ def _read(
         raw: Raw = msgspec.json.decode(value)
         view: Any = convert_view(raw, kind.view)
         metadata = convert_view(raw["metadata"], ObjectMeta)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         found(ERROR, f"is not JSON: {error}")
         return None
     except ConversionError as error:

@@ -4,28 +4,18 @@ from collections.abc import Iterator, Sequence
 
 from moorage.cluster.transfer.store_content import StoreContent, StoredItem
 from moorage.model.types.core import Service
+from moorage.serve.admission.service_claims import ADDRESS, SERVICE, claims_of
 
 _CLAIMS = "claims/"
-_NO_ADDRESS = ("", "None")
 
 _Found = tuple[str, str, str]
-
-
-def claims_of(service: Service) -> list[str]:
-    """Return the names that only this Service may hold."""
-    addresses = service.spec.clusterIPs or (service.spec.clusterIP,)
-    ports = {port.nodePort for port in service.spec.ports} | {service.spec.healthCheckNodePort}
-    return [
-        *(f"ip/{address}" for address in dict.fromkeys(addresses) if address not in _NO_ADDRESS),
-        *(f"port/{port}" for port in sorted(ports) if port),
-    ]
 
 
 def check_services(services: Sequence[tuple[StoredItem, Service]], content: StoreContent) -> Iterator[_Found]:
     """Yield the level, the key and the problem of each finding."""
     holders: dict[str, StoredItem] = {}
     for item, service in services:
-        for claim in claims_of(service):
+        for claim in claims_of(SERVICE, service):
             other = holders.setdefault(claim, item)
             if other is not item:
                 yield "error", item.shown, f"has {_title(claim)}, as {other.shown} has"
@@ -47,5 +37,5 @@ def check_services(services: Sequence[tuple[StoredItem, Service]], content: Stor
 
 
 def _title(claim: str) -> str:
-    kind, _, value = claim.partition("/")
-    return f"the cluster IP {value}" if kind == "ip" else f"the node port {value}"
+    value = claim.partition("/")[2]
+    return f"the cluster IP {value}" if claim.startswith(ADDRESS) else f"the node port {value}"

@@ -33,7 +33,7 @@ def _damage(database: Path) -> str:
     """Return what SQLite finds wrong with a file; empty if nothing."""
     try:
         with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
+            found = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA integrity_check(1)")]
     except sqlite3.Error as error:
         return f"is damaged: {error}"
     return "" if found == ["ok"] else f"is damaged: {found[0] if found else 'SQLite does not say how'}"

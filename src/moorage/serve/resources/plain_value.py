@@ -18,7 +18,7 @@ def plain_value(value: bytes) -> bytes | None:
     try:
         fields = _decode(value)
         metadata = _decode(fields.pop("metadata", msgspec.Raw(b"null")))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     metadata.pop("resourceVersion", None)
     return _encode({"metadata": metadata, **fields}) if metadata else None
