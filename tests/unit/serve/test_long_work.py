@@ -27,6 +27,7 @@ from moorage.telemetry.metrics import Metrics
 pytestmark = pytest.mark.real_time
 
 CONFIG_MAP, POD = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"]
+SLICE = KINDS["discovery.k8s.io/v1", "EndpointSlice"]
 MAPS = "/api/v1/namespaces/default/configmaps"
 OPTIONS = WriteOptions("me")
 
@@ -217,3 +218,39 @@ async def test_a_controllers_large_template_is_admitted_in_the_thread(
     raw |= {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
     await create(api, kind, "default", raw, OPTIONS)
     assert "admit_alone" in seen
+
+
+async def test_slices_that_a_controller_makes_together_are_admitted_in_several_turns_of_the_loop(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def made(number: int) -> dict[str, Any]:
+        metadata = {"name": f"s{number}", "namespace": "default"}
+        return {
+            "apiVersion": SLICE.api_version,
+            "kind": "EndpointSlice",
+            "metadata": metadata,
+            "addressType": "IPv4",
+            "endpoints": [],
+            "ports": [],
+        }
+
+    seen: list[int] = []
+    plain = api.admit_new
+
+    def admit_new(*arguments: Any) -> Any:
+        seen.append(turns)
+        return plain(*arguments)
+
+    monkeypatch.setattr(api, "admit_new", admit_new)
+    task = asyncio.create_task(other())
+    await asyncio.gather(*(create(api, SLICE, "default", made(number), OPTIONS) for number in range(20)))
+    task.cancel()
+    assert max(seen.count(turn) for turn in seen) <= 2

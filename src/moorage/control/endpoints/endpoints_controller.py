@@ -26,6 +26,7 @@ from moorage.control.endpoints.service_pods import (
 )
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Update, warn
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.steps import Steps, finish, in_parts
 from moorage.control.framework.workloads import POD, namespace_is_terminating, ready_condition
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
@@ -38,22 +39,24 @@ MAX_ADDRESSES = 1000
 _Port = tuple[str, int, str, str]
 
 
-def subsets_of(service: Object, pods: Sequence[Object]) -> list[Raw]:
+def subsets_of(service: Object, pods: Sequence[Object]) -> Steps[list[Raw]]:
     """Return the addresses of a Service's pods, grouped by the ports that they share."""
     spec = service.view.spec
     by_port: dict[_Port | None, dict[tuple[str, str], bool]] = {}
     addresses: dict[tuple[str, str], Raw] = {}
-    for pod in sorted(pods, key=lambda one: one.uid):
-        view: Pod = pod.view
-        if not is_endpoint(view, with_terminating=spec.publishNotReadyAddresses):
-            continue
-        found = next((ip for family in address_types(spec)[:1] for ip in addresses_of(view, family)), None)
-        if found is None:
-            continue
-        ready = spec.publishNotReadyAddresses or ready_condition(view) is not None
-        addresses[found, pod.uid] = _address(service, pod, found)
-        for port in _ports(service, view):
-            by_port.setdefault(port, {})[found, pod.uid] = ready
+    for part in in_parts(sorted(pods, key=lambda one: one.uid)):
+        for pod in part:
+            view: Pod = pod.view
+            if not is_endpoint(view, with_terminating=spec.publishNotReadyAddresses):
+                continue
+            found = next((ip for family in address_types(spec)[:1] for ip in addresses_of(view, family)), None)
+            if found is None:
+                continue
+            ready = spec.publishNotReadyAddresses or ready_condition(view) is not None
+            addresses[found, pod.uid] = _address(service, pod, found)
+            for port in _ports(service, view):
+                by_port.setdefault(port, {})[found, pod.uid] = ready
+        yield
     shared: dict[tuple[tuple[tuple[str, str], bool], ...], list[_Port]] = {}
     for port, members in sorted(by_port.items(), key=lambda pair: pair[0] or ("", 0, "", "")):
         ports = shared.setdefault(tuple(sorted(members.items())), [])
@@ -149,6 +152,9 @@ class EndpointsController(Controller):
         return (changed.key,)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return finish(self.steps(key, world, now))
+
+    def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
         service, found = world.get(SERVICE, key), world.get(ENDPOINTS, key)
         if service is None:
             self._pace.forget(key)
@@ -161,8 +167,8 @@ class EndpointsController(Controller):
             return Plan(again_after=wait)
         pods = world.pods_of_service(service)
         self._pace.looked(key, 2 * len(pods), now)
-        trigger = self._triggers.since_last(service, pods)
-        whole = subsets_of(service, pods)
+        trigger = yield from self._triggers.since_last(service, pods)
+        whole = yield from subsets_of(service, pods)
         subsets = truncated(whole)
         labels = {name: value for name, value in service.view.metadata.labels.items() if name != HEADLESS}
         labels |= {HEADLESS: ""} if is_headless(service.view.spec) else {}

@@ -11,6 +11,7 @@ from moorage.control.endpoints.slice_controller import slice_prefix, write_slice
 from moorage.control.endpoints.slices import Group, Ports, endpoint_key, pack, ports_key
 from moorage.control.framework.actions import NOTHING, Action, Delete, Plan, Raw, warn
 from moorage.control.framework.controller import Controller
+from moorage.control.framework.steps import finish
 from moorage.control.framework.workloads import controller_reference
 from moorage.control.framework.world import World
 from moorage.model.kinds import Kind
@@ -120,7 +121,7 @@ def _writes(
 
     if not groups:
         return [Delete(SLICE, found.namespace, found.name, found.uid) for found in slices]
-    packed = pack(slices, groups, MAX_ENDPOINTS, is_outdated)
+    packed = finish(pack(slices, groups, MAX_ENDPOINTS, is_outdated))
     metadata: Raw = {
         "generateName": slice_prefix(endpoints.name),
         "namespace": endpoints.namespace,

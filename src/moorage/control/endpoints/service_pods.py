@@ -7,6 +7,7 @@ pods that become ready cost a few writes.
 from collections.abc import Iterable, Sequence
 
 from moorage.client.protocol import Object
+from moorage.control.framework.steps import Steps, in_parts
 from moorage.control.framework.workloads import is_finished, ready_condition
 from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS
@@ -152,15 +153,17 @@ class TriggerTimes:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[str, dict[str, str]]] = {}
 
-    def since_last(self, service: Object, pods: Sequence[Object]) -> str:
+    def since_last(self, service: Object, pods: Sequence[Object]) -> Steps[str]:
         """Return the time, or an empty text if nothing has changed."""
         seen = self._seen.get(service.key)
         created, ready = seen or ("", {})
         times = {}
-        for pod in pods:
-            condition = next((one for one in pod.view.status.conditions if one.type == "Ready"), None)
-            if condition is not None and condition.lastTransitionTime:
-                times[pod.name] = condition.lastTransitionTime
+        for part in in_parts(pods):
+            for pod in part:
+                condition = next((one for one in pod.view.status.conditions if one.type == "Ready"), None)
+                if condition is not None and condition.lastTransitionTime:
+                    times[pod.name] = condition.lastTransitionTime
+            yield
         changed = [time for name, time in times.items() if time > ready.get(name, "")]
         if (made := service.view.metadata.creationTimestamp or "") > created:
             changed.append(made)

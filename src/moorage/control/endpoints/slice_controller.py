@@ -31,6 +31,7 @@ from moorage.control.endpoints.service_pods import (
 from moorage.control.endpoints.slices import Contents, EndpointKey, Group, Packed, Ports, endpoint_key, pack, ports_key
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Update, warn
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.steps import Steps, finish, in_parts
 from moorage.control.framework.workloads import POD, controller_reference, namespace_is_terminating, ready_condition
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
@@ -50,7 +51,7 @@ Made = dict[str, tuple[Pod, str, EndpointKey, Raw]]
 
 def wanted_groups(
     service: Object, pods: Sequence[Object], zones: Mapping[str, str], address_type: str, made: Made | None = None
-) -> dict[Ports, Group]:
+) -> Steps[dict[Ports, Group]]:
     """Return the endpoints of a Service, by ports. `zones` has the zone of every node, empty if it has none.
 
     `made` has endpoints of an earlier look at the same Service, which hold for pods that are as they were.
@@ -59,29 +60,31 @@ def wanted_groups(
     made = {} if made is None else made
     groups: dict[Ports, Group] = {}
     known: dict[tuple[int, int], tuple[Pod, Group]] = {}  # pods of one template share their containers
-    for pod in pods:
-        view: Pod = pod.view
-        if not is_endpoint(view, with_terminating=True):
-            continue
-        if view.spec.nodeName not in zones and not spec.publishNotReadyAddresses:
-            continue
-        containers = id(view.spec.containers), id(view.spec.initContainers)
-        shared = known.get(containers)
-        if shared is None:
-            ports = _ports(service, view)
-            group = groups.setdefault(ports_key(ports), Group(ports, {}))
-            known[containers] = view, group
-        else:
-            group = shared[1]
-        zone = zones.get(view.spec.nodeName, "")
-        known_one = made.get(pod.key)
-        if known_one is not None and known_one[0] is view and known_one[1] == zone:
-            group.endpoints[known_one[2]] = known_one[3]
-        elif addresses := addresses_of(view, address_type):
-            endpoint = _endpoint(service, pod, addresses, zone)
-            key = endpoint_key(endpoint)
-            made[pod.key] = view, zone, key, endpoint
-            group.endpoints[key] = endpoint
+    for part in in_parts(pods):
+        for pod in part:
+            view: Pod = pod.view
+            if not is_endpoint(view, with_terminating=True):
+                continue
+            if view.spec.nodeName not in zones and not spec.publishNotReadyAddresses:
+                continue
+            containers = id(view.spec.containers), id(view.spec.initContainers)
+            shared = known.get(containers)
+            if shared is None:
+                ports = _ports(service, view)
+                group = groups.setdefault(ports_key(ports), Group(ports, {}))
+                known[containers] = view, group
+            else:
+                group = shared[1]
+            zone = zones.get(view.spec.nodeName, "")
+            known_one = made.get(pod.key)
+            if known_one is not None and known_one[0] is view and known_one[1] == zone:
+                group.endpoints[known_one[2]] = known_one[3]
+            elif addresses := addresses_of(view, address_type):
+                endpoint = _endpoint(service, pod, addresses, zone)
+                key = endpoint_key(endpoint)
+                made[pod.key] = view, zone, key, endpoint
+                group.endpoints[key] = endpoint
+        yield
     return groups
 
 
@@ -175,6 +178,9 @@ class EndpointSliceController(Controller):
         return (f"{changed.namespace}/{name}",) if name else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return finish(self.steps(key, world, now))
+
+    def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
         service = world.get(SERVICE, key)
         if service is None:
             self._pace.forget(key)
@@ -200,11 +206,14 @@ class EndpointSliceController(Controller):
         deletes = [found for found in existing if found.view.addressType not in families]
         actions: list[Action] = []
         labels = slice_labels(service)
-        trigger = self._triggers.since_last(service, pods)
+        trigger = yield from self._triggers.since_last(service, pods)
         for family in families:
             slices = [found for found in existing if found.view.addressType == family]
-            groups = wanted_groups(service, pods, zones, family, self._made_before(service, len(pods), len(families)))
-            packed = pack(slices, groups, MAX_ENDPOINTS, lambda found: dict(found.view.metadata.labels) != labels)
+            made = self._made_before(service, len(pods), len(families))
+            groups = yield from wanted_groups(service, pods, zones, family, made)
+            packed = yield from pack(
+                slices, groups, MAX_ENDPOINTS, lambda found: dict(found.view.metadata.labels) != labels
+            )
             actions += self._writes(service, packed, labels, trigger, family)
             deletes += packed.deletes
         actions += [Delete(SLICE, found.namespace, found.name, found.uid) for found in deletes]

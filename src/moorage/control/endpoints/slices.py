@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
+from moorage.control.framework.steps import Steps
 
 #: What tells ports apart: name, number, protocol and application protocol of each, sorted.
 Ports = tuple[tuple[str, int, str, str], ...]
@@ -58,7 +59,7 @@ def endpoint_key(endpoint: Raw) -> EndpointKey:
 
 def pack(
     existing: Sequence[Object], wanted: Mapping[Ports, Group], most: int, is_outdated: Callable[[Object], bool]
-) -> Packed:
+) -> Steps[Packed]:
     """Spread the wanted endpoints, at most so many in one slice.
 
     `is_outdated` tells of a slice whether its metadata are to be written even if its endpoints stay.
@@ -66,9 +67,10 @@ def pack(
     by_ports: dict[Ports, list[Object]] = {}
     for found in existing:
         by_ports.setdefault(ports_key(found.raw.get("ports") or ()), []).append(found)
+        yield
     writes, deletes = list[Contents](), list[Object]()
     for key, group in wanted.items():
-        packed = _pack_group(by_ports.pop(key, []), group, most, is_outdated)
+        packed = yield from _pack_group(by_ports.pop(key, []), group, most, is_outdated)
         writes += packed.writes
         deletes += packed.deletes
     deletes += [found for slices in by_ports.values() for found in slices]
@@ -86,7 +88,9 @@ def _keep_one(deletes: list[Object], writes: list[Contents], is_outdated: Callab
         writes.append(Contents(None, [], []))
 
 
-def _pack_group(existing: list[Object], group: Group, most: int, is_outdated: Callable[[Object], bool]) -> Packed:
+def _pack_group(
+    existing: list[Object], group: Group, most: int, is_outdated: Callable[[Object], bool]
+) -> Steps[Packed]:
     left = dict(group.endpoints)
     unchanged, deletes = list[Object](), list[Object]()
     changed: list[Contents] = []
@@ -99,6 +103,7 @@ def _pack_group(existing: list[Object], group: Group, most: int, is_outdated: Ca
             changed.append(Contents(found, group.ports, kept))
         else:
             deletes.append(found)
+        yield
     waiting = list(left.values())
     for contents in sorted(changed, key=lambda one: -len(one.endpoints)):
         room = max(0, most - len(contents.endpoints))

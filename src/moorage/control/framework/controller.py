@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question
+from moorage.control.framework.steps import Steps
 from moorage.control.framework.workloads import concerned_owners
 from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Evaluations
@@ -79,6 +80,11 @@ class Controller(ABC):
 
         Raises Undecided where an expensive expression is being evaluated: the key is reconciled again after that.
         """
+
+    def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
+        """Reconcile in steps, where it may take long. What others change meanwhile concerns the key once more."""
+        yield
+        return self.reconcile(key, world, now)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         """Return what to do about an action that the API server refused. The key is retried in any case.

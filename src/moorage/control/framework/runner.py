@@ -23,6 +23,7 @@ from moorage.control.framework.actions import Action, Create, Delete, Patch, Pla
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.custom_kinds import DEFINITION, CustomInformers
 from moorage.control.framework.pending_writes import Expectations, UncertainWrites, find
+from moorage.control.framework.steps import take_turns
 from moorage.control.framework.work_queue import ControllerMetrics, WorkQueue
 from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Undecided
@@ -189,7 +190,7 @@ class Runner:
         now = self._clock()
         questions = self.controller.questions(key, self._world, now)
         if not questions:
-            return self.controller.reconcile(key, self._world, now)
+            return await take_turns(self.controller.steps(key, self._world, now))
         try:
             answers = {question: await self._look_up(question) for question in questions}
         except (ApiError, Unreachable) as error:

@@ -33,10 +33,11 @@ from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.custom.definitions import DEFINITION
+from moorage.serve.long_work import next_turn
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
 from moorage.serve.templates import POD, Likeness
-from moorage.serve.verbs.weight import change_takes_long, document_takes_long, pod_takes_long
+from moorage.serve.verbs.weight import MADE_TOGETHER, change_takes_long, document_takes_long, pod_takes_long
 from moorage.store.protocol import ClaimTaken, KeyExists, KeyMissing, RevisionMismatch, Stored
 
 _WARNING = (
@@ -103,6 +104,8 @@ async def create(
 
     If it takes long, the server answers other clients meanwhile.
     """
+    if kind.name in MADE_TOGETHER:
+        await next_turn()
     metadata = raw["metadata"]
     check_namespace(kind, namespace, metadata)
     if metadata.get("resourceVersion"):

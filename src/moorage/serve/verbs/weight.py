@@ -40,6 +40,8 @@ _WITH_EXPRESSIONS: dict[str, tuple[str, ...]] = {
 }
 #: Kinds without a pod template whose objects controllers make large.
 _LARGE_BY_CONTROLLERS = frozenset(("ControllerRevision", "Endpoints"))
+#: Kinds of which a controller makes many at the same time, each in some milliseconds.
+MADE_TOGETHER = frozenset(("EndpointSlice",))
 _EXPRESSION_FIELDS = ("expression", "messageExpression", "valueExpression")
 _MANY = 1024
 #: A schema of this size takes some ten milliseconds to validate.
