@@ -261,7 +261,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         snapshots = SnapshotSource(store, settings.data_dir)
         paths = WebPaths(checks, metrics.render, api.resources, store, snapshots, api.tokens)
         handler = Handler(api, paths, api.metrics)
-        gate = api.authenticator.authenticate
+        gate = api.authenticator.admit
         server = Server(handler, gate=gate, request_log=RequestLog(), end_streams=api.end_watches)
         await _listen(server, settings, credentials)
         address = settings.advertise_address or settings.bind_address

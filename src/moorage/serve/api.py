@@ -106,7 +106,7 @@ class Api:
         self.tokens = ServiceAccountTokens(
             token_settings or TokenSettings(), token_keys or TokenKeys(), store.peek, clock, self.new_uid
         )
-        self.authenticator = Authenticator(fixed_tokens or {}, self.tokens)
+        self.authenticator = Authenticator(fixed_tokens or {}, self.tokens, looks_twice=store.is_shared)
         self.open_watches: set[Watch] = set()
         self._second, self._second_text = -1, ""
         self.templates = PodTemplates(self._admit_pod, self.plugins, lambda: self.directory.generation)
@@ -122,6 +122,11 @@ class Api:
         if self.store.is_shared:
             await self.store.catch_up()
             await self.definitions.settled()
+
+    @property
+    def knowledge(self) -> tuple[int, int]:
+        """Return what tells whether more is known than before: the revision, and how often definitions were read."""
+        return self.store.revision, self.definitions.followed
 
     async def newest(self, stored: Stored) -> Stored | None:
         """Return an object as it is now: what is in memory may be older than what another server wrote."""

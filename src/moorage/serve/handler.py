@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.api_error import ApiError, bad_request, unauthorized
+from moorage.model.api_error import ApiError, bad_request
 from moorage.model.field_error import invalid
 from moorage.model.kinds import (
     COMPONENT_STATUS,
@@ -62,17 +62,19 @@ from moorage.serve.rendering import (
 from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.routes import Target, target_of
+from moorage.serve.second_look import SecondLook, failed
 from moorage.serve.templates import POD
 from moorage.serve.tokens.reviews import review_token
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
-from moorage.serve.verbs.reading import Page, check_not_older, get, list_page
+from moorage.serve.verbs.reading import Page, get, known, list_page
 from moorage.serve.verbs.subresource_requests import SUBRESOURCES, bind_named, body_of
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.serve.web_paths import WebPaths
-from moorage.store.protocol import Stored
+from moorage.store.protocol import Stored, StoreError
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked, asked_of
+from moorage.telemetry.logs import get_logger
 from moorage.telemetry.watchdog import Operation, operation
 
 Review = Callable[[Raw, Reviewer], Raw]
@@ -90,6 +92,9 @@ REVIEWS: dict[str, Review] = {
 _NEVER_STORED = frozenset(VIRTUAL_KINDS)
 
 Answer = Response | Stream
+#: What is counted of a request: what it was, the code of the answer, the seconds that it took.
+_Observed = tuple[Asked, int, float]
+_LOG = get_logger("apiserver")
 
 #: Metrics call other verbs by their names.
 _METRIC_VERBS = {"create": "POST", "update": "PUT"}
@@ -116,11 +121,33 @@ class Handler:
             "deletecollection": self._delete_collection,
         }
 
+    def __call__(self, request: Request) -> Awaitable[Answer]:
+        return self._handle_twice(request) if self._api.store.is_shared else self._handle(request)
+
+    async def _handle_twice(self, request: Request) -> Answer:
+        """Handle a request, and once more if it is refused for a reason that is out of date."""
+        look, refused = SecondLook(self._api), list[_Observed]()
+        try:
+            return await self._handle(request, refused)
+        except ApiError as refusal:
+            if not await self._is_outdated(look, refusal):
+                for observed in refused:
+                    self._metrics.observe(*observed)
+                raise
+        return await self._handle(request)
+
+    async def _is_outdated(self, look: SecondLook, refusal: ApiError) -> bool:
+        try:
+            return await look.is_worth_it(refusal)
+        except StoreError as error:
+            raise failed(error) from None
+
     @operation(lambda local: _operation(local["asked"]))
-    async def __call__(self, request: Request) -> Answer:
-        user = request.user
+    async def _handle(self, request: Request, refused: "list[_Observed] | None" = None) -> Answer:
+        """Handle a request. If it is refused, what is to be counted is put into `refused`, if that is given."""
+        user = request.impersonator or request.user
         if user is None:
-            raise unauthorized()  # a request without a user that came past the gate
+            user = self._api.authenticator.authenticate(request)
         acting = acting_user(user, request.headers, self._api.authorization)
         if acting is not user:
             request.user, request.impersonator, user = acting, user, acting
@@ -140,6 +167,11 @@ class Handler:
             answer = await self._answer(target, request, user)
             code = answer.status
             return answer
+        except StoreError as error:
+            failure = failed(error)
+            code = failure.code
+            _LOG.error("The store failed", err=str(error))
+            raise failure from None
         except ApiError as refusal:
             code = refusal.code
             if type(target.kind) is ServedKind:
@@ -148,7 +180,11 @@ class Handler:
                 refusal.headers = (*warning_headers(refusal.warnings), *refusal.headers)
             raise
         finally:
-            self._metrics.observe(asked, code, perf_counter() - started)
+            seconds = perf_counter() - started
+            if refused is None or code < 400:
+                self._metrics.observe(asked, code, seconds)
+            else:
+                refused.append((asked, code, seconds))
 
     def _remember(self, target: Target, request: Request) -> tuple[Target, Asked]:
         """Find out what a target means, and keep it for the next request like this."""
@@ -214,6 +250,7 @@ class Handler:
         if review is None:
             return await bind_named(self._api, target, raw)
         api = self._api
+        await known(api, None)
         answer = review(raw, Reviewer(user, api.now_text(), target.namespace, api.authorization, api.authenticator))
         return json_response({"kind": kind.name, "apiVersion": kind.api_version, **answer}, 201)
 
@@ -222,9 +259,8 @@ class Handler:
         return msgspec.structs.replace(found, headers=warning_headers([COMPONENT_STATUS.deprecation]))
 
     async def _get(self, target: Target, request: Request, renderer: Renderer) -> Answer:
-        if request.query_text:
-            check_not_older(self._api, seen_revision(query_of(request)))
-        return Response(200, await self._object(await get(self._api, target.ref), renderer))
+        revision = seen_revision(query_of(request)) if request.query_text else None
+        return Response(200, await self._object(await get(self._api, target.ref, revision), renderer))
 
     async def _list(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         options = list_options(query_of(request))

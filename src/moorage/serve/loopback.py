@@ -5,10 +5,10 @@ has no resourceVersion; `Object.revision` has it. Errors have the same texts as 
 logged as if they had come over it. Kubernetes: the loopback client.
 """
 
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from time import perf_counter
-from typing import Any, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 from moorage.admit.raw import copy_document
 from moorage.client.http.wire import (
@@ -22,18 +22,19 @@ from moorage.client.http.wire import (
 )
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.client.refusals import RefusalLog
-from moorage.model.api_error import ApiError, bad_request, internal, no_such_path
+from moorage.model.api_error import ApiError, bad_request, no_such_path
 from moorage.model.kinds import SUBJECT_ACCESS_REVIEW, CustomKind, Kind, Ref
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
 from moorage.serve.access.authorization import Attributes, denied
 from moorage.serve.access.reviews import Reviewer, may_they
-from moorage.serve.api import Api
+from moorage.serve.api import Api, WriteResult
 from moorage.serve.decoding import check_kind
 from moorage.serve.observe.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_options
 from moorage.serve.pki.authentication import ADMIN, User
 from moorage.serve.resources.objects import StoredObject
+from moorage.serve.second_look import SecondLook, failed
 from moorage.serve.templates import POD
 from moorage.serve.verbs import subresources
 from moorage.serve.verbs.changing import create, replace
@@ -79,7 +80,7 @@ class LoopbackClient:
         self._allowed: set[tuple[str, Kind, str]] = set()
         self._allowed_within: set[tuple[str, Kind, str, str]] = set()
         self._decided_at = -1
-        self._api = api
+        self._api, self._is_shared = api, api.store.is_shared
         self._options = WriteOptions(self.manager, validation=TRUST)
         self._apply_options = WriteOptions(self.manager, validation=TRUST, force=True)
         self._closed = False
@@ -87,13 +88,13 @@ class LoopbackClient:
 
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
         ref = self._ref(kind, name, namespace)
-        return _object(kind, await self._ask("GET", ref, get(self._api, ref)))
+        return _object(kind, await self._ask("GET", ref, lambda: get(self._api, ref)))
 
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields)
         ref = Ref(kind, _namespace(kind, namespace), "")
-        page = await self._ask("LIST", ref, list_page(self._api, kind, ref.namespace, options))
+        page = await self._ask("LIST", ref, lambda: list_page(self._api, kind, ref.namespace, options))
         items: list[Object] = [StoredObject(kind, item, item.revision) for item in page.items]
         return Listing(items, page.revision)
 
@@ -103,7 +104,7 @@ class LoopbackClient:
         self._check_open()
         options = ListOptions(labels=labels, fields=fields, watch=True, bookmarks=True, resource_version=revision)
         ref = Ref(kind, _namespace(kind, namespace), "")
-        batches = await self._ask("WATCH", ref, watch(self._api, kind, ref.namespace, options))
+        batches = await self._ask("WATCH", ref, lambda: watch(self._api, kind, ref.namespace, options))
         metrics = self._api.metrics
         told = metrics.watch_events.labels(kind.group, kind.version, kind.plural)
         running = metrics.long_running(asked_of("WATCH", kind, ref.namespace, ""))
@@ -122,12 +123,15 @@ class LoopbackClient:
         self._check_open()
         if kind is SUBJECT_ACCESS_REVIEW:
             ref = Ref(kind, "", "")
-            return _plain(ref, await self._ask("POST", ref, self._review(document)))
+            return _plain(ref, await self._ask("POST", ref, lambda: self._review(document)))
         kind = self._served(kind)
         namespace = namespace_to_create_in(kind, document, namespace)
-        raw = _own_copy(kind, document)
         ref = Ref(kind, _namespace(kind, namespace), "")
-        outcome = await self._ask("POST", ref, create(self._api, kind, ref.namespace, raw, self._options))
+
+        def attempt() -> Awaitable[WriteResult]:
+            return create(self._api, kind, ref.namespace, _own_copy(kind, document), self._options)
+
+        outcome = await self._ask("POST", ref, attempt)
         return _object(kind, outcome.stored)
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
@@ -135,12 +139,18 @@ class LoopbackClient:
         ref = self._ref(kind, metadata_text(document, "name"), metadata_text(document, "namespace"))
         _check_subresource(kind, subresource, "update")
         if subresource == "scale":
-            return _plain(ref, await self._ask("PUT", ref, put_scale(self._api, ref, document, self._options), "scale"))
-        raw = _own_copy(kind, document)
+            scaled = await self._ask("PUT", ref, lambda: put_scale(self._api, ref, document, self._options), "scale")
+            return _plain(ref, scaled)
         if subresource == "finalize":
-            return _plain(ref, await self._ask("PUT", ref, finalize(self._api, ref.name, raw), subresource))
-        doing = replace(self._api, ref, raw, self._options, subresource)
-        return _object(kind, (await self._ask("PUT", ref, doing, subresource)).stored)
+            finalized = await self._ask(
+                "PUT", ref, lambda: finalize(self._api, ref.name, _own_copy(kind, document)), subresource
+            )
+            return _plain(ref, finalized)
+
+        def attempt() -> Awaitable[WriteResult]:
+            return replace(self._api, ref, _own_copy(kind, document), self._options, subresource)
+
+        return _object(kind, (await self._ask("PUT", ref, attempt, subresource)).stored)
 
     async def patch(
         self,
@@ -160,28 +170,32 @@ class LoopbackClient:
         verb, options = ("APPLY", self._apply_options) if patch_type is PatchType.APPLY else ("PATCH", self._options)
         sent = Patch(patch_type.value, patch)
         if subresource == "scale":
-            return _plain(ref, await self._ask(verb, ref, patch_scale(self._api, ref, sent, options), subresource))
-        doing = patch_object(self._api, ref, sent, options, subresource)
-        return _object(kind, (await self._ask(verb, ref, doing, subresource)).stored)
+            scaled = await self._ask(verb, ref, lambda: patch_scale(self._api, ref, sent, options), subresource)
+            return _plain(ref, scaled)
+
+        def attempt() -> Awaitable[WriteResult]:
+            return patch_object(self._api, ref, sent, options, subresource)
+
+        return _object(kind, (await self._ask(verb, ref, attempt, subresource)).stored)
 
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         ref = self._ref(kind, name, namespace)
         options = delete_options({}, render_delete_options(**demands) or None)
-        await self._ask("DELETE", ref, delete(self._api, ref, options))
+        await self._ask("DELETE", ref, lambda: delete(self._api, ref, options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         ref = self._ref(POD, name, namespace)
         if not node:
             document = render_binding(namespace, name, uid, node)
-            await self._ask("POST", ref, subresources.bind(self._api, namespace, name, document), "binding")
+            await self._ask("POST", ref, lambda: subresources.bind(self._api, namespace, name, document), "binding")
             return
         binding = Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
-        await self._ask("POST", ref, subresources.bind_to(self._api, namespace, name, binding), "binding")
+        await self._ask("POST", ref, lambda: subresources.bind_to(self._api, namespace, name, binding), "binding")
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
         ref = self._ref(POD, name, namespace)
         document = render_eviction(namespace, name, uid)
-        await self._ask("POST", ref, subresources.evict(self._api, namespace, name, document), "eviction")
+        await self._ask("POST", ref, lambda: subresources.evict(self._api, namespace, name, document), "eviction")
 
     async def close(self) -> None:
         self._closed = True
@@ -209,29 +223,45 @@ class LoopbackClient:
         if self._closed:
             raise Unreachable("this client is closed")
 
-    async def _ask(self, verb: str, ref: Ref, doing: Coroutine[Any, Any, Result], subresource: str = "") -> Result:
-        """Await a verb, and count it; a failure of the store is an internal error, as over HTTP."""
+    async def _ask(
+        self, verb: str, ref: Ref, attempt: Callable[[], Awaitable[Result]], subresource: str = ""
+    ) -> Result:
+        """Await a verb, and count it; a failure of the store is an internal error, as over HTTP.
+
+        On a store that other servers write to, it is attempted once more if the refusal is out of date.
+        """
         started = perf_counter()
         code, err = 0, ""
+        look = SecondLook(self._api) if self._is_shared else None
         try:
-            if self._user is not None:
-                roles = self._roles
-                if self._decided_at != roles.generation or (verb, ref.kind, subresource) not in self._allowed:
-                    self._authorize(self._user, verb, ref, subresource, doing)
-            result = await doing
+            try:
+                self._check_allowed(verb, ref, subresource)
+                result = await attempt()
+            except ApiError as refusal:
+                if look is None or not await look.is_worth_it(refusal):
+                    raise
+                self._check_allowed(verb, ref, subresource)
+                result = await attempt()
             code = 201 if verb == "POST" else 200
             return result
         except ApiError as refusal:
             code, err = refusal.code, refusal.message
             raise
         except StoreError as error:
-            code, err = 500, str(error)
-            raise internal(f"the store failed: {error}") from None
+            failure = failed(error)
+            code, err = failure.code, str(error)
+            raise failure from None
         finally:
             if code:  # neither cancelled nor broken
                 self._observe(verb, ref, subresource, code, perf_counter() - started, err)
 
-    def _authorize(self, user: User, verb: str, ref: Ref, subresource: str, doing: Coroutine[Any, Any, Any]) -> None:
+    def _check_allowed(self, verb: str, ref: Ref, subresource: str) -> None:
+        if self._user is not None:
+            roles = self._roles
+            if self._decided_at != roles.generation or (verb, ref.kind, subresource) not in self._allowed:
+                self._authorize(self._user, verb, ref, subresource)
+
+    def _authorize(self, user: User, verb: str, ref: Ref, subresource: str) -> None:
         """Raise ApiError 403 if the user may not do it. What is allowed by any name is kept until a role changes."""
         kind, namespace, name = ref
         key = (verb, kind, subresource, namespace)
@@ -243,7 +273,6 @@ class LoopbackClient:
         )
         decision = self._api.authorization.authorize(user, asked)
         if not decision.allowed:
-            doing.close()
             refusal = denied(user, asked, decision.reason)
             self._refusals.note(refusal)
             raise refusal

@@ -86,9 +86,9 @@ def list_options(query: Query) -> ListOptions:
     return options
 
 
-def seen_revision(query: Query) -> int:
-    """The revision that a get must not be older than, 0 for any. Raises ApiError 400."""
-    return _resource_version(query) or 0
+def seen_revision(query: Query) -> int | None:
+    """The revision that a get must not be older than, 0 for any, None for the newest. Raises ApiError 400."""
+    return _resource_version(query)
 
 
 def write_options(query: Query, manager: str, kind: str, *, applies: bool = False) -> WriteOptions:

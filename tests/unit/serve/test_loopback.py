@@ -1,6 +1,6 @@
 """The in-process transport: what it shares, what it does not decode, and what it says when the store fails."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -22,10 +22,12 @@ CONFIG_MAPS = KINDS["v1", "ConfigMap"]
 class _FullDisk(MemoryStore):
     is_full = False
 
-    async def create(self, key: str, value: bytes, view: Any = None, template: Any = None) -> Stored:
+    async def create(
+        self, key: str, value: bytes, view: Any = None, template: Any = None, *, claims: Sequence[str] = ()
+    ) -> Stored:
         if self.is_full:
             raise StoreFailed("no space left on device")
-        return await super().create(key, value, view, template)
+        return await super().create(key, value, view, template, claims=claims)
 
 
 @asynccontextmanager

@@ -76,6 +76,8 @@ class Definitions:
         self._behind: dict[str, dict[str, None]] = {}
         self._following: dict[str, asyncio.Task[None]] = {}
         self._seen: dict[str, int] = {}
+        #: How often a definition was followed.
+        self.followed = 0
         api.store.subscribe(prefix_of(DEFINITION), lambda change: self._heard(change.key))
 
     async def load(self) -> None:
@@ -109,6 +111,7 @@ class Definitions:
     async def _try_to_follow(self, key: str) -> None:
         try:
             await self._changed(key)
+            self.followed += 1
         except (StoreFailed, StoreUncertain) as error:
             _LOG.warning("A CustomResourceDefinition is not followed, trying again", name=name_in(key), err=str(error))
             asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._heard, key)

@@ -8,18 +8,41 @@ x509 and anonymous authenticators.
 import hmac
 from collections.abc import Mapping, Sequence
 
-from moorage.model.api_error import unauthorized
+from moorage.model.api_error import ApiError, unauthorized
 from moorage.serve.http.messages import Peer, Request
 from moorage.serve.pki.authentication import ANONYMOUS, AUTHENTICATED, CREDENTIAL_ID, User, is_open
-from moorage.serve.tokens.service_accounts import Authenticated, BadToken, ServiceAccountTokens
+from moorage.serve.tokens.service_accounts import Authenticated, BadToken, RevokedToken, ServiceAccountTokens
 
 
 class Authenticator:
-    """Knows fixed tokens, which are compared in constant time, those of service accounts, and certificate subjects."""
+    """Knows fixed tokens, which are compared in constant time, those of service accounts, and certificate subjects.
 
-    def __init__(self, tokens: Mapping[str, User], accounts: ServiceAccountTokens | None = None) -> None:
+    `looks_twice`: what a token is bound to may be there, and not be known yet.
+    """
+
+    def __init__(
+        self, tokens: Mapping[str, User], accounts: ServiceAccountTokens | None = None, *, looks_twice: bool = False
+    ) -> None:
+        self._looks_twice = looks_twice
         self._tokens = tuple((token.encode(), user) for token, user in tokens.items())
         self._accounts = accounts
+
+    def admit(self, request: Request) -> None:
+        """Let a request in, with its user if that is known at once. Raises ApiError 401 if it is refused for good."""
+        try:
+            self.authenticate(request)
+        except ApiError:
+            if not self._looks_twice or not self._is_revoked(request.headers.get("authorization") or ""):
+                raise
+
+    def _is_revoked(self, header: str) -> bool:
+        try:
+            self.find(header.partition(" ")[2].strip())
+        except RevokedToken:
+            return True
+        except BadToken:
+            pass
+        return False
 
     def authenticate(self, request: Request) -> User:
         """Return the user and set `request.user`. Raises ApiError 401 for a path that is not open."""

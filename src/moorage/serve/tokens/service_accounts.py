@@ -45,6 +45,10 @@ class BadToken(Exception):
     """A token is refused; the text says why."""
 
 
+class RevokedToken(BadToken):
+    """A token is signed and valid, but what it is bound to is not there, or is another than it was."""
+
+
 class TokenSettings(msgspec.Struct, frozen=True):
     """How tokens are issued. The first issuer is that of new tokens, the others are accepted.
 
@@ -165,9 +169,13 @@ class ServiceAccountTokens:
             raise BadToken(f"token audiences {_listed(meant)} is invalid for the target audiences {_listed(wanted)}")
         if isinstance(claims, TokenClaims):
             self._check_times(claims)
-            self._check_objects(claims, found.seen)
-        else:
-            self._check_secret(claims, text)
+        try:
+            if isinstance(claims, TokenClaims):
+                self._check_objects(claims, found.seen)
+            else:
+                self._check_secret(claims, text)
+        except BadToken as refusal:
+            raise RevokedToken(*refusal.args) from None
         self._remember(digest, found)
         return Authenticated(found.user, common)
 

@@ -46,8 +46,11 @@ class _Token(msgspec.Struct, frozen=True, rename={"version": "v", "revision": "r
     after: str
 
 
-async def get(api: Api, ref: Ref) -> Stored:
+async def get(api: Api, ref: Ref, revision: int | None = None) -> Stored:
+    """Read an object: the newest, or one that is not older than a revision. Raises ApiError."""
     kind, namespace, name = ref
+    if revision or api.store.is_shared:
+        await known(api, revision)
     stored = await api.store.get(key_of(kind, namespace, name))
     if stored is None:
         raise not_found(kind, name)
@@ -59,8 +62,7 @@ async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) 
     selection = compile_selection(kind, options.labels, options.fields)
     prefix = prefix_of(kind, namespace)
     revision, after = _where(prefix, options)
-    if not options.continues:
-        check_not_older(api, options.resource_version or 0)
+    await known(api, (revision or None) if options.continues else options.resource_version)
     if selection.name and selection.is_only_name and namespace and not after:
         stored = await api.store.get(key_of(kind, namespace, selection.name))
         return Page([stored] if stored is not None else [], api.store.revision)
@@ -116,11 +118,18 @@ def _where(prefix: str, options: ListOptions) -> tuple[int, str]:
     return (options.resource_version or 0) if exact else 0, ""
 
 
-def check_not_older(api: Api, asked: int) -> None:
-    """Raise ApiError if a client has seen a newer revision than the store has."""
-    current = api.store.revision
-    if asked > current:
-        raise too_large_revision(asked, current)
+async def known(api: Api, asked: int | None) -> None:
+    """Wait until all that a request may have seen is in memory: one revision, anything for 0, everything for None.
+
+    Raises ApiError if the store does not have the revision. Kubernetes: ConsistentListFromCache.
+    """
+    if asked is None:
+        await api.catch_up()
+    elif asked > api.store.revision:
+        try:
+            await api.store.reach(asked)
+        except FutureRevision as future:
+            raise too_large_revision(future.asked, future.current) from None
 
 
 def too_large_revision(asked: int, current: int) -> ApiError:

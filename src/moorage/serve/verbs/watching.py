@@ -19,7 +19,7 @@ from moorage.serve.long_work import in_slices, next_turn
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import StoredObject, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
-from moorage.serve.verbs.reading import check_not_older
+from moorage.serve.verbs.reading import known
 from moorage.store.protocol import Change, Compacted, Stored, StoreError, Watch
 
 #: The annotation of the bookmark that follows the objects which existed when the watch began.
@@ -36,7 +36,7 @@ async def watch(api: Api, kind: Kind, namespace: str, options: ListOptions) -> B
     """Start a watch. Raises ApiError at once: 400 for bad selectors, 410 for a revision that is compacted."""
     selection = compile_selection(kind, options.labels, options.fields)
     prefix = prefix_of(kind, namespace)
-    check_not_older(api, options.resource_version or 0)
+    await known(api, options.resource_version)
     from_the_start = options.initial_events or (options.initial_events is None and not options.resource_version)
     if from_the_start:
         await next_turn()

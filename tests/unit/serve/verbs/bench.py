@@ -79,12 +79,14 @@ def meddle(api: Api) -> None:
     """Let somebody else come in between: before the next change is stored, `"a":"1"` becomes `"a":"9"`."""
     store, update = api.store, api.store.update
 
-    async def late(key: str, value: bytes, expected: int, view: Any = None, template: Any = None) -> Stored:
+    async def late(
+        key: str, value: bytes, expected: int, view: Any = None, template: Any = None, **claims: Any
+    ) -> Stored:
         store.update = update  # type: ignore[method-assign]
         current = await store.get(key)
         assert current is not None
         await update(key, current.value.replace(b'"a":"1"', b'"a":"9"'), expected)
-        return await update(key, value, expected, view, template)
+        return await update(key, value, expected, view, template, **claims)
 
     store.update = late  # type: ignore[method-assign]
 
