@@ -79,7 +79,7 @@ class EtcdClient:
         try:
             return await decode_range(answer)
         except BadAnswer as error:
-            raise self._bad_answer(error) from None
+            raise EtcdUnreachable(self._bad_answer(error)) from None
 
     async def txn(
         self, compares: Iterable[Compare], then: Iterable[Operation], otherwise: Iterable[Operation] = ()
@@ -95,7 +95,7 @@ class EtcdClient:
         try:
             return decode_txn(answer)
         except BadAnswer as error:
-            raise self._bad_answer(error) from None
+            raise EtcdUncertain(self._bad_answer(error)) from None
 
     async def compact(self, revision: int) -> None:
         """Forget what was superseded before the revision, if it is not forgotten already."""
@@ -108,7 +108,7 @@ class EtcdClient:
         try:
             return decode_lease(answer)
         except BadAnswer as error:
-            raise self._bad_answer(error) from None
+            raise EtcdUnreachable(self._bad_answer(error)) from None
 
     async def revoke(self, lease: int) -> None:
         """End a lease and delete its keys, if there is such a lease."""
@@ -132,13 +132,13 @@ class EtcdClient:
         """End all calls and watches."""
         await self._members.close()
 
-    def _bad_answer(self, error: BadAnswer) -> EtcdUncertain:
-        return EtcdUncertain(f"etcd at {self.server} sent an answer that cannot be read: {error}")
+    def _bad_answer(self, error: BadAnswer) -> str:
+        return f"etcd at {self.server} sent an answer that cannot be read: {error}"
 
     async def _call(self, path: str, message: bytes, *, is_safe: bool) -> bytes:
         """Return the answer. `is_safe`: doing it twice does no harm, so that it is tried again after any failure."""
         end = self._loop.time() + self._seconds
-        pause, renewals = _FIRST_PAUSE, 0
+        pause, renewals, refused = _FIRST_PAUSE, 0, ""
         trouble: EtcdError = EtcdUnreachable("etcd does not answer")
         for _ in range(_MOST_ATTEMPTS):
             left = end - self._loop.time()
@@ -147,13 +147,15 @@ class EtcdClient:
             member: Member | None = None
             try:
                 member = await self._members.member(left)
-                return await member.connection.call(member.block(path), message, left)
+                if refused:
+                    await self._members.renew(member, refused)
+                token = member.token
+                return await member.connection.call(member.block(path), message, end - self._loop.time())
             except GrpcStatus as status:
                 assert member is not None
                 trouble = meaning(status, member.endpoint.url)
                 if isinstance(trouble, EtcdBadToken) and renewals < _MOST_TOKENS and self.settings.username:
-                    renewals += 1
-                    await self._members.renew(member, member.token)
+                    renewals, refused = renewals + 1, token
                 elif status.text == NO_LEADER:
                     self._members.leaderless(member)
                 elif isinstance(trouble, EtcdRefused) and not isinstance(trouble, EtcdTooManyRequests):
@@ -162,6 +164,8 @@ class EtcdClient:
                 raise
             except EtcdError as error:
                 trouble = error
+                if self._members.is_closed and not isinstance(error, EtcdUncertain):
+                    raise
             if isinstance(trouble, EtcdUncertain) and not is_safe:
                 raise trouble from None
             await asyncio.sleep(min(pause, max(0.0, end - self._loop.time())))

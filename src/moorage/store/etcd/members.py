@@ -9,7 +9,7 @@ have the member on its own machine.
 import asyncio
 from collections.abc import Sequence
 
-from moorage.store.etcd.errors import EtcdAuthFailed, EtcdError, EtcdRefused, EtcdUnreachable
+from moorage.store.etcd.errors import EtcdAuthFailed, EtcdError, EtcdRefused, EtcdUncertain, EtcdUnreachable
 from moorage.store.etcd.messages import MemberStatus
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.wire import dial
@@ -64,16 +64,17 @@ class Members:
         self.current: Member | None = None
         self._cluster = 0
         self._token = ""
+        self._renewing = asyncio.Lock()
         self._dialing: asyncio.Task[Member] | None = None
         self._moving: asyncio.Task[None] | None = None
-        self._is_closed = False
+        self.is_closed = False
 
     async def member(self, seconds: float) -> Member:
         """Return a member that can be used, connecting to one if need be. Raises EtcdError."""
         current = self.current
         if current is not None and current.connection.is_usable:
             return current
-        if self._is_closed:
+        if self.is_closed:
             raise EtcdUnreachable("the client of etcd is closed")
         if self._dialing is None:
             self._dialing = asyncio.create_task(self._replace(self._order()))
@@ -91,7 +92,7 @@ class Members:
 
     def leaderless(self, member: Member) -> None:
         """Look for a member that has a leader, because this one says that it has none."""
-        if member is self.current and len(self._endpoints) > 1 and self._moving is None and not self._is_closed:
+        if member is self.current and len(self._endpoints) > 1 and self._moving is None and not self.is_closed:
             self._moving = asyncio.create_task(self._move(member))
 
     async def _move(self, away_from: Member) -> None:
@@ -112,7 +113,7 @@ class Members:
 
     async def _replace(self, order: Sequence[Endpoint]) -> Member:
         member = await self._first_to_answer(order)
-        if self._is_closed:
+        if self.is_closed:
             member.connection.close()
             raise EtcdUnreachable("the client of etcd is closed")
         member.authorize(self._token)
@@ -179,20 +180,26 @@ class Members:
 
     async def renew(self, member: Member, used: str) -> None:
         """Get a token, unless there is another one than the `used` one already. Raises EtcdError."""
-        if self._token == used and self._settings.username:
-            message = encode_authenticate(self._settings.username, self._settings.password)
-            name, block = member.endpoint.url, member.endpoint.block(_AUTHENTICATE)
-            try:
-                self._token = decode_token(await member.connection.call(block, message, self._settings.call_seconds))
-            except GrpcStatus as status:
-                raise meaning(status, name) from None
-            except BadAnswer as error:
-                raise EtcdUnreachable(f"{name}: {error}") from None
+        async with self._renewing:
+            if self._token == used:
+                self._token = await self._authenticate(member)
         member.authorize(self._token)
+
+    async def _authenticate(self, member: Member) -> str:
+        message = encode_authenticate(self._settings.username, self._settings.password)
+        name, block = member.endpoint.url, member.endpoint.block(_AUTHENTICATE)
+        try:
+            return decode_token(await member.connection.call(block, message, self._settings.call_seconds))
+        except GrpcStatus as status:
+            error = meaning(status, name)
+        except (EtcdUncertain, BadAnswer) as trouble:
+            error = EtcdUnreachable(f"{name} gave no token: {trouble}")
+        # Whether there is a token more does not matter.
+        raise EtcdUnreachable(str(error)) if isinstance(error, EtcdUncertain) else error
 
     async def close(self) -> None:
         """Close the connection and connect no more."""
-        self._is_closed = True
+        self.is_closed = True
         tasks = [task for task in (self._dialing, self._moving) if task is not None]
         for task in tasks:
             task.cancel()

@@ -1,6 +1,7 @@
 """Follow the changes of a range of keys. Kubernetes: clientv3's Watcher. Differs: the caller resumes it."""
 
 import asyncio
+import re
 
 from moorage.store.etcd.errors import EtcdAuthFailed, EtcdError, EtcdUncertain, EtcdUnreachable
 from moorage.store.etcd.members import Member, Members
@@ -11,6 +12,8 @@ from moorage.store.etcd.wire.requests import WATCH_PROGRESS
 from moorage.store.etcd.wire.streams import GrpcStatus, MessageStream
 
 _WATCH = "/etcdserverpb.Watch/Watch"
+#: Reasons for which a watch is cancelled are statuses in words.
+_STATUS_IN_TEXT = re.compile(r"^rpc error: code = \w+ desc = ")
 
 
 class EtcdWatch:
@@ -84,8 +87,8 @@ class EtcdWatch:
             self._end = EtcdUnreachable("the watch has ended, because history was compacted")
             self.close()
             return WatchResult(answer.revision, [], answer.compacted)
-        code = 7 if answer.reason.endswith("permission denied") else 14
-        raise GrpcStatus(code, answer.reason or "etcd ended the watch")
+        text = _STATUS_IN_TEXT.sub("", answer.reason)
+        raise GrpcStatus(14, text or "etcd ended the watch")
 
     def _error_of(self, error: Exception) -> EtcdError:
         name = self._member.endpoint.url if self._member is not None else "etcd"

@@ -58,16 +58,17 @@ class FakeMember:
             STATUS: status_answer(),
             HEALTH: b"\x08\x01",
         }
-        self.connections = 0
+        self.is_silent = False
         self.writers: list[asyncio.StreamWriter] = []
 
     def paths(self) -> list[str]:
         return [path for path, _, _ in self.calls if path != HEALTH]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
         self.writers.append(writer)
         with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while self.is_silent:
+                await reader.readexactly(1)
             await reader.readexactly(24)
             writer.write(frames.frame(frames.SETTINGS, 0, 0))
             open_calls: dict[int, tuple[dict[bytes, bytes], bytearray]] = {}

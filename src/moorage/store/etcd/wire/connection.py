@@ -21,7 +21,7 @@ from moorage.store.etcd.wire.hpack import BadHeaders
 from moorage.store.etcd.wire.outbox import Outbox
 from moorage.store.etcd.wire.refusals import NO_LEADER
 from moorage.store.etcd.wire.streams import Call, GrpcStatus, MessageStream, Stream
-from moorage.store.etcd.wire.tls import tls_trouble
+from moorage.store.etcd.wire.tls import closed_at_once, tls_trouble
 
 TICK = 0.25
 _MAX_HEADINGS = 64
@@ -150,6 +150,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if isinstance(exc, ssl.SSLError):
             self._fail(f"{self.name}: {tls_trouble(exc)}")
+        elif not self.ready.done():
+            self._fail(closed_at_once(self.name))
         else:
             self._fail(f"{self.name}: the connection was lost{f' ({exc})' if exc else ''}")
 

@@ -19,7 +19,7 @@ from moorage.store.etcd.wire.connection import Connection
 from moorage.store.etcd.wire.hpack import encode_headers
 from moorage.store.etcd.wire.refusals import meaning
 from moorage.store.etcd.wire.streams import GrpcStatus
-from moorage.store.etcd.wire.tls import tls_trouble
+from moorage.store.etcd.wire.tls import closed_at_once, tls_trouble
 
 STATUS = "/etcdserverpb.Maintenance/Status"
 HEALTH = "/grpc.health.v1.Health/Check"
@@ -99,7 +99,7 @@ def _dial_error(error: BaseException, url: str) -> BaseException:
     if isinstance(error, TimeoutError):
         return EtcdUnreachable(f"{url} does not answer")
     if isinstance(error, ConnectionError):
-        return EtcdUnreachable(f"{url}: the connection was closed while it was opened: is this etcd's client URL?")
+        return EtcdUnreachable(closed_at_once(url))
     if isinstance(error, OSError):
         return EtcdUnreachable(f"{url}: {error.strerror or error}")
     return error

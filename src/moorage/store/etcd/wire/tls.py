@@ -53,3 +53,9 @@ def tls_trouble(error: ssl.SSLError) -> str:
     if "ALERT" in reason and ("CERT" in reason or "CA" in reason):
         return f"it refuses our certificate ({said}): see --etcd-certfile and --etcd-keyfile"
     return f"TLS failed ({said})"
+
+
+def closed_at_once(url: str) -> str:
+    """Return what is said of a server that closes a connection before it says anything."""
+    tls = "with TLS" if url.startswith("https:") else "without TLS"
+    return f"{url} closed the connection: does it speak {tls}, and is this etcd's client URL?"
