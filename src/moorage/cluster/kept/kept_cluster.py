@@ -135,7 +135,8 @@ class KeptCluster(NamedTuple):
 def find_cluster(name: str, data_dir: Path | None = None) -> KeptCluster:
     """Return the cluster of a name, or in a directory. Raises ClusterError."""
     found = cluster_at(name, data_dir)
-    if not is_cluster(found.directory) and found.process is None:
+    has_authority = (found.directory / "pki" / "ca.crt").is_file()  # all that is kept of a cluster in etcd
+    if not is_cluster(found.directory) and not has_authority and found.process is None:
         if data_dir is not None:
             raise ClusterError(f"there is no cluster in {data_dir}")
         known = ", ".join(all_names()) or "none"
