@@ -262,7 +262,13 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         paths = WebPaths(checks, metrics.render, api.resources, store, snapshots, api.tokens)
         handler = Handler(api, paths, api.metrics)
         gate = api.authenticator.admit
-        server = Server(handler, gate=gate, request_log=RequestLog(), end_streams=api.end_watches)
+        server = Server(
+            handler,
+            gate=gate,
+            request_log=RequestLog(),
+            end_streams=api.end_watches,
+            client_gone=api.long_work.abandon,
+        )
         await _listen(server, settings, credentials)
         address = settings.advertise_address or settings.bind_address
         address = outward_address() if _is_local(address) else address

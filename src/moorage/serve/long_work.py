@@ -1,32 +1,26 @@
 """Work on large documents in one thread beside the event loop, so that other clients are answered meanwhile.
 
-The thread shares Python's interpreter lock: while it works, the event loop gets the lock within half a millisecond.
-One document is worked on at a time. The thread is not waited for when the process ends. Kubernetes: goroutines.
+One document is worked on at a time, and none for a client that has gone or has been told that it took too long.
+Kubernetes: goroutines, with the context of the request.
 """
 
 import asyncio
-import gc
-import sys
-import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from moorage.model.api_error import too_many_requests
+from moorage.serve.job_thread import JobThread
 
 Result = TypeVar("Result")
-Job = tuple["asyncio.Future[Any]", Callable[..., Any], tuple[Any, ...]]
-
 Item = TypeVar("Item")
 
 #: How long one task may work on many items before it lets others work.
 SLICE_SECONDS = 0.002
 _AT_A_TIME = 2
 _MAX_WAITING = 100
-_SWITCH_SECONDS = 0.0005
 #: A document of fewer bytes, objects and lists, or values is never large: it is admitted in some milliseconds.
 _FEW_BYTES = 8 * 1024
 _FEW_CONTAINERS, _FEW_VALUES = 1_000, 4_000
@@ -95,63 +89,43 @@ class LongWork:
     """The thread, started when it is first needed, and the jobs that wait for it."""
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._waiting = 0
-        self._thread: threading.Thread | None = None
+        self._thread: JobThread | None = None
+        self._of_tasks: dict[asyncio.Task[Any], asyncio.Future[Any]] = {}
 
     async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Call a function in the thread. Raises what it raises, and ApiError 429 if too many jobs wait already."""
+        """Call a function in the thread. Raises what it raises, and ApiError 429 if too many jobs wait already.
+
+        A function whose caller is cancelled is not called, or ended where it is: others wait for the thread.
+        """
         if self._waiting >= _MAX_WAITING:
             raise too_many_requests("too many large requests, please try again later")
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="moorage-long-work", daemon=True)
-            self._thread.start()
+            self._thread = JobThread("moorage-long-work")
         done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._jobs.put((done, function, arguments))
+        task = asyncio.current_task()
+        if task is not None:
+            self._of_tasks[task] = done
         self._waiting += 1
+        self._thread.put(done, function, arguments)
         try:
             return await done
+        except asyncio.CancelledError:
+            self._thread.abandon(done)
+            raise
         finally:
             self._waiting -= 1
+            if task is not None:
+                del self._of_tasks[task]
+
+    def abandon(self, task: "asyncio.Task[Any]") -> None:
+        """Cancel a task if it waits for the thread: nobody waits for the task. Others go on, and write what they do."""
+        done = self._of_tasks.get(task)
+        if done is not None:
+            done.cancel()
 
     async def read(self, function: Callable[..., Result], body: bytes, content_type: str, *arguments: Any) -> Result:
         """Call a function that reads the body of a request: at once, or in the thread if the body is large."""
         if is_large_body(body, content_type):
             return await self.run(function, body, content_type, *arguments)
         return function(body, content_type, *arguments)
-
-    # What follows runs in the thread.
-
-    def _work(self) -> None:
-        while True:
-            self._do(*self._jobs.get())
-
-    def _do(self, done: "asyncio.Future[Any]", function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        if done.cancelled():
-            return
-        interval, collects = sys.getswitchinterval(), gc.isenabled()
-        sys.setswitchinterval(_SWITCH_SECONDS)
-        gc.disable()  # a look at a million new objects would stop the event loop, and none of them is garbage yet
-        result: Any = None
-        failure: BaseException | None = None
-        try:
-            result = function(*arguments)
-        except BaseException as error:
-            failure = error
-        finally:
-            sys.setswitchinterval(interval)
-            if collects:
-                gc.enable()
-        try:
-            done.get_loop().call_soon_threadsafe(_settle, done, result, failure)
-        except RuntimeError:
-            return  # the loop is closed
-
-
-def _settle(done: "asyncio.Future[Any]", result: Any, failure: BaseException | None) -> None:
-    if done.done():
-        return
-    if failure is not None:
-        done.set_exception(failure)
-    else:
-        done.set_result(result)

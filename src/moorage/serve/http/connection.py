@@ -88,8 +88,11 @@ class Connection(asyncio.Protocol):
         self._receiver.release()
         self._waiting.clear()
         self.resume_writing()
-        if self._streaming and self.task is not None:
-            self.task.cancel()
+        if self.task is not None:
+            if self._streaming:
+                self.task.cancel()
+            else:
+                self.server.client_gone(self.task)
         self.server.forget(self)
 
     def eof_received(self) -> bool:

@@ -37,10 +37,12 @@ class Server:
         is_long_running: Callable[[Request], bool] = lambda request: "watch=" in request.query_text,
         request_log: AnswerLog | None = None,
         end_streams: Callable[[], None] | None = None,
+        client_gone: Callable[["asyncio.Task[None]"], None] = lambda task: None,
     ) -> None:
         """`gate` sees the head of a request before its body is received, and may raise ApiError.
 
         `end_streams` is called when the server stops: sources of streams then say what is left to say, and end.
+        `client_gone` is told of the task that makes an answer which nobody will read, and may cancel it.
         """
         self.handler = handler
         self.limits = _within_open_files(Limits() if limits is None else limits)
@@ -49,6 +51,7 @@ class Server:
         self.log = get_logger("http")
         self.request_log = request_log
         self._end_streams = end_streams
+        self.client_gone = client_gone
         self.loop: asyncio.AbstractEventLoop = None  # type: ignore[assignment]  # until start
         self.connections: set[Connection] = set()
         self.tasks: set[asyncio.Task[None]] = set()
