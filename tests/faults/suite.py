@@ -20,7 +20,7 @@ from tests.faults.check.revisions import check_revisions
 from tests.faults.check.truth import check_truth
 from tests.faults.check.watches import check_watcher
 from tests.faults.kinds import Injected, Kind, possible_kinds
-from tests.faults.load.probes import Prober
+from tests.faults.load.probes import Prober, slowest_since
 from tests.faults.load.recorder import Recorded, Recorder, read_file, read_json
 from tests.faults.load.registers import Registers, state_of
 from tests.faults.load.watchers import Watcher
@@ -50,7 +50,10 @@ class Size(NamedTuple):
 
 
 class FaultRecord(NamedTuple):
-    """One fault, as it is reported. `recovery`: seconds until writes worked; None: no promise is made for it."""
+    """One fault, as it is reported. `recovery`: seconds until writes worked; None: no promise is made for it.
+
+    `slowest` is how long the slowest of all writes took, by API servers that were not hit themselves.
+    """
 
     kind: str
     what: str
@@ -58,6 +61,7 @@ class FaultRecord(NamedTuple):
     held: float
     recovery: float | None
     healing: float
+    slowest: float
 
 
 class Outcome:
@@ -191,10 +195,12 @@ class Suite:
             await injected.undo()
         ended = self._clock()
         healing = await self._healed(kind, injected)
-        self.outcome.faults.append(FaultRecord(kind.name, injected.what, at, ended - began, recovery, healing))
+        left = [prober for prober in self._probers if prober.wire.name not in injected.spared_servers]
+        slowest = max((slowest_since(prober.probes, began) for prober in left), default=0.0)
+        self.outcome.faults.append(FaultRecord(kind.name, injected.what, at, ended - began, recovery, healing, slowest))
         if promised:
             said = "did not work" if recovery is None else f"worked after {recovery:.2f} s"
-            self._say(f"  writes {said}; whole after {healing:.2f} s")
+            self._say(f"  writes {said}, the slowest took {slowest:.2f} s; whole after {healing:.2f} s")
             if self.size.promise and (recovery is None or recovery > self.size.promise):
                 self.outcome.violations.append(
                     Violation("slow recovery", f"{kind.name} ({injected.what}): writes {said}")

@@ -21,7 +21,7 @@ def summarize(outcome: Outcome, seed: int, seconds: float) -> Iterator[str]:
         by_kind[fault.kind].append(fault)
     yield f"{len(outcome.faults)} faults in {seconds:.0f} s, seed {seed}"
     yield ""
-    titles = f"{'writes work again after p50':>28}{'p90':>8}{'max':>8}   {'whole after max':>15}"
+    titles = f"{'writes work again after p50':>28}{'p90':>8}{'max':>8}{'slowest write':>15}{'whole after max':>17}"
     yield f"{'fault':<34}{'count':>6}   {titles}"
     for kind, faults in sorted(by_kind.items()):
         yield _row(kind, faults)
@@ -59,4 +59,5 @@ def _row(name: str, faults: Sequence[FaultRecord]) -> str:
         shown = f"{quantile(values, 0.5):>26.2f} s{quantile(values, 0.9):>6.2f} s{max(values):>6.2f} s"
     missing = sum(fault.recovery is None for fault in faults) if values else 0
     never = f"   {missing} not before the fault ended" if missing else ""
-    return f"{name:<34}{len(faults):>6}   {shown}   {max(fault.healing for fault in faults):>13.2f} s{never}"
+    slowest, healing = max(fault.slowest for fault in faults), max(fault.healing for fault in faults)
+    return f"{name:<34}{len(faults):>6}   {shown}{slowest:>13.2f} s{healing:>15.2f} s{never}"

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.faults.check.cluster_rules import ClusterRules, Workload
-from tests.faults.load.probes import Probe, working_since
+from tests.faults.load.probes import Probe, slowest_since, working_since
 from tests.faults.summary import quantile
 
 LEASE = "/registry/leases/kube-system/kube-scheduler"
@@ -125,6 +125,9 @@ def test_writes_work_since() -> None:
     broken = [probe._replace(works=not 10 <= place <= 13) for place, probe in enumerate(fine)]
     assert working_since(broken, 1.0) == 1.41
     assert working_since([], 0.0) is None
+    late = [*fine, Probe(1.0, 6.0, True)]
+    assert working_since(late, 1.0) == 1.01
+    assert slowest_since(late, 1.0) == 5.0
 
 
 def test_quantiles() -> None:

@@ -69,16 +69,18 @@ class Prober:
 
 
 def working_since(probes: Iterable[Probe], moment: float) -> float | None:
-    """Return the end of the first try after a moment that worked, if all have worked from it on, for a while."""
+    """Return when, after a moment, writes began to work: the first success, if every later try has worked, for a while.
+
+    A try that began earlier and is answered late does not count, as long as those that began later are answered.
+    """
     after = sorted((one for one in probes if one.begun >= moment), key=lambda one: one.begun)
-    since: float | None = None
-    first: float | None = None
-    for one in after:
-        if one.works:
-            if since is None:
-                since, first = one.ended, one.begun
-        else:
-            since = first = None
-    if since is None or first is None or after[-1].begun - first < STEADY_SECONDS:
+    last_failed = next((place for place in reversed(range(len(after))) if not after[place].works), -1)
+    working = after[last_failed + 1 :]
+    if not working or working[-1].begun - working[0].begun < STEADY_SECONDS:
         return None
-    return since
+    return min(one.ended for one in working)
+
+
+def slowest_since(probes: Iterable[Probe], moment: float) -> float:
+    """Return how long the slowest try took that began after a moment."""
+    return max((one.ended - one.begun for one in probes if one.begun >= moment), default=0.0)
