@@ -6,6 +6,7 @@ line is wrong.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,6 +103,8 @@ class _Bar:
     def begin(self, total: int) -> Callable[[int], None]:
         from moorage.cli.shared import Progress
 
+        if sys.stderr is None or not sys.stderr.isatty():
+            return lambda count: None
         progress = self._progress = Progress(total, noun="revisions and objects")
 
         def tick(count: int) -> None:
