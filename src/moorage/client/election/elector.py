@@ -188,7 +188,7 @@ class LeaderElector:
         _LOG.info("Attempting to acquire leader lease...", lock=self._lock)
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._times.deadline):
+                async with asyncio.timeout(self._times.deadline / 2):
                     if await self._try():
                         break
             await asyncio.sleep(self._times.retry * (1 + JITTER * self._random()))
@@ -210,8 +210,10 @@ class LeaderElector:
                 await asyncio.sleep(times.retry)
 
     async def _try_until(self, deadline: float) -> bool:
+        # A request that is not answered must not take all of the time: another server may answer the next one.
+        seconds = min(deadline - self._now(), self._times.deadline / 2)
         try:
-            async with asyncio.timeout(max(0.0, deadline - self._now())):
+            async with asyncio.timeout(max(0.0, seconds)):
                 return await self._try()
         except TimeoutError:
             return False

@@ -54,6 +54,7 @@ from moorage.telemetry.watchdog import Watchdog
 
 _START_SECONDS = 120.0
 _LOOK_EVERY = 0.05
+_ETCD_SECONDS = 2.0
 #: A process that has ended so often before the cluster is ready will not become ready.
 _MOST_ENDS = 4
 _STOP_COMPONENTS, _STOP_SERVERS, _STOP_ETCD = 6.0, 10.0, 3.0
@@ -119,13 +120,15 @@ class HaPlane:
         await self._listen()
         self.url = server_url(settings.bind_address, self._balancer.port)
         self._start_etcd(commands, members)
+        await self._etcd_is_healthy(directory, members)
         self._start_api_servers(commands, credentials)
         login = credentials.login(self.url)
         access = Access(self.url, certificate_authority=login.authority, token=login.token)
         client = self._client = HttpClient(access, "up")
-        await self._until(self._all_servers_are_ready)
+        await self._until(self._a_server_is_ready)
         await self._bring_in(client, directory, members)
         await self._start_components(client, commands, credentials, directory)
+        await self._until(self._all_servers_are_ready)
         if settings.wait_seconds and (note := await settled(client, settings.wait_seconds)):
             self.notes.append(note)
         await self._kubeconfig.write(login)
@@ -199,6 +202,27 @@ class HaPlane:
         for number in range(1, members.count + 1):
             self._keep_running(f"etcd-{number}", lambda number=number: commands.etcd(number))  # type: ignore[misc]
 
+    async def _etcd_is_healthy(self, directory: Path, members: Members) -> None:
+        """Wait until etcd has a leader: API servers would give up soon. Raises CannotStart."""
+        pki = directory / "pki" / ETCD
+        authority, certificate, key = (
+            (pki / name).read_bytes() for name in ("ca.crt", f"{CLIENT}.crt", f"{CLIENT}.key")
+        )
+        access = Access(members.urls[0], authority, client_certificate=certificate, client_key=key)
+        client = HttpClient(access, "up", request_seconds=_ETCD_SECONDS)
+
+        async def answers() -> bool:
+            try:
+                await client.get_path("/health")
+            except (ApiError, Unreachable):
+                return False
+            return True
+
+        try:
+            await self._until(answers)
+        finally:
+            await client.close()
+
     def _start_api_servers(self, commands: Commands, credentials: Credentials) -> None:
         context = ssl.create_default_context(cadata=credentials.authority.issued.certificate.decode())
         address = self.settings.bind_address
@@ -265,6 +289,9 @@ class HaPlane:
             await server.stop()
 
     # ── waiting
+
+    async def _a_server_is_ready(self) -> bool:
+        return any(backend.is_ready for backend in self._balancer.backends)
 
     async def _all_servers_are_ready(self) -> bool:
         return all(backend.is_ready for backend in self._balancer.backends)

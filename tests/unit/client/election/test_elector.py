@@ -129,9 +129,11 @@ def _elector(
 
 
 async def _cancel(task: "asyncio.Task[None]") -> None:
+    """End a candidate. What cancels the caller meanwhile is not swallowed."""
     task.cancel()
+    await asyncio.wait((task,))
     with suppress(asyncio.CancelledError, LeadershipLost):
-        await task
+        task.result()
 
 
 @pytest.fixture
