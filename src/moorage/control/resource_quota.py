@@ -1,8 +1,8 @@
 """Keep the status of ResourceQuotas: what is limited, and what the objects of the namespace use.
 
-Counts when a quota is new or changed, when an object that it counts goes away or uses less, some seconds after requests
-were charged (which returns what was charged for writes that failed), and every five minutes. Kubernetes:
-pkg/controller/resourcequota. Differs: it counts after charges, too; custom resources are not counted.
+Counts when a quota is new or changed, when an object that it counts goes away or uses less, when a custom resource that
+it limits is defined, some seconds after requests were charged (which returns what was charged for writes that failed),
+and every five minutes. Kubernetes: pkg/controller/resourcequota. Differs: it counts after charges, too.
 """
 
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.workloads import status_update
 from moorage.control.framework.world import World
 from moorage.match.quota.count import count_used
-from moorage.match.quota.usage import COUNTED_KINDS, usage_of
-from moorage.model.kinds import KINDS, Kind
+from moorage.match.quota.usage import COUNTED_KINDS, count_name, usage_of
+from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.types.quota.limits import ResourceQuota
 
 QUOTA = KINDS["v1", "ResourceQuota"]
@@ -28,6 +28,7 @@ class ResourceQuotaController(Controller):
     """Counts usage for quotas."""
 
     name = "resourcequota-controller"
+    watches_custom = True
     watches = (QUOTA, *(kind for kind in COUNTED_KINDS if kind is not QUOTA and not kind.is_chatty))
 
     def __init__(self, context: ControllerContext) -> None:
@@ -36,6 +37,14 @@ class ResourceQuotaController(Controller):
         self._to_count: set[str] = set()
         self._charged: dict[str, float] = {}
         self._next_resync = 0.0
+        #: Custom kinds whose objects are all known, and those that became known since the last look.
+        self._listed: dict[tuple[str, str], CustomKind] = {}
+        self._new_kinds: list[CustomKind] = []
+
+    def kind_added(self, kind: CustomKind) -> Iterable[str]:
+        self._listed[kind.group, kind.name] = kind
+        self._new_kinds.append(kind)
+        return (_PULSE,)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         changed = old or new
@@ -59,13 +68,14 @@ class ResourceQuotaController(Controller):
             self._charged.pop(key, None)
             return NOTHING
         quota: ResourceQuota = found.view
-        if key not in self._to_count and not _is_incomplete(quota):
+        custom = self._custom_kinds(quota, world)
+        if key not in self._to_count and not _is_incomplete(quota, custom):
             self._charged.setdefault(key, now)
             return Plan(wakes=(_PULSE,))
         self._to_count.discard(key)
         self._charged.pop(key, None)
         namespace = found.namespace
-        used = count_used(quota, lambda kind: (one.view for one in world.in_namespace(kind, namespace)), now)
+        used = count_used(quota, lambda kind: (one.view for one in world.in_namespace(kind, namespace)), now, custom)
         if used == quota.status.used and quota.spec.hard == quota.status.hard:
             return NOTHING
         status = {
@@ -74,10 +84,25 @@ class ResourceQuotaController(Controller):
         }
         return Plan(status_update(found, status))
 
+    def _custom_kinds(self, quota: ResourceQuota, world: World) -> list[CustomKind]:
+        """Return the custom kinds that can be counted: if one is gone, there are none of it any more."""
+        return [
+            kind
+            for key, kind in self._listed.items()
+            if world.custom_kinds.get(key) is kind
+            or (key not in world.custom_kinds and count_name(kind) in quota.status.used)
+        ]
+
     def _pulse(self, world: World, now: float) -> Plan:
-        """Wake the quotas that were charged some time ago, and now and then all."""
+        """Wake the quotas that limit a new kind, those that were charged some time ago, and now and then all."""
+        countings = [counting for kind in self._new_kinds if (counting := usage_of(kind)) is not None]
+        self._new_kinds.clear()
+        if countings:
+            limited = (one for one in world.all(QUOTA) if any(it.names(one.view.spec.hard) for it in countings))
+            self._charged.update((quota.key, 0.0) for quota in limited)
         if now >= self._next_resync:
             self._next_resync = now + RESYNC_SECONDS
+            self._listed = {key: kind for key, kind in self._listed.items() if key in world.custom_kinds}
             self._charged.update((quota.key, 0.0) for quota in world.all(QUOTA) if quota.key not in self._charged)
         due = [key for key, since in self._charged.items() if since + AFTER_CHARGES_SECONDS <= now]
         for key in due:
@@ -87,12 +112,12 @@ class ResourceQuotaController(Controller):
         return Plan(again_after=min((self._next_resync, *waiting)) - now, wakes=tuple(due))
 
 
-def _is_incomplete(quota: ResourceQuota) -> bool:
+def _is_incomplete(quota: ResourceQuota, custom: Iterable[Kind]) -> bool:
     """Return whether the status lacks something that can be counted."""
     hard, used = quota.spec.hard, quota.status.used
     if hard != quota.status.hard:
         return True
     uncounted = [name for name in hard if name not in used]
     return bool(uncounted) and any(
-        counting.names(uncounted) for kind in COUNTED_KINDS if (counting := usage_of(kind)) is not None
+        counting.names(uncounted) for kind in (*COUNTED_KINDS, *custom) if (counting := usage_of(kind)) is not None
     )

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 from tests.controller_context import controller_context
+from tests.unit.control.test_custom_kinds import boat, definition
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.control.framework.workloads import POD
 from moorage.control.replica_set import ReplicaSetController
 from moorage.control.resource_quota import QUOTA, ResourceQuotaController
+from moorage.match.quota.usage import usage_of
 from moorage.model.api_error import ApiError
+from moorage.model.kind_rows.custom import CustomKind, CustomObject, stored_kind
 from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
@@ -85,3 +88,66 @@ async def test_charges_of_writes_that_failed_are_returned_soon() -> None:
         assert await used(cluster) == {"configmaps": "2"}  # as in Kubernetes, until it is counted again
         await cluster.settle(10)
         assert await used(cluster) == {"configmaps": "1"}
+
+
+DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
+BOATS = "count/boats.harbour.test"
+
+
+async def define_boats(cluster: VirtualCluster) -> CustomKind:
+    await cluster.client.create(DEFINITION, definition())
+    kind = stored_kind((await cluster.client.get(DEFINITION, "boats.harbour.test")).raw)
+    assert kind is not None
+    return kind
+
+
+async def test_custom_objects_are_counted_charged_and_given_back() -> None:
+    async with running() as cluster:
+        kind = await define_boats(cluster)
+        await cluster.client.create(kind, boat("anna"), "default")
+        await cluster.client.create(QUOTA, quota(**{BOATS: "2", "count/nosuch.harbour.test": "1"}), "default")
+        await cluster.settle(1)
+        assert await used(cluster) == {BOATS: "1"}
+        await cluster.client.create(kind, boat("berta"), "default")
+        assert await used(cluster) == {BOATS: "2"}
+        with pytest.raises(
+            ApiError, match=f"exceeded quota: q, requested: {BOATS}=1, used: {BOATS}=2, limited: "
+        ) as no:
+            await cluster.client.create(kind, boat("clara"), "default")
+        assert no.value.code == 403
+        other = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
+        await cluster.client.create(KINDS["v1", "Namespace"], other)
+        await cluster.client.create(kind, boat("clara", namespace="other"), "other")
+        await cluster.client.delete(kind, "anna", "default")
+        await cluster.settle(30)
+        assert await used(cluster) == {BOATS: "1"}
+        await cluster.client.create(kind, boat("clara"), "default")
+        await cluster.settle(10)
+        assert await used(cluster) == {BOATS: "2"}
+
+
+async def test_a_quota_is_counted_when_what_it_limits_is_defined_and_when_all_of_it_is_gone() -> None:
+    async with running() as cluster:
+        await cluster.client.create(QUOTA, quota(pods="1", **{BOATS: "1"}), "default")
+        await cluster.settle(1)
+        assert await used(cluster) == {"pods": "0"}
+        kind = await define_boats(cluster)
+        with pytest.raises(ApiError, match=f"status unknown for quota: q, resources: {BOATS}"):
+            await cluster.client.create(kind, boat("anna"), "default")
+        await cluster.settle(1)
+        assert await used(cluster) == {"pods": "0", BOATS: "0"}
+        await cluster.client.create(kind, boat("anna"), "default")
+        await cluster.client.delete(DEFINITION, "boats.harbour.test")
+        await cluster.settle(10)
+        assert (await used(cluster))[BOATS] == "0"
+        kind = await define_boats(cluster)
+        await cluster.settle(1)
+        await cluster.client.create(kind, boat("anna"), "default")
+        assert (await used(cluster))[BOATS] == "1"
+
+
+async def test_custom_objects_without_a_namespace_are_not_counted() -> None:
+    assert usage_of(CustomKind("harbour.test/v1", "seas", CustomObject, namespaced=False, custom_name="Sea")) is None
+    counting = usage_of(CustomKind("harbour.test/v1", "events", CustomObject, custom_name="Event"))
+    assert counting is not None
+    assert counting.names(["count/events.harbour.test", "count/events"]) == ["count/events.harbour.test"]

@@ -18,7 +18,7 @@ from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import Kind
+from moorage.model.kinds import CustomKind, Kind
 from moorage.model.signing_terms import SigningTerms
 from moorage.telemetry.metrics import Metrics
 
@@ -70,7 +70,7 @@ class Controller(ABC):
         changed = new or old
         return (changed.key,) if changed is not None else ()
 
-    def kind_added(self, kind: Kind) -> Iterable[str]:
+    def kind_added(self, kind: CustomKind) -> Iterable[str]:
         """Return the keys to reconcile because a custom kind is known from now on, and its objects are."""
         return ()
 

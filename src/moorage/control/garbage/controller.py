@@ -194,7 +194,7 @@ class GarbageCollector(Controller):
             keys[new.uid] = None
         return keys
 
-    def kind_added(self, kind: Kind) -> Iterable[str]:
+    def kind_added(self, kind: CustomKind) -> Iterable[str]:
         return self._graph.without_owner()
 
     def _owners_changed(self, item: Object, before: Sequence[OwnerReference], world: World) -> Iterator[str]:

@@ -15,14 +15,16 @@ from moorage.model.types.quota.limits import ResourceQuota
 _ZERO = Quantity.from_int(0)
 
 
-def count_used(quota: ResourceQuota, views: Callable[[Kind], Iterable[Any]], now: float) -> ResourceAmounts:
+def count_used(
+    quota: ResourceQuota, views: Callable[[Kind], Iterable[Any]], now: float, custom: Iterable[Kind] = ()
+) -> ResourceAmounts:
     """Return what is used of the amounts that the spec limits. `views` gives the namespace's objects of a kind.
 
-    Amounts that no known kind uses stay as they are in the status.
+    `custom` are the kinds of custom resource definitions. Amounts that no known kind uses stay as in the status.
     """
     hard = quota.spec.hard
     used = {name: amount for name, amount in quota.status.used.items() if name in hard}
-    for kind in COUNTED_KINDS:
+    for kind in (*COUNTED_KINDS, *custom):
         counting = usage_of(kind)
         names = counting.names(hard) if counting is not None else []
         if not names or counting is None:

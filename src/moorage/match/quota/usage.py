@@ -11,7 +11,7 @@ from moorage.match.quota.scopes import claim_classes, claim_in_scope, has_deadli
 from moorage.match.volumes.claims import claim_class
 from moorage.model.amounts import ResourceAmounts
 from moorage.model.go.times import seconds_of
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.names import label_key_errors
 from moorage.model.quantity import Quantity
 from moorage.model.types.core import Service
@@ -270,7 +270,12 @@ _made: dict[Kind, QuotaUsage | None] = {}
 
 
 def usage_of(kind: Kind) -> QuotaUsage | None:
-    """Return how objects of a kind are counted, or None for events, which no quota counts."""
+    """Return how objects of a kind are counted, or None for events and kinds without a namespace: no quota counts them.
+
+    Kinds of custom resource definitions come and go, and are not remembered.
+    """
+    if isinstance(kind, CustomKind):
+        return QuotaUsage(kind) if kind.namespaced else None
     known = _made.get(kind)
     if known is None and kind not in _made:
         special = _SPECIAL.get((kind.group, kind.plural))
@@ -278,11 +283,9 @@ def usage_of(kind: Kind) -> QuotaUsage | None:
             known = special(kind)
         elif kind.namespaced and kind.plural != "events":
             known = QuotaUsage(kind, kind.plural if not kind.group and kind.plural in _ALIASES else "")
-        if len(_made) < _MAX_REMEMBERED:
-            _made[kind] = known
+        _made[kind] = known
     return known
 
 
-_MAX_REMEMBERED = 4096
 #: The kinds that quotas count, of those that every server has.
 COUNTED_KINDS = tuple(kind for kind in KINDS.values() if usage_of(kind) is not None)

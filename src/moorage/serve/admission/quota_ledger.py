@@ -20,7 +20,7 @@ from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge, check_quota, 
 from moorage.match.quota.usage import usage_of
 from moorage.model.amounts import ResourceAmounts, add_amounts
 from moorage.model.api_error import ApiError, failure, forbidden
-from moorage.model.kinds import KINDS, CustomKind, Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.quota.limits import ResourceQuota
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
@@ -130,10 +130,6 @@ class QuotaLedger:
         if not accounts or counting is None or not counting.is_charged(new, old, subresource):
             return []
         balances = [accounts[one].balance for one in sorted(accounts)]
-        if isinstance(kind, CustomKind):  # nothing counts those that exist
-            balances = [
-                one for one in balances if all(name in one.used for name in counting.names(one.quota.status.hard))
-            ]
         try:
             return quota_charges(counting, new, old, balances, subresource, self._clock())
         except Forbidden as refusal:
