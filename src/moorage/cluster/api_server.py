@@ -113,14 +113,22 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
         return self.etcd is not None or self.cert_dir is not None
 
 
-class Shutdown:
-    """Whether the server is about to stop: what /readyz says then."""
+class Phase:
+    """Whether the server has made the cluster's own objects, and whether it is about to stop: what /readyz says."""
 
     def __init__(self) -> None:
-        self.has_begun = False
+        self.has_started = self.is_stopping = False
 
-    def complaint(self) -> str:
-        return "process is shutting down" if self.has_begun else ""
+    @property
+    def checks(self) -> tuple[Check, Check]:
+        return (
+            Check(
+                "poststarthook/bootstrap-controller",
+                lambda: "" if self.has_started else "not finished",
+                of_readiness=True,
+            ),
+            Check("shutdown", lambda: "process is shutting down" if self.is_stopping else "", of_readiness=True),
+        )
 
 
 class ApiServer:
@@ -135,14 +143,14 @@ class ApiServer:
         metrics: Metrics,
         snapshots: SnapshotSource,
         settings: ApiServerSettings,
-        shutdown: Shutdown,
+        phase: Phase,
         identity: ServerIdentity | None,
         *,
         is_new: bool,
     ) -> None:
         """`is_new`: the store had nothing in it. `identity` is that of a server which shares its store."""
         self.is_new = is_new
-        self._settings, self._shutdown, self._identity = settings, shutdown, identity
+        self._settings, self._phase, self._identity = settings, phase, identity
         self.api, self.url, self.metrics, self.snapshots = api, url, metrics, snapshots
         self.watchdog = Watchdog(metrics)
         self._server, self._credentials = server, credentials
@@ -177,7 +185,7 @@ class ApiServer:
 
         With `at_once` it does not wait. Kubernetes: `--shutdown-delay-duration`.
         """
-        self._shutdown.has_begun = True
+        self._phase.is_stopping = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -252,11 +260,11 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         )
         use_modes(api, read_modes(settings.authorization_mode, settings.policy_file), settings.policy_file)
         await api.start()
-        shutdown = Shutdown()
+        phase = Phase()
         checks = (
             Check("ping", lambda: ""),
             Check("store" if settings.etcd is None else "etcd", lambda: store.complaint),
-            Check("shutdown", shutdown.complaint, of_readiness=True),
+            *phase.checks,
         )
         snapshots = SnapshotSource(store, settings.data_dir)
         paths = WebPaths(checks, metrics.render, api.resources, store, snapshots, api.tokens)
@@ -287,7 +295,8 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         await store.close()
         raise
     url = paths.url = server_url(settings.bind_address, server.port)
-    return ApiServer(api, server, credentials, url, metrics, snapshots, settings, shutdown, identity, is_new=is_new)
+    phase.has_started = True
+    return ApiServer(api, server, credentials, url, metrics, snapshots, settings, phase, identity, is_new=is_new)
 
 
 async def _make_own_objects(

@@ -45,7 +45,7 @@ async def test_a_server_that_is_told_to_stop_says_so_and_goes_on_for_a_while(tmp
     while not process._server.api.open_watches:
         await asyncio.sleep(0.01)
     stopping = asyncio.create_task(process.stop())
-    while not process._server._shutdown.has_begun:
+    while not process._server._phase.is_stopping:
         await asyncio.sleep(0.01)
     with pytest.raises(ApiError) as refused:
         await client.get_path("/readyz")
