@@ -37,6 +37,7 @@ COMMANDS = {
     "delete": "docs/clusters.md",
     "kubeconfig": "docs/clusters.md",
     "snapshot": "docs/clusters.md",
+    "store": "docs/store.md",
     "apiserver": "docs/api-server.md",
     "scheduler": "docs/scheduler.md",
     "controller-manager": "docs/controllers.md",
@@ -81,7 +82,9 @@ def test_a_capture_is_what_is_printed(page: str, command: str, shown: str, tmp_p
     assert (done.stdout, done.stderr) == (shown, "")
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "snapshot save", "snapshot restore", "gates audit"])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS, "snapshot save", "snapshot restore", "gates audit", "store migrate", "store check"]
+)
 def test_every_option_is_on_its_page(command: str) -> None:
     told = moorage(*command.split(), "--help").stdout
     options = {
