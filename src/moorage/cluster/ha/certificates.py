@@ -1,6 +1,6 @@
 """Make the certificates of a cluster of several processes: one authority for the API, one for etcd.
 
-Whoever has a certificate that etcd's authority signed may read and write everything: so it is none that signs for users
+A holder of a certificate that etcd's authority signed may read and write everything: so it is none that signs for users
 of the API. Files are those of kubeadm's certs phase, where it has them.
 """
 

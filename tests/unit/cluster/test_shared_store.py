@@ -1,0 +1,178 @@
+"""API servers and whole clusters on a real etcd: what they say when it fails, and who works when one of them ends."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.etcd_process import EtcdCluster, etcd_cluster, free_ports, make_certificates
+
+from moorage.cli.commands.apiserver import apiserver
+from moorage.client.election.elector import ElectionTimes
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.access import Access
+from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
+from moorage.cluster.control_plane import ControlPlane, Settings
+from moorage.model.api_error import ApiError
+from moorage.model.gates import Component, default_gates
+from moorage.model.kinds import KINDS
+from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
+
+_MAP, _POD, _DEPLOYMENT = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"], KINDS["apps/v1", "Deployment"]
+_LEASE, _ENDPOINTS = KINDS["coordination.k8s.io/v1", "Lease"], KINDS["v1", "Endpoints"]
+
+
+def client_of(server: ApiServer) -> HttpClient:
+    login = server.login()
+    return HttpClient(Access(login.server, certificate_authority=login.authority, token=login.token))
+
+
+@asynccontextmanager
+async def serving(etcd: EtcdCluster, pki: Path, **changes: object) -> AsyncIterator[tuple[ApiServer, HttpClient]]:
+    settings = ApiServerSettings(default_gates(), None, etcd=etcd.settings(**changes), cert_dir=pki)
+    server = await start_api_server(settings)
+    client = client_of(server)
+    try:
+        yield server, client
+    finally:
+        await client.close()
+        await server.stop()
+
+
+def config_map(name: str, size: int = 1) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "x" * size}}
+
+
+async def readiness(client: HttpClient) -> str:
+    """What /readyz says of etcd; empty if all is well."""
+    try:
+        await client.get_path("/readyz")
+    except ApiError as error:
+        lines = error.message.splitlines()
+        return next((line for line in lines if line.startswith("[-]etcd failed: ")), "?")
+    return ""
+
+
+async def until(holds: Callable[[], Awaitable[object]]) -> None:
+    while not await holds():
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.real_time(loop="uvloop")
+async def test_without_quorum_readyz_says_so_and_reads_of_what_is_known_go_on(tmp_path: Path) -> None:
+    with etcd_cluster(tmp_path / "etcd", certificates=True) as etcd:
+        async with serving(etcd, tmp_path / "pki") as (_, client):
+            await client.create(_MAP, config_map("one"), "default")
+            assert await readiness(client) == ""
+            etcd.members[0].kill()
+            await until(lambda: readiness(client))
+            said = await readiness(client)
+            assert said.startswith("[-]etcd failed: "), said
+            assert etcd.urls[0] in said
+            found = await client.get_path("/api/v1/namespaces/default/configmaps?resourceVersion=0")
+            assert b'"one"' in found
+            with pytest.raises(ApiError) as refused:
+                await client.create(_MAP, config_map("two"), "default")
+            assert refused.value.code in (500, 503, 504)
+            etcd.members[0].start()
+
+            async def is_well() -> bool:
+                return await readiness(client) == ""
+
+            await until(is_well)
+            await client.create(_MAP, config_map("three"), "default")
+
+
+@pytest.mark.real_time(loop="uvloop")
+async def test_a_full_etcd_is_named_and_can_be_read(tmp_path: Path) -> None:
+    with etcd_cluster(tmp_path / "etcd", arguments=["--quota-backend-bytes", "4000000"]) as etcd:
+        async with serving(etcd, tmp_path / "pki") as (_, client):
+            refusal = ""
+            for number in range(200):  # etcd learns of its size every 100 ms
+                try:
+                    await client.create(_MAP, config_map(f"map-{number}", 400_000), "default")
+                except ApiError as error:
+                    refusal = error.message
+                    break
+            assert "NOSPACE" in refusal
+            assert "etcdctl alarm disarm" in refusal
+            assert "NOSPACE" in await readiness(client)
+            assert (await client.get(_MAP, "map-0", "default")).name == "map-0"
+
+
+@pytest.mark.parametrize("what", ["endpoint", "certificate", "authority", "plain"])
+def test_an_etcd_that_cannot_be_used_is_one_line(what: str, tmp_path: Path) -> None:
+    with etcd_cluster(tmp_path / "etcd", certificates=True) as etcd:
+        files, other = etcd.certificates, make_certificates(tmp_path / "other")
+        assert files is not None
+        urls = {"endpoint": f"https://127.0.0.1:{free_ports(1)[0]}", "plain": etcd.urls[0].replace("https", "http")}
+        options = ["--ephemeral", "--port=0", "--etcd-servers", urls.get(what, etcd.urls[0])]
+        options += ["--etcd-cafile", str(other.ca if what == "authority" else files.ca)]
+        certificate, key = (
+            (other.client, other.client_key) if what == "certificate" else (files.client, files.client_key)
+        )
+        options += ["--etcd-certfile", str(certificate), "--etcd-keyfile", str(key)]
+        ran = CliRunner().invoke(apiserver, options)
+    assert ran.exit_code == 1, ran.output
+    (line,) = ran.output.splitlines()
+    assert line.startswith("moorage: ")
+    words = {"endpoint": "connection refused", "certificate": "--etcd-certfile", "authority": "--etcd-cafile"}
+    assert words.get(what, "need https://") in line
+
+
+def plane_of(etcd: EtcdCluster, directory: Path, pki: Path) -> ControlPlane:
+    settings = Settings(
+        dict.fromkeys(Component, default_gates()),
+        DEFAULT_CONFIGURATION,
+        2,
+        True,
+        directory,
+        "127.0.0.1",
+        0,
+        directory / "kubeconfig",
+        (),
+        etcd=etcd.settings(),
+        cert_dir=pki,
+        election=ElectionTimes(4, 3.0, 0.5),
+    )
+    return ControlPlane(settings)
+
+
+@pytest.mark.real_time(loop="uvloop")
+async def test_of_two_clusters_on_one_etcd_one_works_and_the_other_takes_over(tmp_path: Path) -> None:
+    with etcd_cluster(tmp_path / "etcd") as etcd:
+        planes = [plane_of(etcd, tmp_path / name, tmp_path / "pki") for name in ("one", "two")]
+        try:
+            for plane in planes:
+                await plane.start()
+            assert [plane.node_count for plane in planes] == [2, 2]
+            server = planes[1]._server
+            assert server is not None
+            client = client_of(server)
+
+            async def running(count: int) -> None:
+                async def are_there() -> bool:
+                    pods = (await client.list_all(_POD, "default")).items
+                    return len([pod for pod in pods if pod.view.status.phase == "Running"]) == count
+
+                await until(are_there)
+
+            container = {"name": "web", "image": "nginx"}
+            template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}
+            spec = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+            document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+            await client.create(_DEPLOYMENT, document, "default")
+            await running(3)
+            endpoints = (await client.get(_ENDPOINTS, "kubernetes", "default")).raw["subsets"]
+            assert len(endpoints) == 2
+            holders = [lease.raw["spec"]["holderIdentity"] for lease in (await client.list_all(_LEASE)).items]
+            assert len(set(holders)) == len(holders)
+            await planes[0].stop()
+            await client.patch(_DEPLOYMENT, "web", "default", {"spec": {"replicas": 5}})
+            await running(5)
+            assert len((await client.get(_ENDPOINTS, "kubernetes", "default")).raw["subsets"]) == 1
+            await client.close()
+        finally:
+            await planes[1].stop()
