@@ -16,7 +16,7 @@ from moorage.store.etcd.errors import (
     EtcdUncertain,
     EtcdUnreachable,
 )
-from moorage.store.etcd.members import Member, Members
+from moorage.store.etcd.members import Member, Members, NotYet
 from moorage.store.etcd.messages import Compare, Get, MemberStatus, Operation, RangeResult, TxnResult
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.watch import EtcdWatch
@@ -47,14 +47,24 @@ class EtcdClient:
 
     @classmethod
     async def connect(cls, settings: EtcdSettings) -> "EtcdClient":
-        """Return a client that has found a member which answers and can be used."""
+        """Return a client that has found a member which answers and can be used.
+
+        Members that do not answer or elect a leader are waited for as long as for any call.
+        """
         client = cls(settings)
+        end = client._loop.time() + settings.call_seconds
         try:
-            await client._members.member(2 * settings.dial_seconds + settings.call_seconds)
+            while True:
+                try:
+                    await client._members.member(max(settings.dial_seconds, settings.call_seconds))
+                    return client
+                except NotYet:
+                    if client._loop.time() >= end:
+                        raise
+                await asyncio.sleep(_LONGEST_PAUSE)
         except BaseException:
             await client.close()
             raise
-        return client
 
     @property
     def server(self) -> str:

@@ -8,12 +8,13 @@ have the member on its own machine.
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from moorage.store.etcd.errors import EtcdAuthFailed, EtcdError, EtcdRefused, EtcdUncertain, EtcdUnreachable
 from moorage.store.etcd.messages import MemberStatus
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.wire import dial
-from moorage.store.etcd.wire.answers import BadAnswer, decode_token
+from moorage.store.etcd.wire.answers import BadAnswer, decode_status, decode_token
 from moorage.store.etcd.wire.connection import Connection
 from moorage.store.etcd.wire.dial import Endpoint
 from moorage.store.etcd.wire.refusals import meaning
@@ -24,6 +25,8 @@ from moorage.store.etcd.wire.tls import tls_context
 _AUTHENTICATE = "/etcdserverpb.Auth/Authenticate"
 #: Seconds after which the next member is tried while one is still waited for.
 _HEAD_START = 0.3
+#: Seconds that calls from before an election have for their answers.
+_AFTER_ELECTION = 0.5
 
 
 class Member:
@@ -32,7 +35,8 @@ class Member:
     def __init__(self, endpoint: Endpoint, connection: Connection, token: str) -> None:
         self.endpoint, self.connection, self.token = endpoint, connection, token
         self._blocks: dict[str, bytes] = {}
-        connection.health_block = self.block(dial.HEALTH)
+        #: The election since which the member has its leader.
+        self.term = 0
 
     def block(self, path: str) -> bytes:
         """Return the encoded headers of calls to a method."""
@@ -48,6 +52,10 @@ class Member:
         if token != self.token:
             self.token = token
             self._blocks.clear()
+
+
+class NotYet(EtcdUnreachable):
+    """A member did not answer in time or has no leader: it may be better soon."""
 
 
 class Members:
@@ -82,7 +90,7 @@ class Members:
         dialing = self._dialing
         await asyncio.wait((dialing,), timeout=max(0.0, seconds))
         if not dialing.done() or dialing.cancelled():
-            raise EtcdUnreachable(f"etcd does not answer at {','.join(self._settings.servers)}")
+            raise NotYet(f"etcd does not answer at {','.join(self._settings.servers)}")
         return dialing.result()
 
     def _end_dialing(self, task: "asyncio.Task[Member]") -> None:
@@ -117,12 +125,28 @@ class Members:
             member.connection.close()
             raise EtcdUnreachable("the client of etcd is closed")
         member.authorize(self._token)
-        member.connection.on_leaderless = lambda: self.leaderless(member)
+        member.connection.question = member.block(dial.STATUS)
+        member.connection.on_answer = lambda answer: self._hear(member, answer)
         self.current = member
         return member
 
+    def _hear(self, member: Member, answer: bytes) -> None:
+        """Take what a member says about itself from time to time."""
+        try:
+            status, _ = decode_status(answer)
+        except BadAnswer:
+            return
+        if not status.leader:
+            self.leaderless(member)
+        elif status.raft_term != member.term:
+            # What was sent before the election may have gone to a leader that is no more, and is lost then.
+            member.term = status.raft_term
+            member.connection.hurry(_AFTER_ELECTION)
+
     async def _first_to_answer(self, order: Sequence[Endpoint]) -> Member:
         """Connect to the first member in this order that can be used. Raises EtcdError."""
+        with suppress(EtcdError):
+            self._tls = tls_context(self._settings)  # certificates may be renewed at any time
         waiting, errors = list(order), list[EtcdError]()
         tasks: set[asyncio.Task[Member]] = set()
         try:
@@ -145,7 +169,8 @@ class Members:
                 task.add_done_callback(_close_late)
                 task.cancel()
         refusal = next((error for error in errors if isinstance(error, EtcdRefused)), None)
-        raise refusal or EtcdUnreachable("; ".join(dict.fromkeys(str(error) for error in errors)))
+        kind = NotYet if any(isinstance(error, NotYet) for error in errors) else EtcdUnreachable
+        raise refusal or kind("; ".join(dict.fromkeys(str(error) for error in errors)))
 
     async def _open(self, endpoint: Endpoint) -> Member:
         connection = None
@@ -156,12 +181,13 @@ class Members:
                 member = Member(endpoint, connection, self._token)
                 status, cluster = await dial.ask_status(connection, member.block(dial.STATUS), seconds)
                 self._check(status, cluster, endpoint.url)
+                member.term = status.raft_term
                 if self._settings.username and not self._token:
                     await self.renew(member, "")
                 return member
         except TimeoutError:
             _close(connection)
-            raise EtcdUnreachable(f"{endpoint.url} does not answer") from None
+            raise NotYet(f"{endpoint.url} does not answer") from None
         except BaseException:
             _close(connection)
             raise
@@ -169,7 +195,7 @@ class Members:
     def _check(self, status: MemberStatus, cluster: int, url: str) -> None:
         dial.check_version(status, url)
         if not status.leader:
-            raise EtcdUnreachable(f"etcd at {url} has no leader: does it reach most of the members?")
+            raise NotYet(f"etcd at {url} has no leader: does it reach most of the members?")
         if status.is_learner:
             raise EtcdUnreachable(f"etcd at {url} is a learner, which takes no requests")
         if self._cluster and cluster != self._cluster:

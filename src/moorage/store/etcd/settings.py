@@ -20,10 +20,10 @@ class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
     dial_seconds: float = 2.0
     #: Seconds for one call, all that is tried included.
     call_seconds: float = 5.0
-    #: Seconds of silence after which a server is asked whether it is alive.
-    keepalive_seconds: float = 0.75
-    #: Seconds that it has for the answer.
-    keepalive_timeout: float = 1.25
+    #: Every so many seconds a server is asked how it is.
+    keepalive_seconds: float = 0.5
+    #: After so many more without a byte from it, it is given up.
+    keepalive_timeout: float = 1.5
 
     def __repr__(self) -> str:
         return f"EtcdSettings({','.join(self.servers)} {self.prefix})"

@@ -37,7 +37,7 @@ class EtcdWatch:
             if self._stream is None:
                 return await self._open()
             while True:
-                answer = await decode_watch(await self._stream.read())
+                answer = await self._read(self._stream)
                 if answer.is_canceled:
                     return self._canceled(answer)
                 if not answer.is_created:
@@ -62,6 +62,12 @@ class EtcdWatch:
         if self._stream is not None:
             self._stream.close()
 
+    async def _read(self, stream: MessageStream) -> WatchAnswer:
+        """Return the next message. If the caller is cancelled meanwhile, it is still the next one."""
+        answer = await decode_watch(await stream.peek())
+        stream.take()
+        return answer
+
     async def _open(self) -> WatchResult:
         """Create the watch, with a new token if the one that we have is not accepted."""
         try:
@@ -70,7 +76,7 @@ class EtcdWatch:
                     member = self._member = await self._members.member(self._seconds)
                     token = member.token
                     self._stream = member.connection.open_stream(member.block(_WATCH), self._message)
-                    answer = await decode_watch(await self._stream.read())
+                    answer = await self._read(self._stream)
                     if not answer.is_canceled:
                         return WatchResult(self._start - 1 if self._start else answer.revision, [])
                     if is_last or not token or answer.compacted:

@@ -10,7 +10,6 @@ from moorage.store.etcd.wire.requests import varint
 
 HEADING = encode_headers(((b":status", b"200"), (b"content-type", b"application/grpc")))
 STATUS = "/etcdserverpb.Maintenance/Status"
-HEALTH = "/grpc.health.v1.Health/Check"
 
 #: A message, or a gRPC status and its text; None: no answer.
 Reply = bytes | tuple[int, str] | None
@@ -22,10 +21,10 @@ def header(revision: int = 7) -> bytes:
     return b"\x0a" + varint(len(content)) + content
 
 
-def status_answer(version: str = "3.5.1", leader: int = 2, cluster: int = 1) -> bytes:
+def status_answer(version: str = "3.5.1", leader: int = 2, cluster: int = 1, term: int = 3) -> bytes:
     content = b"\x08" + varint(cluster) + b"\x10\x02\x18\x07"
     start = b"\x0a" + varint(len(content)) + content + b"\x12" + varint(len(version)) + version.encode()
-    return start + (b"\x20" + varint(leader) if leader else b"")
+    return start + (b"\x20" + varint(leader) if leader else b"") + b"\x30" + varint(term)
 
 
 def answer_frames(stream: int, reply: Reply) -> bytes:
@@ -56,13 +55,12 @@ class FakeMember:
         self.calls: list[tuple[str, dict[bytes, bytes], bytes]] = []
         self.replies: dict[str, Reply | Callable[[dict[bytes, bytes]], Reply]] = {
             STATUS: status_answer(),
-            HEALTH: b"\x08\x01",
         }
         self.is_silent = False
         self.writers: list[asyncio.StreamWriter] = []
 
     def paths(self) -> list[str]:
-        return [path for path, _, _ in self.calls if path != HEALTH]
+        return [path for path, _, _ in self.calls if path != STATUS]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)

@@ -119,6 +119,29 @@ async def test_many_calls_at_once_and_their_watch(etcd: EtcdCluster) -> None:
     await client.close()
 
 
+async def test_a_watch_whose_reader_is_cancelled_skips_nothing(etcd: EtcdCluster) -> None:
+    client = await EtcdClient.connect(etcd.settings())
+    first = await client.txn((), (Put(b"/c/0", b"v"),))
+    for start in range(1, 4001, 100):
+        await client.txn((), [Put(b"/c/%d" % number, b"v") for number in range(start, start + 100)])
+    watch = client.watch(b"/c/", b"/c0", first.revision)
+    await watch.next()
+    seen: list[bytes] = []
+    for turns in range(100_000):
+        reading = asyncio.create_task(watch.next())
+        for _ in range(turns % 20):
+            await asyncio.sleep(0)
+        reading.cancel()
+        try:
+            seen += [event.item.key for event in (await reading).events]
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.001)
+        if len(seen) >= 4001:
+            break
+    assert seen == [b"/c/%d" % number for number in range(4001)]
+    await client.close()
+
+
 @pytest.mark.parametrize("is_secure", [False, True])
 async def test_large_values_and_answers(etcd: EtcdCluster, secure_etcd: EtcdCluster, is_secure: bool) -> None:
     client = await EtcdClient.connect((secure_etcd if is_secure else etcd).settings(call_seconds=60.0))

@@ -158,6 +158,31 @@ async def test_members_are_taken_in_their_order_and_without_a_leader_not_at_all(
         await client.close()
 
 
+async def test_a_write_from_before_an_election_ends_soon_after_it() -> None:
+    async with fake_member() as member:
+        member.replies[TXN] = None
+        client = await EtcdClient.connect(settings(member, call_seconds=1000.0))
+        writing = asyncio.create_task(client.txn((), PUT))
+        while TXN not in member.paths():
+            await asyncio.sleep(0.01)
+        member.replies[STATUS] = status_answer(term=4)
+        with pytest.raises(EtcdUncertain):
+            await writing
+        member.replies[TXN] = DONE
+        assert (await client.txn((), PUT)).revision == 8
+        await client.close()
+
+
+async def test_a_member_that_loses_its_leader_is_left_without_any_call() -> None:
+    async with fake_member() as member, fake_member() as other:
+        client = await EtcdClient.connect(settings(member, other))
+        member.replies[STATUS] = status_answer(leader=0)
+        async with asyncio.timeout(60):
+            while client.server != other.url:
+                await asyncio.sleep(0.05)
+        await client.close()
+
+
 async def test_no_member_has_a_leader() -> None:
     async with fake_member() as member, fake_member() as other:
         member.replies[STATUS] = other.replies[STATUS] = status_answer(leader=0)

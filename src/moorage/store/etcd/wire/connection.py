@@ -1,11 +1,11 @@
 """Speak gRPC over one HTTP/2 connection with one member of etcd.
 
 Any number of calls and watches share it. What is sent in one turn of the event loop leaves together. A clock that
-ticks four times a second ends calls that took too long, asks a silent server whether it lives, and gives the
-connection up if it does not answer: it counts turns of our own event loop, so that a pause of this process is not taken
-for silence of the server. Kubernetes: grpc-go's http2Client.
-Differs: we ask by a call of the health service, not by PING, which etcd refuses more often than every 5 s; and the
-call says `hasleader`, so that a member which has lost its leader is noticed as well.
+ticks four times a second ends calls that took too long, asks the server how it is, and gives the connection up if it
+is silent: it counts turns of our own event loop, so that a pause of this process is not taken for silence of the
+server. Kubernetes: grpc-go's http2Client.
+Differs: we ask by a call, not by PING, which etcd refuses more often than every 5 s; and the answer tells of leaders
+that are lost or new, too.
 """
 
 import asyncio
@@ -19,8 +19,7 @@ from moorage.store.etcd.wire import frames
 from moorage.store.etcd.wire.frames import BadFrame, Heading
 from moorage.store.etcd.wire.hpack import BadHeaders
 from moorage.store.etcd.wire.outbox import Outbox
-from moorage.store.etcd.wire.refusals import NO_LEADER
-from moorage.store.etcd.wire.streams import Call, GrpcStatus, MessageStream, Stream
+from moorage.store.etcd.wire.streams import Call, MessageStream, Stream
 from moorage.store.etcd.wire.tls import closed_at_once, tls_trouble
 
 TICK = 0.25
@@ -33,20 +32,20 @@ _STREAM_CREDIT = frames.STREAM_WINDOW // 2
 class Connection(asyncio.Protocol):
     """One connection, named by its URL. `ready` is done when the server has answered in HTTP/2."""
 
-    def __init__(self, name: str, silence: float, patience: float) -> None:
-        """Ask the server after `silence` seconds without a byte from it; give up `patience` seconds later."""
+    def __init__(self, name: str, interval: float, patience: float) -> None:
+        """Ask the server how it is every `interval` seconds; give up after `patience` more without a byte from it."""
         self.name = name
         #: Why the connection cannot be used any more; empty while it can.
         self.failure = ""
-        #: Called when the server says that it has no leader.
-        self.on_leaderless: Callable[[], None] | None = None
+        #: Headers of the call that asks the server how it is (empty: it is not asked), and who hears the answer.
+        self.question = b""
+        self.on_answer: Callable[[bytes], None] | None = None
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
-        self._ask_after = max(1, round(silence / TICK))
+        self._ask_after = max(1, round(interval / TICK))
         self._end_after = self._ask_after + max(1, round(patience / TICK))
-        #: Encoded headers of the call that asks a silent server whether it lives; empty: it is not asked.
-        self.health_block = b""
+        self._is_asked = False
         self._is_draining = False
         self._ticks = self._silent_ticks = 0
         self._ticker: asyncio.TimerHandle | None = None
@@ -328,11 +327,8 @@ class Connection(asyncio.Protocol):
         if self._silent_ticks > self._end_after:
             self._fail(f"{self.name} does not answer")
             return
-        if self._silent_ticks == self._ask_after and self.health_block and self.is_usable:
-            health = Call(self.health_block, self._ticks + 4 * self._end_after, self._loop.create_future())
-            health.future.add_done_callback(self._hear_health)
-            if len(self._streams) < self._max_streams:
-                self._start_now(health, b"")
+        if not self._ticks % self._ask_after and self.question and not self._is_asked and self.is_usable:
+            self._ask()
         late = [stream for stream in self._streams.values() if 0 < stream.deadline <= self._ticks]
         for stream in late:
             self._end(stream, f"{self.name} did not answer in time")
@@ -340,10 +336,26 @@ class Connection(asyncio.Protocol):
             if 0 < stream.deadline <= self._ticks:
                 stream.fail(EtcdUnreachable(f"{self.name} has too many calls under way"))
 
-    def _hear_health(self, answer: "asyncio.Future[bytes]") -> None:
-        error = None if answer.cancelled() else answer.exception()
-        if isinstance(error, GrpcStatus) and error.text == NO_LEADER and self.on_leaderless is not None:
-            self.on_leaderless()
+    def _ask(self) -> None:
+        if len(self._streams) >= self._max_streams:
+            return  # many calls are under way: silence will tell
+        self._is_asked = True
+        call = Call(self.question, self._ticks + 4 * self._end_after, self._loop.create_future())
+        call.future.add_done_callback(self._hear)
+        self._start_now(call, b"")
+
+    def _hear(self, answer: "asyncio.Future[bytes]") -> None:
+        self._is_asked = False
+        # Any answer shows that the server lives.
+        if not answer.cancelled() and answer.exception() is None and self.on_answer is not None:
+            self.on_answer(answer.result())
+
+    def hurry(self, seconds: float) -> None:
+        """End calls that are under way now in so many seconds at the latest: they are probably lost."""
+        latest = self._ticks + max(1, round(seconds / TICK))
+        for stream in self._streams.values():
+            if stream.deadline > latest:
+                stream.deadline = latest
 
     # The end.
 

@@ -22,7 +22,6 @@ from moorage.store.etcd.wire.streams import GrpcStatus
 from moorage.store.etcd.wire.tls import closed_at_once, tls_trouble
 
 STATUS = "/etcdserverpb.Maintenance/Status"
-HEALTH = "/grpc.health.v1.Health/Check"
 DEFAULT_PORT = 2379
 _OLDEST = (3, 5)
 _VERSION = re.compile(r"(\d+)\.(\d+)\.")

@@ -188,8 +188,11 @@ class MessageStream(Stream):
             raise self._error
         self._carrier.send_message(self, message)
 
-    async def read(self) -> bytes:
-        """Wait for a message. Raises EtcdUnreachable, GrpcStatus when the stream has ended. For one reader."""
+    async def peek(self) -> bytes:
+        """Wait for a message, and return it until `take` is called. For one reader.
+
+        Raises EtcdUnreachable, GrpcStatus when the stream has ended.
+        """
         while not self._messages:
             if self._error is not None:
                 raise self._error
@@ -198,11 +201,15 @@ class MessageStream(Stream):
                 await self._waiter
             finally:
                 self._waiter = None
-        message = self._messages.popleft()
-        self._waiting -= len(message)
+        return self._messages[0]
+
+    def take(self) -> None:
+        """Go on to the next message, and let the server do so, too."""
+        if not self._messages:
+            return  # it was closed meanwhile
+        self._waiting -= len(self._messages.popleft())
         if self.credit and not self.is_over:
             self._carrier.let_go_on(self)
-        return message
 
     def close(self) -> None:
         """End the stream, and forget what was not read."""
