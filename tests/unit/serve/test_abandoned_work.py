@@ -10,9 +10,8 @@ from itertools import count
 import pytest
 from tests.unit.serve.http.serving import closing_clients, connect, serving
 
-from moorage.serve import job_thread
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.long_work import LongWork
+from moorage.serve.long_work import LongWork, job_thread
 
 pytestmark = pytest.mark.real_time
 
