@@ -51,7 +51,11 @@ from moorage.telemetry.watchdog import Watchdog
 _LOG = get_logger("up")
 _PUBLISHING_SECONDS = 30.0
 _LOOK_EVERY = 0.1
-_PROTECTION = {"persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"}
+_PROTECTION = {
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+    "volumeattributesclass-protection-controller",
+}
 _NODE = KINDS["v1", "Node"]
 _GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-lifecycle-controller"
 

@@ -51,6 +51,12 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("persistentvolumeclaim-protection-controller", "volumes.protection", "ClaimProtection", (_CLAIM,)),
     Row("persistentvolume-protection-controller", "volumes.protection", "VolumeProtection", (_VOLUME,)),
     Row(
+        "volumeattributesclass-protection-controller",
+        "volumes.class_protection",
+        "AttributesClassProtection",
+        ("VolumeAttributesClass",),
+    ),
+    Row(
         "device-taint-eviction-controller",
         "device_taints.controller",
         "DeviceTaintEvictionController",

@@ -64,6 +64,7 @@ class DefaultStorageClass(Plugin):
 FINALIZERS = {
     "PersistentVolume": "kubernetes.io/pv-protection",
     "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
+    "VolumeAttributesClass": "kubernetes.io/vac-protection",
 }
 
 

@@ -36,7 +36,7 @@ class ClaimProtection(Controller):
             return self._pod_changed(old, new, keys, world) if keys else ()
         if new is None:
             return ()
-        return (new.namespace,) if _is_wrong(new.view.metadata, CLAIM_FINALIZER) else ()
+        return (new.namespace,) if is_wrong(new.view.metadata, CLAIM_FINALIZER) else ()
 
     def _pod_changed(
         self, old: Object | None, new: Object | None, claims: Sequence[str], world: World
@@ -57,7 +57,7 @@ class ClaimProtection(Controller):
     def _unused(self, namespace: str, world: World) -> Iterable[Object]:
         """Yield deleted claims that no cached pod uses."""
         for claim in world.in_namespace(CLAIM, namespace):
-            if _is_to_go(claim.view.metadata, CLAIM_FINALIZER) and not any(
+            if is_to_go(claim.view.metadata, CLAIM_FINALIZER) and not any(
                 keeps(pod.view, claim.view) for pod in self._uses.of(claim.key)
             ):
                 yield claim
@@ -74,11 +74,11 @@ class ClaimProtection(Controller):
             for claim in self._unused(key, world)
             if not any(keeps(pod.view, claim.view) for pod in uses.of(claim.key))
         ]
-        return Plan((*self._additions(key, world), *(_without(claim, CLAIM_FINALIZER) for claim in unused)))
+        return Plan((*self._additions(key, world), *(without(claim, CLAIM_FINALIZER) for claim in unused)))
 
     def _additions(self, namespace: str, world: World) -> Iterable[Action]:
         for claim in world.in_namespace(CLAIM, namespace):
-            if _lacks(claim.view.metadata, CLAIM_FINALIZER):
+            if lacks(claim.view.metadata, CLAIM_FINALIZER):
                 yield patch_metadata(claim, {"finalizers": [CLAIM_FINALIZER]})
 
 
@@ -89,34 +89,34 @@ class VolumeProtection(Controller):
     watches = (VOLUME,)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return (new.key,) if new is not None and _is_wrong(new.view.metadata, VOLUME_FINALIZER) else ()
+        return (new.key,) if new is not None and is_wrong(new.view.metadata, VOLUME_FINALIZER) else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         volume = world.get(VOLUME, key)
         if volume is None:
             return NOTHING
         metadata: ObjectMeta = volume.view.metadata
-        if _lacks(metadata, VOLUME_FINALIZER):
+        if lacks(metadata, VOLUME_FINALIZER):
             return Plan((patch_metadata(volume, {"finalizers": [VOLUME_FINALIZER]}),))
-        if _is_to_go(metadata, VOLUME_FINALIZER) and volume.view.status.phase != BOUND:
-            return Plan((_without(volume, VOLUME_FINALIZER),))
+        if is_to_go(metadata, VOLUME_FINALIZER) and volume.view.status.phase != BOUND:
+            return Plan((without(volume, VOLUME_FINALIZER),))
         return NOTHING
 
 
-def _is_to_go(metadata: ObjectMeta, finalizer: str) -> bool:
+def is_to_go(metadata: ObjectMeta, finalizer: str) -> bool:
     return metadata.deletionTimestamp is not None and finalizer in metadata.finalizers
 
 
-def _lacks(metadata: ObjectMeta, finalizer: str) -> bool:
+def lacks(metadata: ObjectMeta, finalizer: str) -> bool:
     return metadata.deletionTimestamp is None and finalizer not in metadata.finalizers
 
 
-def _is_wrong(metadata: ObjectMeta, finalizer: str) -> bool:
+def is_wrong(metadata: ObjectMeta, finalizer: str) -> bool:
     """Return whether the finalizer is to be added, or removed if nothing uses the object."""
     return (metadata.deletionTimestamp is None) != (finalizer in metadata.finalizers)
 
 
-def _without(found: Object, finalizer: str) -> Patch:
+def without(found: Object, finalizer: str) -> Patch:
     """Remove a finalizer, if the object is unchanged: a volume may have been bound."""
     gone = {"$deleteFromPrimitiveList/finalizers": [finalizer], "resourceVersion": str(found.revision)}
     return patch_metadata(found, gone)

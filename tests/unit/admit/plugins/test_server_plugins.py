@@ -139,6 +139,9 @@ def test_claims_grow_if_they_are_bound_and_their_class_allows_it() -> None:
 def test_what_only_controllers_take_away() -> None:
     claim = document("PersistentVolumeClaim", spec=CLAIM)
     assert made(claim, StorageObjectInUseProtection())["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+    attributes = document("VolumeAttributesClass", driverName="csi.test", parameters={"a": "b"})
+    kept = made(attributes, StorageObjectInUseProtection())["metadata"]["finalizers"]
+    assert kept == ["kubernetes.io/vac-protection"]
     taints = made(document("Node"), TaintNodesByCondition())["spec"]["taints"]
     assert taints == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
 

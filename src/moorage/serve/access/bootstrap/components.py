@@ -65,6 +65,7 @@ moorage:kube-controller-manager
   patch update | policy | poddisruptionbudgets/status
   create delete get patch update | resource.k8s.io | resourceclaims
   patch update | resource.k8s.io | devicetaintrules/status resourceclaims/binding resourceclaims/status
+  get patch update | storage.k8s.io | volumeattributesclasses
   escalate get patch update | rbac.authorization.k8s.io | clusterroles
   delete get | certificates.k8s.io | certificatesigningrequests
   update | certificates.k8s.io | certificatesigningrequests/approval certificatesigningrequests/status
