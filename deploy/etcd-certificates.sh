@@ -4,7 +4,7 @@
 #   ./etcd-certificates.sh out cp-1=10.0.0.1 cp-2=10.0.0.2 cp-3=10.0.0.3
 #
 # out/NAME is what belongs into /etc/moorage/etcd of the machine NAME. out/ca.key signs further ones: keep it elsewhere.
-# Run again, it makes new certificates with the authority that is there; one that is there is never replaced.
+# Run again, it uses the authority that is there and makes what is missing: to renew a certificate, move it away first.
 set -eu
 umask 077
 out=$1
@@ -19,6 +19,7 @@ fi
 
 # issue DIRECTORY FILE COMMON-NAME EXTENSIONS
 issue() {
+  [ ! -e "$1/$2.crt" ] || return 0
   openssl ecparam -name prime256v1 -genkey -noout -out "$1/$2.key"
   openssl req -new -key "$1/$2.key" -subj "/CN=$3" -out "$1/$2.csr"
   printf '%b' "$4" >"$1/$2.ext"
