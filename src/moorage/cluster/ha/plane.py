@@ -57,7 +57,9 @@ _LOOK_EVERY = 0.05
 _ETCD_SECONDS = 2.0
 #: A process that has ended so often before the cluster is ready will not become ready.
 _MOST_ENDS = 4
-_STOP_COMPONENTS, _STOP_SERVERS, _STOP_ETCD = 6.0, 10.0, 3.0
+_STOP_COMPONENTS, _STOP_SERVERS = 6.0, 10.0
+#: The last etcd member looks for one to lead in its place for seven seconds. What it has acknowledged is on disk.
+_STOP_ETCD = 1.0
 _NODE, _CLASS = KINDS["v1", "Node"], KINDS["storage.k8s.io/v1", "StorageClass"]
 _BINDING = KINDS["rbac.authorization.k8s.io/v1", "ClusterRoleBinding"]
 _LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -103,6 +105,8 @@ class HaPlane:
             raise CannotStart(
                 f"the cluster is not ready after {_START_SECONDS:g} seconds: the logs are in {self.logs}"
             ) from None
+        except (Unreachable, ApiError) as error:
+            raise CannotStart(f"the cluster cannot be filled: {error}; the logs are in {self.logs}") from None
         except (CertificateError, TokenKeyError) as error:
             raise CannotStart(f"certificates cannot be made: {error}") from None
         except OSError as error:
@@ -332,7 +336,7 @@ class HaPlane:
             await self._client.close()
         await _stop_all(named["apiserver"], _STOP_SERVERS)
         await self._balancer.stop()
-        await _stop_all(named["etcd"], _STOP_ETCD)
+        await asyncio.gather(*(process.stop(_STOP_ETCD, may_be_killed=True) for process in named["etcd"]))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -78,12 +78,13 @@ class SupervisedProcess:
 
     async def _run_once(self) -> int | None:
         """Return its exit status; None if it could not be started."""
-        if self.log.exists() and self.log.stat().st_size > _LARGE_LOG:
-            self.log.replace(self.log.with_name(f"{self.log.name}.old"))
         command = (sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), *self._command())
         self.starts += 1
-        output = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        output = -1
         try:
+            if self.log.exists() and self.log.stat().st_size > _LARGE_LOG:
+                self.log.replace(self.log.with_name(f"{self.log.name}.old"))
+            output = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -96,13 +97,14 @@ class SupervisedProcess:
             _LOG.error("A process cannot be started", name=self.name, err=error.strerror or str(error))
             return None
         finally:
-            os.close(output)
+            if output >= 0:
+                os.close(output)
         if self._stopping.is_set():
             self._signal(signal.SIGTERM)
         return await self._process.wait()
 
-    async def stop(self, seconds: float) -> None:
-        """Ask it to end, and kill it with all that it has started if it has not ended by then."""
+    async def stop(self, seconds: float, *, may_be_killed: bool = False) -> None:
+        """Ask it to end, and kill it with all that it has started if it has not ended by then, which is logged."""
         self._stopping.set()
         process = self._process
         if process is None or process.returncode is not None:
@@ -112,7 +114,8 @@ class SupervisedProcess:
             async with asyncio.timeout(seconds):
                 await process.wait()
         except TimeoutError:
-            _LOG.error("A process did not end in time and is killed", name=self.name, seconds=f"{seconds:g}")
+            if not may_be_killed:
+                _LOG.error("A process did not end in time and is killed", name=self.name, seconds=f"{seconds:g}")
             self._signal(signal.SIGKILL)
             await process.wait()
 
