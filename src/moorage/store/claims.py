@@ -28,7 +28,7 @@ class Claims:
         return taken
 
     def hold(self, key: str, claims: Sequence[str]) -> None:
-        """Take those of the claims that nobody holds."""
+        """Take those of the claims that are free."""
         for claim in claims:
             self._holders.setdefault(claim, key)
 

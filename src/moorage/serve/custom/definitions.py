@@ -2,7 +2,7 @@
 
 A definition is established before the request that made it is answered, so that its objects can be created at once.
 While it is being deleted, its objects are deleted first; a task waits until the last is gone. Each server of a store
-follows all definitions, whoever wrote them: what two do at the same time, such as writing a status, one does and the
+follows all definitions, also those of others: what two do at the same time, such as writing a status, one does and the
 other finds done. Kubernetes: apiextensions-apiserver, the CRD handler with the naming, establishing and finalizing
 controllers.
 """

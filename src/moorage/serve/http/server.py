@@ -42,7 +42,7 @@ class Server:
         """`gate` sees the head of a request before its body is received, and may raise ApiError.
 
         `end_streams` is called when the server stops: sources of streams then say what is left to say, and end.
-        `client_gone` is told of the task that makes an answer which nobody will read, and may cancel it.
+        `client_gone` is told of the task that makes an answer that no client will read, and may cancel it.
         """
         self.handler = handler
         self.limits = _within_open_files(Limits() if limits is None else limits)

@@ -119,7 +119,7 @@ class LongWork:
                 del self._of_tasks[task]
 
     def abandon(self, task: "asyncio.Task[Any]") -> None:
-        """Cancel a task if it waits for the thread: nobody waits for the task. Others go on, and write what they do."""
+        """Cancel a task if it waits for the thread: its client has gone. Others go on, and write what they do."""
         done = self._of_tasks.get(task)
         if done is not None:
             done.cancel()

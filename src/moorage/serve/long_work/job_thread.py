@@ -1,4 +1,4 @@
-"""Call functions one after the other in a thread, and end one whose result nobody wants any more.
+"""Call functions one after the other in a thread, and end one whose result is no longer wanted.
 
 The thread shares Python's interpreter lock: while it works, the event loop gets the lock within half a millisecond. A
 function is ended by an exception that is raised in the thread, between two of its instructions, as Ctrl-C is in the
@@ -22,7 +22,7 @@ _IMPORTING = "<frozen importlib._bootstrap>"
 
 
 class AbandonedError(BaseException):
-    """Raised in the thread, inside a function whose result nobody wants any more."""
+    """Raised in the thread, inside a function whose result is no longer wanted."""
 
 
 class JobThread:
