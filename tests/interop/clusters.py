@@ -11,10 +11,10 @@ from tests.interop.programs import Process, Programs
 from tests.interop.real_server import RealServer
 
 NODES = 3
-#: Whoever leads is replaced soon after it has gone.
+#: Whoever leads is replaced soon after it has gone, and leads on while a busy machine keeps it waiting for seconds.
 QUICK_ELECTION = (
-    "--leader-elect-lease-duration=6s",
-    "--leader-elect-renew-deadline=4s",
+    "--leader-elect-lease-duration=15s",
+    "--leader-elect-renew-deadline=12s",
     "--leader-elect-retry-period=500ms",
 )
 
