@@ -1,4 +1,4 @@
-"""Programs beside a test, each with its own log; none outlives the test."""
+"""Programs beside a test, each with its own log; none outlives the test, and none may end before it is told to."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 STOP_SECONDS = 30
+_LAST_WORDS = 1000  # characters of a log
 
 Process = subprocess.Popen[bytes]
 
@@ -20,7 +21,7 @@ class Programs:
         self._logs: dict[Process, Path] = {}
 
     def start(self, command: str, *options: str) -> Process:
-        name = options[1] if options[:1] == ("-m",) and len(options) > 1 else Path(command).name
+        name = "-".join(options[1:3]) if options[:1] == ("-m",) else Path(command).name
         log = self.directory / f"{len(self._logs)}-{name}.log"
         with log.open("wb") as output:
             process = subprocess.Popen([command, *options], stdout=output, stderr=subprocess.STDOUT)
@@ -43,6 +44,14 @@ class Programs:
     def log(self, process: Process) -> str:
         return self._logs[process].read_text(errors="replace")
 
+    def ended_by_themselves(self) -> list[str]:
+        """Return how each program that nobody stopped has ended, with the last that it said."""
+        ended = [process for process in self._running if process.poll() is not None]
+        return [
+            f"{self._logs[process].name}: exit {process.returncode}: {self.log(process)[-_LAST_WORDS:]}"
+            for process in ended
+        ]
+
     def stop_all(self) -> None:
         """Stop the last first: a server outlives its clients."""
         for process in reversed(self._running[:]):
@@ -55,4 +64,6 @@ def programs_in(directory: Path) -> Iterator[Programs]:
     try:
         yield made
     finally:
+        ended = made.ended_by_themselves()
         made.stop_all()
+    assert not ended, "\n".join(ended)
