@@ -36,8 +36,13 @@ class Result:
         self.failures: dict[str, FieldError] = {}
         self.matches = matches
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more failures are reported, so that there is no use in looking for them."""
+        return len(self.failures) >= _MAX_ERRORS
+
     def add(self, failure: Failure) -> None:
-        if len(self.failures) < _MAX_ERRORS:
+        if not self.is_full:
             self.failures.setdefault(failure.text, failure.error)
 
     def merge(self, other: "Result") -> None:

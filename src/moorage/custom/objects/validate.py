@@ -129,6 +129,8 @@ def _check_list(
         for number, item in enumerate(value):
             below = None if correlation is None else correlation.at_item(number)
             result.merge(_validate(item, schema.items, place.at_item(number), below))
+            if result.is_full:
+                break
     if schema.minItems is not None and len(value) < schema.minItems:
         result.add(place.failure(len(value), f"should have at least {schema.minItems} items"))
     if schema.maxItems is not None and len(value) > schema.maxItems:
@@ -169,6 +171,8 @@ def _check_object(
             if name not in properties:
                 below = _below(correlation, name, place)
                 result.merge(_validate(item, schema.additional, place.at_key(name), below))
+                if result.is_full:
+                    break
     elif schema.additionalProperties is False:
         for name in value:
             if name not in properties:

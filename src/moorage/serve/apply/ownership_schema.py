@@ -7,6 +7,7 @@ of structured-merge-diff and its typed/validate, the `omitempty` marks of k8s.io
 """
 
 import json
+import sys
 from functools import cache, cached_property
 from typing import Any, Final
 
@@ -208,15 +209,16 @@ _UNTYPED_SCALARS = frozenset({"Quantity", "IntOrString", "Time", "MicroTime"})
 
 
 def check(value: Any, schema: FieldOwnershipSchema) -> list[str]:
-    """What is wrong, as `path: reason`; empty if nothing is."""
-    return [f"{path}: {reason}" if path else reason for path, reason in _check(value, schema, "")]
+    """What is wrong, as `path: reason`; empty if nothing is. The first thousand: others would only fill the answer."""
+    return [f"{path}: {reason}" if path else reason for path, reason in _check(value, schema, "", _MAX_PROBLEMS)]
 
 
 def fits(value: Any, schema: FieldOwnershipSchema) -> bool:
     """Whether the value is of the schema's types; elements of a list may be there twice."""
-    return all(reason.startswith(_DUPLICATE) for _, reason in _check(value, schema, ""))
+    return all(reason.startswith(_DUPLICATE) for _, reason in _check(value, schema, "", sys.maxsize))
 
 
+_MAX_PROBLEMS: Final = 1000
 _DUPLICATE: Final = "duplicate entries for key "
 
 
@@ -226,7 +228,7 @@ def render_problems(problems: list[str]) -> str:
     return "\n".join(["errors:", *(f"  {problem}" for problem in problems)])
 
 
-def _check(value: Any, schema: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
+def _check(value: Any, schema: FieldOwnershipSchema, path: str, limit: int) -> list[tuple[str, str]]:
     if value is None or schema.is_untyped:
         return []
     if schema.is_scalar:
@@ -235,7 +237,7 @@ def _check(value: Any, schema: FieldOwnershipSchema, path: str) -> list[tuple[st
     if schema.is_list:
         if not isinstance(value, list):
             return [(path, f"expected list, got &{{{go_value(value)}}}")]
-        return _check_elements(value, schema, path)
+        return _check_elements(value, schema, path, limit)
     if not isinstance(value, dict):
         return [(path, f"expected map, got &{{{go_value(value)}}}")]
     problems: list[tuple[str, str]] = []
@@ -243,11 +245,13 @@ def _check(value: Any, schema: FieldOwnershipSchema, path: str) -> list[tuple[st
         if schema.is_struct and name not in schema.fields and schema.rest is None:
             problems.append((f"{path}.{name}", "field not declared in schema"))
         else:
-            problems += _check(value[name], schema.child(name), f"{path}.{name}")
-    return problems
+            problems += _check(value[name], schema.child(name), f"{path}.{name}", limit)
+        if len(problems) >= limit:
+            break
+    return problems[:limit]
 
 
-def _check_elements(items: list[Any], schema: FieldOwnershipSchema, path: str) -> list[tuple[str, str]]:
+def _check_elements(items: list[Any], schema: FieldOwnershipSchema, path: str, limit: int) -> list[tuple[str, str]]:
     problems: list[tuple[str, str]] = []
     seen: set[str] = set()
     for index, item in enumerate(items):
@@ -262,8 +266,10 @@ def _check_elements(items: list[Any], schema: FieldOwnershipSchema, path: str) -
             if element in seen:
                 problems.append((path, f"{_DUPLICATE}{render_element(element)}"))
             seen.add(element)
-        problems += _check(item, schema.element, where)
-    return problems
+        problems += _check(item, schema.element, where, limit)
+        if len(problems) >= limit:
+            break
+    return problems[:limit]
 
 
 def _scalar_problem(value: Any, type_: Any) -> str:

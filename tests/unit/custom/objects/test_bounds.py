@@ -2,9 +2,14 @@
 
 from typing import Any
 
+import pytest
+
+from moorage.custom.objects import validate
 from moorage.custom.objects.defaults import apply_defaults
 from moorage.custom.objects.validate import schema_errors
 from moorage.custom.schema.structural import compile_schema
+from moorage.model.kinds import KINDS
+from moorage.serve.apply.ownership_schema import check, fits, ownership_schema
 from moorage.serve.custom.json_path import compile_path
 
 MANY: dict[str, Any] = {f"f{number}": {"type": "string", "default": "x" * 100} for number in range(1000)}
@@ -29,6 +34,31 @@ def test_an_error_lists_some_members_of_a_long_enumeration() -> None:
     errors = schema_errors(["nope"] * 100 + ["v8999"], schema)
     assert len(errors) == 100
     assert all(len(str(error)) < 5000 for error in errors)
+
+
+def test_nothing_is_looked_for_that_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    plain = validate._check_type
+
+    def check_type(value: Any, *arguments: Any) -> None:
+        looked.append(value)
+        plain(value, *arguments)
+
+    monkeypatch.setattr(validate, "_check_type", check_type)
+    wrong = {"type": "string"}
+    assert len(schema_errors([1] * 100_000, compile_schema({"type": "array", "items": wrong}))) == 1000
+    values = {f"k{number}": 1 for number in range(100_000)}
+    assert len(schema_errors(values, compile_schema({"type": "object", "additionalProperties": wrong}))) == 1000
+    assert len(looked) < 3000
+
+
+def test_what_is_applied_has_a_thousand_problems_at_most() -> None:
+    schema = ownership_schema(KINDS["v1", "ConfigMap"])
+    many: dict[str, Any] = {"data": {f"k{number}": 1 for number in range(50_000)}}
+    assert len(check(many, schema)) == 1000
+    assert not fits(many, schema)
+    assert len(check({"metadata": {"finalizers": [1] * 50_000}}, schema)) == 1000
+    assert check({"data": {"a": "b"}}, schema) == []
 
 
 def test_a_printer_column_looks_at_some_values_only() -> None:
