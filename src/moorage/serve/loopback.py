@@ -246,6 +246,7 @@ class LoopbackClient:
             return result
         except ApiError as refusal:
             code, err = refusal.code, refusal.message
+            self._refusals.note(refusal)
             raise
         except StoreError as error:
             failure = failed(error)
@@ -273,9 +274,7 @@ class LoopbackClient:
         )
         decision = self._api.authorization.authorize(user, asked)
         if not decision.allowed:
-            refusal = denied(user, asked, decision.reason)
-            self._refusals.note(refusal)
-            raise refusal
+            raise denied(user, asked, decision.reason)
         if self._decided_at != generation or len(self._allowed_within) >= _MAX_ALLOWED:
             self._decided_at = generation
             self._allowed.clear()

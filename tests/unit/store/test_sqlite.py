@@ -10,7 +10,7 @@ import pytest
 
 from moorage.store import log_file, sqlite
 from moorage.store.log_file import CHECKPOINT_BYTES
-from moorage.store.protocol import Change, Compacted, StoreFailed
+from moorage.store.protocol import Change, ClaimTaken, Compacted, StoreFailed
 from moorage.store.sqlite import FILE_NAME, SqliteStore
 from moorage.store.state import Bounds
 
@@ -181,3 +181,24 @@ async def test_a_store_that_nobody_closes_does_not_keep_the_process(tmp_path: Pa
     writing = asyncio.ensure_future(store.create("/pods/b", b""))
     await asyncio.sleep(0)
     writing.cancel()
+
+
+async def test_a_write_that_fails_gives_its_claims_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        web = await store.create("/services/web", b"1", claims=("ip/1", "ip/2"))
+        failing = store.update("/services/web", b"2", web.revision, claims=("ip/3",), released=("ip/2",))
+        broken = store.create("/services/\ud800", b"", claims=("ip/4",))
+        outcomes = await asyncio.gather(broken, failing, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [StoreFailed, StoreFailed]
+        with pytest.raises(ClaimTaken):
+            await store.create("/services/api", b"1", claims=("ip/2",))
+        await store.create("/services/api", b"1", claims=("ip/3", "ip/4"))
+
+
+async def test_what_is_being_written_is_waited_for(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        writing = asyncio.ensure_future(store.create("/services/web", b"1"))
+        await asyncio.sleep(0)
+        await store.catch_up()
+        assert store.peek("/services/web") is not None
+        await writing

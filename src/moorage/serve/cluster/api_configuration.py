@@ -108,7 +108,7 @@ async def _ensure(api: Api, document: Raw) -> None:
     for condition in document["status"].get("conditions", ()):
         condition["lastTransitionTime"] = now
     with suppress(KeyExists):  # another server was faster
-        await store_as_is(api, kind, admit_as_is(api, kind, copy_document(document)), replaces=False)
+        await store_as_is(api, kind, admit_as_is(api, kind, copy_document(document)))
 
 
 def api_services(groups: dict[str, dict[str, Any]]) -> Iterator[Raw]:

@@ -38,12 +38,12 @@ def _custom_as_is(kind: ServedKind, raw: Raw) -> Admitted:
     return Admitted(raw, convert_view(raw, kind.view))
 
 
-async def store_as_is(api: Api, kind: Kind, made: Admitted, *, replaces: bool = True) -> Stored:
-    """Write an admitted object, over one of the same name if there is one, or `replaces` none. Raises StoreError."""
+async def store_as_is(api: Api, kind: Kind, made: Admitted) -> Stored:
+    """Write an admitted object, over one of the same name if there is one. Raises StoreError."""
     metadata = made.object["metadata"]
     key = key_of(kind, metadata.get("namespace") or "", metadata["name"])
     value, view, claims = encode(kind, made.object), cached_view(kind, made.view), claims_of(kind, made.view)
-    existing = await api.store.get(key) if replaces else None
+    existing = await api.store.get(key)
     if existing is None:
         stored = await api.store.create(key, value, view)
     else:

@@ -1,0 +1,12 @@
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+from tests.unit.serve.shared.lagging_store import servers
+
+from moorage.serve.api import Api
+
+
+@pytest.fixture
+def two() -> AbstractAsyncContextManager[list[Api]]:
+    """Two API servers on shared values."""
+    return servers()
