@@ -149,6 +149,8 @@ class EtcdClient:
         """Return the answer. `is_safe`: doing it twice does no harm, so that it is tried again after any failure."""
         end = self._loop.time() + self._seconds
         pause, renewals, refused = _FIRST_PAUSE, 0, ""
+        longest = self.settings.attempt_seconds if is_safe else self._seconds
+        began = end
         trouble: EtcdError = EtcdUnreachable("etcd does not answer")
         for _ in range(_MOST_ATTEMPTS):
             left = end - self._loop.time()
@@ -160,7 +162,10 @@ class EtcdClient:
                 if refused:
                     await self._members.renew(member, refused)
                 token = member.token
-                return await member.connection.call(member.block(path), message, end - self._loop.time())
+                began = self._loop.time()
+                answer = await member.connection.call(member.block(path), message, min(end - began, longest))
+                member.answered = self._loop.time()
+                return answer
             except GrpcStatus as status:
                 assert member is not None
                 trouble = meaning(status, member.endpoint.url)
@@ -174,6 +179,8 @@ class EtcdClient:
                 raise
             except EtcdError as error:
                 trouble = error
+                if isinstance(error, EtcdUncertain) and member is not None and member.answered < began:
+                    self._members.mute(member)
                 if self._members.is_closed and not isinstance(error, EtcdUncertain):
                     raise
             if isinstance(trouble, EtcdUncertain) and not is_safe:

@@ -37,6 +37,8 @@ class Member:
         self._blocks: dict[str, bytes] = {}
         #: The election since which the member has its leader.
         self.term = 0
+        #: When it answered a call last: it takes most of the members to do that.
+        self.answered = 0.0
 
     def block(self, path: str) -> bytes:
         """Return the encoded headers of calls to a method."""
@@ -100,13 +102,21 @@ class Members:
 
     def leaderless(self, member: Member) -> None:
         """Look for a member that has a leader, because this one says that it has none."""
-        if member is self.current and len(self._endpoints) > 1 and self._moving is None and not self.is_closed:
-            self._moving = asyncio.create_task(self._move(member))
+        self._leave(member, "has no leader, another member has")
 
-    async def _move(self, away_from: Member) -> None:
+    def mute(self, member: Member) -> None:
+        """Look for another member, because this one lives but answers no call: perhaps its leader cannot hear it."""
+        self._leave(member, "answers no call, another member may")
+
+    def _leave(self, member: Member, why: str) -> None:
+        is_here = member is self.current and member.connection.is_usable
+        if is_here and len(self._endpoints) > 1 and self._moving is None and not self.is_closed:
+            self._moving = asyncio.create_task(self._move(member, why))
+
+    async def _move(self, away_from: Member, why: str) -> None:
         try:
             await self._replace(self._order()[:-1])
-            away_from.connection.close("has no leader, another member has")
+            away_from.connection.close(why)
         except EtcdError:
             pass  # no other member has one either: stay
         finally:

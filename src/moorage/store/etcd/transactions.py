@@ -76,7 +76,9 @@ class Transactions:
         if write.expected and found is not None and found.revision > write.expected:
             raise RevisionMismatch(found)  # an older value in memory decides nothing
         self._waiting[write.key] = []
-        return await asyncio.shield(asyncio.get_running_loop().create_task(self._carry_out(write)))
+        task = asyncio.get_running_loop().create_task(self._carry_out(write))
+        task.add_done_callback(_retrieve)  # its caller may have been given up
+        return await asyncio.shield(task)
 
     async def turn(self, key: str) -> None:
         """Wait until no write to the key is under way."""
@@ -193,3 +195,9 @@ class Transactions:
             elif change.new is not None and change.new.value == write.own.value:
                 return change
         return None
+
+
+def _retrieve(task: "asyncio.Task[Change]") -> None:
+    """Look at the error of a write, so that it is not logged as one that no caller has seen."""
+    if not task.cancelled():
+        task.exception()

@@ -183,6 +183,34 @@ async def test_a_member_that_loses_its_leader_is_left_without_any_call() -> None
         await client.close()
 
 
+async def test_a_member_that_lives_but_answers_no_call_is_left() -> None:
+    """Its leader may not hear it, while it hears its leader: then it says that all is well."""
+    async with fake_member() as member, fake_member() as other:
+        member.replies[RANGE] = member.replies[TXN] = None
+        other.replies[RANGE] = header(9)
+        client = await EtcdClient.connect(settings(member, other, call_seconds=30.0, attempt_seconds=0.5))
+        write = asyncio.create_task(client.txn((), PUT))
+        assert (await client.range(b"/a")).revision == 9
+        assert client.server == other.url
+        with pytest.raises(EtcdUncertain, match="answers no call"):
+            await write
+        await client.close()
+
+
+async def test_a_member_that_answers_other_calls_is_kept() -> None:
+    async with fake_member() as member, fake_member() as other:
+        member.replies[RANGE] = InTurn(None, header(9), header(9), header(9))
+        client = await EtcdClient.connect(settings(member, other, call_seconds=30.0, attempt_seconds=0.5))
+        slow = asyncio.create_task(client.range(b"/a"))
+        while not member.paths():
+            await asyncio.sleep(0.01)
+        await client.range(b"/b")
+        assert (await slow).revision == 9
+        assert client.server == member.url
+        assert other.paths() == []
+        await client.close()
+
+
 async def test_no_member_has_a_leader() -> None:
     async with fake_member() as member, fake_member() as other:
         member.replies[STATUS] = other.replies[STATUS] = status_answer(leader=0)
