@@ -6,6 +6,7 @@ Exit status 1 if anything was violated. `--store sqlite` runs one API server on 
 import argparse
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -42,6 +43,7 @@ def main() -> int:
             f"unknown kinds: {', '.join(sorted(unknown))}; there are: {', '.join(kind.name for kind in KINDS)}"
         )
     enter_namespaces()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # the first process of a namespace would ignore it
     seed = random.randrange(2**31) if chosen.seed is None else chosen.seed
     directory = Path(tempfile.mkdtemp(prefix="moorage-faults-"))
     shape = Shape(api_servers=chosen.api_servers, members=3 if chosen.store == "etcd" else 0)
