@@ -5,6 +5,7 @@ their own. Kubernetes: the handler chain and the installer of API groups.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -99,6 +100,7 @@ _LOG = get_logger("apiserver")
 #: Metrics call other verbs by their names.
 _METRIC_VERBS = {"create": "POST", "update": "PUT"}
 _FEW_EVENTS = 500  # a batch of a watch that is rendered in about a millisecond
+_DISCOVERY = ("/api", "/openapi/")
 _INCLUDE = ("None", "Metadata", "Object")
 _MAX_REMEMBERED, _MAX_REMEMBERED_LENGTH = 1024, 200
 
@@ -157,6 +159,9 @@ class Handler:
         if meant is None:
             target = target_of(request.method, request.path, self._api.resources)
             if target is None:
+                if self._api.store.is_shared and request.path.startswith(_DISCOVERY):
+                    with suppress(StoreError):  # what is known is better than nothing
+                        await self._api.catch_up()
                 if request.path.startswith("/openapi/"):  # which may be long documents
                     return await self._api.long_work.run(self._paths.answer, request)
                 return self._paths.answer(request)

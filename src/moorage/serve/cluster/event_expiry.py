@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from moorage.serve.resources.objects import CORE_EVENT, prefix_of
-from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Store, StoreError
+from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Store, StoreError, StoreFailed
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.watchdog import operation
 
@@ -36,6 +36,8 @@ class EventExpiry:
                 await self._follow()
             except Compacted:
                 continue  # fell behind: look at all of them again
+            except StoreFailed:
+                await asyncio.sleep(_LOOK_EVERY)  # such as a full disk: they are deleted when there is room again
             except StoreError:
                 return
 

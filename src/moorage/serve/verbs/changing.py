@@ -151,7 +151,8 @@ async def create(
             new = admitted.object
             value = await api.long_work.run(_encode, kind, new) if takes_long else _encode(kind, new)
         if options.dry_run:
-            if await api.store.get(key) is None:
+            await api.catch_up()
+            if api.store.peek(key) is None:
                 return WriteResult(Stored(key, value, 0, 0, admitted.view), all_warnings, created=True)
             names_left -= 1
             continue
@@ -223,6 +224,8 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
     """
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
+    if dry_run:
+        await api.catch_up()  # no write will tell whether what is known is out of date
     stored = await api.store.get(key)
     is_charged = namespace not in api.quotas.accounts
     for tries_left in reversed(range(_TRIES)):

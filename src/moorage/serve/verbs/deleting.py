@@ -42,6 +42,8 @@ async def delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
 async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
+    if options.dryRun:
+        await api.catch_up()
     stored = await api.store.get(key)
     for _ in range(_TRIES):
         if stored is None:

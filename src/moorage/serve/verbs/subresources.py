@@ -61,6 +61,8 @@ async def bind(api: Api, namespace: str, name: str, document: Raw, *, dry_run: b
 async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_run: bool = False) -> None:
     """Bind a pod to a node. The fields that this sets get no owner."""
     key = key_of(POD, namespace, name)
+    if dry_run:
+        await api.catch_up()
     stored = await api.store.get(key)
     topology = api.directory.topology_of(binding.target.name) if binding.target.kind == "Node" else NO_TOPOLOGY
     changes_metadata = binding.metadata.labels or binding.metadata.annotations

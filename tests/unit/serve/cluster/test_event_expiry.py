@@ -1,11 +1,14 @@
 """Events go when their hour is over, and every write to one starts it anew; the oldest go when there are too many."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
+from moorage.serve.cluster import event_expiry
 from moorage.serve.cluster.event_expiry import EventExpiry
 from moorage.store.memory import MemoryStore
+from moorage.store.protocol import Change, StoreFailed
 
 pytestmark = pytest.mark.real_time
 
@@ -46,6 +49,30 @@ async def test_when_there_are_too_many_the_oldest_go() -> None:
         keys += [change.key for change in await asyncio.wait_for(gone.next(), 10)]
     assert keys == ["/events/default/e0", "/events/default/e1"]
     assert await store.count("/events/") == 4
+    task.cancel()
+    await store.close()
+
+
+async def test_a_full_disk_is_waited_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_expiry, "_LOOK_EVERY", 0.01)
+
+    class FullDisk(MemoryStore):
+        is_full = True
+
+        async def delete(self, key: str, expected: int, *, released: Sequence[str] = ()) -> Change:
+            if self.is_full:
+                self.is_full = False
+                raise StoreFailed("no space left on device")
+            return await super().delete(key, expected, released=released)
+
+    store = FullDisk()
+    for number in range(2):
+        await store.create(f"/events/default/e{number}", b"")
+    task = asyncio.create_task(EventExpiry(store, lambda: 0.0, most=1).run())
+    await asyncio.sleep(0)
+    gone = store.watch("/events/", store.revision)
+    await asyncio.wait_for(gone.next(), 100)
+    assert await store.count("/events/") == 1
     task.cancel()
     await store.close()
 

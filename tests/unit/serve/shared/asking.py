@@ -44,7 +44,7 @@ async def ask(
 
 
 def handler_of(api: Api) -> Handler:
-    return Handler(api, WebPaths((), lambda accept: (b"", "")), api.metrics)
+    return Handler(api, WebPaths((), lambda accept: (b"", ""), api.resources), api.metrics)
 
 
 def content(answer: Response) -> Any:

@@ -144,3 +144,12 @@ async def test_a_name_that_another_definition_had_is_given_on(two: list[Api]) ->
             break
         await asyncio.sleep(0.01)
     assert conditions["Established"] == "True"
+
+
+async def test_discovery_shows_what_any_server_was_told_of_and_what_is_known_if_that_is_all(two: list[Api]) -> None:
+    first, second = two
+    await ask(first, "POST", CRDS, definition())
+    store_of(second).is_cut_off = True
+    assert b"harbour.test" not in (await ask(second, "GET", "/apis")).body
+    store_of(second).is_cut_off = False
+    assert b"harbour.test" in (await ask(second, "GET", "/apis")).body

@@ -241,3 +241,28 @@ async def test_a_write_whose_fate_is_unknown_is_a_timeout(two: list[Api], over_h
     await asyncio.sleep(0)
     with pytest.raises(ApiError, match="already exists"):
         await create()
+
+
+async def test_a_dry_run_says_what_would_be_done_now(two: list[Api]) -> None:
+    first, second = two
+    await ask(first, "POST", CONFIG_MAPS, config_map("c"))
+    with pytest.raises(ApiError, match="already exists"):
+        await ask(second, "POST", f"{CONFIG_MAPS}?dryRun=All", config_map("c"))
+    await ask(first, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"b": "2"}})
+    answer = await ask(second, "PATCH", f"{CONFIG_MAPS}/c?dryRun=All", {"data": {"c": "3"}})
+    assert content(answer)["data"] == {"a": "1", "b": "2", "c": "3"}
+    await ask(first, "DELETE", f"{CONFIG_MAPS}/c")
+    with pytest.raises(ApiError, match="not found"):
+        await ask(second, "DELETE", f"{CONFIG_MAPS}/c?dryRun=All")
+    assert await second.store.count("/configmaps/default/") == 0
+    made = await client_of(first).create(POD, pod("p"), "default")
+    store_of(second).deliver()
+    await client_of(first).bind("default", "p", made.raw["metadata"]["uid"], "n1")
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "p"},
+        "target": {"kind": "Node", "name": "n2"},
+    }
+    with pytest.raises(ApiError, match="already assigned"):
+        await ask(second, "POST", "/api/v1/namespaces/default/pods/p/binding?dryRun=All", binding)
