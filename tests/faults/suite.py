@@ -172,7 +172,9 @@ class Suite:
                     await self._fault()
                 await asyncio.sleep(1.0)
             await registers.settle()
+            bindings, workloads.acknowledged = workloads.acknowledged, {}
             await self._catch_up(watchers)
+        self.outcome.violations += self._rules.check_bindings(bindings)
         await self._check(number, registers, watchers, workloads)
 
     # Faults.

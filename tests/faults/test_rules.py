@@ -54,6 +54,15 @@ def test_a_pod_is_bound_once() -> None:
     assert told.broken == ["pod bound twice"]
 
 
+def test_acknowledged_bindings_are_in_the_store() -> None:
+    told = Told()
+    told.pod(pod("a", "node-1"))
+    told.pod(pod("a"), deleted=True)
+    assert told.rules.check_bindings({"uid-a": "node-1"}) == []
+    lost = told.rules.check_bindings({"uid-a": "node-2", "uid-b": "node-1"})
+    assert [violation.rule for violation in lost] == ["acknowledged binding lost"] * 2
+
+
 def test_a_pod_of_the_same_name_is_another_pod() -> None:
     told = Told()
     told.pod(pod("a", "node-1"))

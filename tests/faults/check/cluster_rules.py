@@ -5,6 +5,7 @@ PodDisruptionBudget allows; and a Lease changes hands only when its holder gave 
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -102,7 +103,8 @@ class ClusterRules:
         self._leases: dict[str, Held] = {}
         self.violations: list[Violation] = []
         self.handovers: dict[str, int] = defaultdict(int)
-        self.bound: dict[str, str] = self._nodes
+        #: Nodes of all pods that ever were, by UID.
+        self.bound: dict[str, str] = {}
         self.most: dict[str, int] = defaultdict(int)
         self.evictions = 0
 
@@ -111,6 +113,14 @@ class ClusterRules:
             self._hear_pod(revision, key, value)
         elif key in _LEASES and value is not None:
             self._hear_lease(revision, key, _LEASE.decode(value), seen)
+
+    def check_bindings(self, acknowledged: Mapping[str, str]) -> list[Violation]:
+        """Check bindings that clients were told of, by UID of the pod."""
+        return [
+            Violation("acknowledged binding lost", f"pod {uid} on {node}; the store has {self.bound.get(uid)}")
+            for uid, node in acknowledged.items()
+            if self.bound.get(uid) != node
+        ]
 
     def _blame(self, rule: str, text: str) -> None:
         self.violations.append(Violation(rule, text))
@@ -127,7 +137,7 @@ class ClusterRules:
         if known is not None and node != known:
             self._blame("pod bound twice", f"{key}@{revision} uid {uid}: {known} → {node or 'none'}")
         if node:
-            self._nodes[uid] = node
+            self._nodes[uid] = self.bound[uid] = node
         app = pod.metadata.labels.get("app", "")
         if (workload := self._workloads.get(app)) is not None:
             self._check_workload(f"{key}@{revision}", app, workload, pod, before)
