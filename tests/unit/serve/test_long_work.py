@@ -44,6 +44,10 @@ def test_large_is_what_has_many_values_and_not_what_has_long_ones() -> None:
     assert not is_large(b'{"metadata":{"name":"a"},"spec":{"containers":[{"name":"a"}]}}')
     assert is_large_body(b"\x12\0" * 4_000, "application/vnd.kubernetes.protobuf")
     assert not is_large_body(b"\x12\0" * 1_000, "application/vnd.kubernetes.protobuf")
+    long_value = b'{"data":{"a":"' + b"x" * 1_000_000 + b'"}}'
+    assert is_large_body(long_value, "application/apply-patch+yaml")
+    assert not is_large_body(long_value, "application/json")
+    assert not is_large_body(long_value[:50_000], "application/apply-patch+yaml")
 
 
 async def test_the_loop_goes_on_while_the_thread_works() -> None:

@@ -25,6 +25,7 @@ _MAX_WAITING = 100
 _FEW_BYTES = 8 * 1024
 _FEW_CONTAINERS, _FEW_VALUES = 1_000, 4_000
 _FEW_PROTOBUF_BYTES = 4 * 1024
+_FEW_YAML_BYTES = 128 * 1024
 
 
 def is_large(text: bytes) -> bool:
@@ -36,8 +37,12 @@ def is_large(text: bytes) -> bool:
 
 
 def is_large_body(body: bytes, content_type: str) -> bool:
-    """Return the same of the body of a request, which may be protobuf."""
-    return len(body) > _FEW_PROTOBUF_BYTES and ("protobuf" in content_type or is_large(body))
+    """Return the same of the body of a request, which may be protobuf, or YAML, of which long values take long, too."""
+    if len(body) <= _FEW_PROTOBUF_BYTES:
+        return False
+    if "yaml" in content_type and len(body) > _FEW_YAML_BYTES:
+        return True
+    return "protobuf" in content_type or is_large(body)
 
 
 class _Turns:
