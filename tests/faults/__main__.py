@@ -34,6 +34,7 @@ def main() -> int:
     parser.add_argument("--round", type=int, default=20, help="faults after which histories are checked")
     parser.add_argument("--kinds", default="", help="kinds of faults, separated by commas, in turn; default: at random")
     parser.add_argument("--promise", type=float, default=0.0, help="seconds in which writes must work again; 0: any")
+    parser.add_argument("--twin", default="", help="run API servers that are broken on purpose, see twins.py")
     parser.add_argument("--out", type=Path, default=Path("build/faults"))
     parser.add_argument("--keep", action="store_true", help="keep the directory with all logs")
     chosen = parser.parse_args()
@@ -47,6 +48,8 @@ def main() -> int:
     seed = random.randrange(2**31) if chosen.seed is None else chosen.seed
     directory = Path(tempfile.mkdtemp(prefix="moorage-faults-"))
     shape = Shape(api_servers=chosen.api_servers, members=3 if chosen.store == "etcd" else 0)
+    if chosen.twin:
+        shape = shape._replace(server_module=("tests.faults.twins", chosen.twin))
     began = time.monotonic()
     print(f"seed {seed}, logs in {directory}", flush=True)
     size = Size(chosen.faults, chosen.round, promise=chosen.promise)

@@ -40,6 +40,8 @@ class Shape(NamedTuple):
     nodes: int = 4
     #: Arguments of leader election.
     election: tuple[str, ...] = ()
+    #: What is run as an API server: the real one, or a twin that is broken on purpose.
+    server_module: tuple[str, ...] = ("moorage",)
 
 
 class Member(NamedTuple):
@@ -149,7 +151,8 @@ class Cluster:
             shutil.copytree(self.directory / "apiserver-0" / "pki", data / "pki")
         (port,) = free_ports(1)
         kubeconfig = self.directory / f"{name}.kubeconfig"
-        command = [sys.executable, "-m", "moorage", "apiserver", "--data-dir", str(data), "--port", str(port)]
+        command = [sys.executable, "-m", *self.shape.server_module, "apiserver"]
+        command += ["--data-dir", str(data), "--port", str(port)]
         command += ["--write-kubeconfig", str(kubeconfig), "--force"]
         links = []
         for member in self.members:
