@@ -208,13 +208,31 @@ class Changed(NamedTuple):
 Change = Callable[[Raw, Any], Changed]
 
 
-def _made(ref: Ref, stored: Stored, make: Change) -> tuple[Raw, Changed, bytes]:
-    """Return the old document, the changed one, and its value to store. Raises ApiError."""
-    old = decode(ref.kind, stored)
+class _Made(NamedTuple):
+    """What is left of a change: the value to store, and no documents, which take long to forget if they are large."""
+
+    value: bytes
+    view: Any
+    old_view: Any
+    warnings: tuple[str, ...]
+    expected: int | None
+    subresource: str
+    is_over: bool
+
+
+def _made(ref: Ref, stored: Stored, make: Change, is_charged: bool) -> _Made:
+    """Make a change of a stored object. Raises ApiError."""
+    kind, old = ref.kind, decode(ref.kind, stored)
     changed = make(old, stored.view)
     if changed.expected not in (None, stored.revision):
-        raise stale(ref.kind, ref.name)
-    return old, changed, _encode(ref.kind, changed.admitted.object)
+        raise stale(kind, ref.name)
+    admitted = changed.admitted
+    value, old_view = _encode(kind, admitted.object), stored.view
+    if old_view is None and is_charged:
+        old_view = convert_view(old, kind.view)
+    warnings = (*changed.warnings, *admitted.warnings)
+    is_over = is_finalized(kind, admitted.object, old)
+    return _Made(value, admitted.view, old_view, warnings, changed.expected, changed.subresource, is_over)
 
 
 async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, takes_long: bool = False) -> WriteResult:
@@ -232,10 +250,10 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
         if stored is None:
             raise not_found(kind, name)
         if takes_long or change_takes_long(kind, stored):
-            old, changed, value = await api.long_work.run(_made, ref, stored, make)
+            made = await api.long_work.run(_made, ref, stored, make, not is_charged)
         else:
-            old, changed, value = _made(ref, stored, make)
-        warnings = (*changed.warnings, *changed.admitted.warnings)
+            made = _made(ref, stored, make, not is_charged)
+        value, view, warnings = made.value, made.view, made.warnings
         if value == stored.value:
             newest = await api.newest(stored)
             if newest is not None and newest.revision == stored.revision:
@@ -243,18 +261,15 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             stored = newest
             continue
         if not is_charged:
-            new_view, subresource = changed.admitted.view, changed.subresource
-            old_view = stored.view if stored.view is not None else convert_view(old, kind.view)
-            await api.quotas.charge(kind, namespace, name, new_view, old_view, subresource, dry_run=dry_run)
+            await api.quotas.charge(kind, namespace, name, view, made.old_view, made.subresource, dry_run=dry_run)
             is_charged = True
-        is_over = is_finalized(kind, changed.admitted.object, old)
         if dry_run:
-            return WriteResult(stored._replace(value=value, view=changed.admitted.view), warnings)
-        had, has = claims_held(kind, stored), claims_of(kind, changed.admitted.view)
+            return WriteResult(stored._replace(value=value, view=view), warnings)
+        had, has = claims_held(kind, stored), claims_of(kind, view)
         try:
-            if is_over:
+            if made.is_over:
                 gone = await api.store.delete(key, stored.revision, released=had)
-                last = Stored(key, value, gone.revision, stored.created, changed.admitted.view)
+                last = Stored(key, value, gone.revision, stored.created, view)
                 if kind is DEFINITION:
                     await api.definitions.settled()
                 return WriteResult(last, warnings, deleted=True)
@@ -262,7 +277,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
                 key,
                 value,
                 stored.revision,
-                cached_view(kind, changed.admitted.view),
+                cached_view(kind, view),
                 claims=[claim for claim in has if claim not in had],
                 released=[claim for claim in had if claim not in has],
             )
@@ -271,7 +286,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             stored = api.store.peek(key)
             continue
         except RevisionMismatch as mismatch:
-            if changed.expected is not None:
+            if made.expected is not None:
                 raise stale(kind, name) from None
             stored = mismatch.found
             continue
