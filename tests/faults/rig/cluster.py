@@ -133,7 +133,7 @@ class Cluster:
             command += ["--data-dir", str((disk or self.directory) / f"data-{number}")]
             command += ["--listen-client-urls", url, "--advertise-client-urls", url]
             command += ["--listen-peer-urls", peer_url, "--initial-advertise-peer-urls", links[number].url]
-            command += ["--initial-cluster", everyone, "--log-level", "warn"]
+            command += ["--initial-cluster", everyone, "--max-wals", "2", "--log-level", "warn"]
             child = Child(f"etcd-{number}", command, self.directory / f"etcd-{number}.log")
             child.start()
             self.members.append(Member(number, child, links[number], (address, ports[number]), disk))
