@@ -125,7 +125,7 @@ class State:
         """Make changes visible, in their order, tell listeners, and wake the watches that wait for them."""
         values = self.values
         touched: dict[str, Partition] = {}
-        heard: list[tuple[Listener, Change]] = []
+        heard: list[tuple[Partition, Change]] = []
         for change in changes:
             _, old, new = change
             if new is not None:
@@ -137,13 +137,12 @@ class State:
             part = self.partition(key)
             part.append(key, change)
             touched[part.name] = part
-            for prefix, listener in part.listeners:
-                if key.startswith(prefix):
-                    heard.append((listener, change))
+            if part.listeners:
+                heard.append((part, change))
         self.revision = changes[-1].revision
         self._untrimmed += len(changes)
-        for listener, change in heard:
-            _tell(listener, change)
+        if heard:
+            _tell(heard)
         for part in touched.values():
             part.wake()
         self.everywhere.wake()
@@ -168,7 +167,7 @@ class State:
             old = values.get(key)
             if old is None or old.revision != new.revision:
                 changes.append(Change(revision, old, new))
-        heard: list[tuple[Listener, Change]] = []
+        heard: list[tuple[Partition, Change]] = []
         for change in changes:
             key = change.key
             if change.new is not None:
@@ -177,12 +176,11 @@ class State:
                 del values[key]
             part = self.partition(key)
             part.moved(key)
-            heard += [(listener, change) for prefix, listener in part.listeners if key.startswith(prefix)]
+            heard.append((part, change))
         self.revision = self.floor = max(self.revision, revision)
         for part in self._partitions.values():
             part.restart(self.revision)
-        for listener, change in heard:
-            _tell(listener, change)
+        _tell(heard)
         for part in (*self._partitions.values(), self.everywhere):
             part.wake()
 
@@ -287,9 +285,14 @@ class State:
         return forgotten
 
 
-def _tell(listener: Listener, change: Change) -> None:
-    """Call a listener. One that fails is reported: the change is durable, and other readers are to see it."""
-    try:
-        listener(change)
-    except Exception:
-        _LOG.exception("a listener failed at %s, revision %d", change.key, change.revision)
+def _tell(heard: list[tuple[Partition, Change]]) -> None:
+    """Call listeners. One that fails is reported: the change is durable, and other readers are to see it."""
+    for part, change in heard:
+        revision, old, new = change
+        key = new.key if new is not None else old.key if old is not None else ""
+        for prefix, listener in part.listeners:
+            if key.startswith(prefix):
+                try:
+                    listener(change)
+                except Exception:
+                    _LOG.exception("a listener failed at %s, revision %d", key, revision)

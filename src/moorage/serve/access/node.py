@@ -17,7 +17,7 @@ from moorage.serve.access.authorization import ALLOWED, NO_OPINION, Attributes, 
 from moorage.serve.access.rbac import covers
 from moorage.serve.pki.authentication import User
 from moorage.serve.resources.objects import decode, prefix_of
-from moorage.store.protocol import Stored
+from moorage.store.protocol import Change, Stored
 
 NODES_GROUP, NODE_PREFIX = "system:nodes", "system:node:"
 _LEASES = "kube-node-lease"
@@ -91,8 +91,16 @@ class NodeAuthorizer:
         else:
             self._displace(key)
 
+    def heard(self, change: Change) -> None:
+        """Take in a pod that was written or deleted."""
+        _, old, new = change
+        if new is not None:
+            self.learn_stored(POD, new)
+        elif old is not None:
+            self._displace(old.key[len(_PODS) :])
+
     def learn_stored(self, kind: Kind, stored: Stored) -> None:
-        """Take in a pod that was written."""
+        """Take in a pod."""
         view = stored.view
         if view is not None:
             node = view.spec.nodeName
@@ -101,14 +109,14 @@ class NodeAuthorizer:
         if node:
             self._place(stored.key[len(_PODS) :], node, stored if view is None else view)
 
-    def forget_stored(self, kind: Kind, stored: Stored) -> None:
-        self._displace(stored.key[len(_PODS) :])
-
     def _place(self, key: str, node: str, pod: Pod | Stored) -> None:
-        if self._node_of_pod.get(key, node) != node:
-            self._displace(key)  # it was deleted and made anew, and that was not heard of
-        self._node_of_pod[key] = node
-        self._pods.setdefault(node, {})[key] = pod
+        before = self._node_of_pod.get(key)
+        if before != node:
+            if before is not None:
+                self._displace(key)  # it was deleted and made anew, and that was not heard of
+            self._node_of_pod[key] = node
+            self._pods.setdefault(node, {})
+        self._pods[node][key] = pod
 
     def _pods_of(self, node: str) -> Iterator[Pod]:
         pods = self._pods.get(node, {})

@@ -28,6 +28,7 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.quota.limits import LimitRange
 from moorage.serve.admission.service_allocator import SERVICE_RANGE, ServiceAllocator
+from moorage.serve.long_work import in_slices
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Change, Store, Stored
 
@@ -50,24 +51,11 @@ class Follower(Protocol):
 
 
 class StoredFollower(Protocol):
-    """The same for what is stored: for kinds that are written too often to decode each."""
+    """Is told of what is stored: for a kind that is written too often to decode each object."""
 
     def learn_stored(self, kind: Kind, stored: Stored) -> None: ...
 
-    def forget_stored(self, kind: Kind, stored: Stored) -> None: ...
-
-
-class _ByViews:
-    """Tells a follower of views what is stored."""
-
-    def __init__(self, follower: Follower) -> None:
-        self._follower = follower
-
-    def learn_stored(self, kind: Kind, stored: Stored) -> None:
-        self._follower.learn(kind, _view(kind, stored))
-
-    def forget_stored(self, kind: Kind, stored: Stored) -> None:
-        self._follower.forget(kind, _view(kind, stored))
+    def heard(self, change: Change) -> None: ...
 
 
 class _LabelledMetadata(msgspec.Struct):
@@ -99,7 +87,8 @@ class AdmissionLookups:
         self._labels_topology = labels_topology
         self._random = random or Random()
         self._known: dict[Kind, dict[str, Any]] = {kind: {} for kind in _LOOKED_UP}
-        self._followers: dict[Kind, StoredFollower] = {}
+        self._followers: dict[Kind, Follower] = {}
+        self._stored_followers: dict[Kind, StoredFollower] = {}
         self._subscribed: set[Kind] = set()
         self._topology: dict[str, Mapping[str, str]] = {}
         self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
@@ -108,11 +97,12 @@ class AdmissionLookups:
 
     def follow(self, kind: Kind, follower: Follower) -> None:
         """Tell a follower of all objects of a kind, those that are stored already when they are loaded."""
-        self.follow_stored(kind, _ByViews(follower))
-
-    def follow_stored(self, kind: Kind, follower: StoredFollower) -> None:
         self._followers[kind] = follower
         self._subscribe(kind)
+
+    def follow_stored(self, kind: Kind, follower: StoredFollower) -> None:
+        self._stored_followers[kind] = follower
+        self._store.subscribe(prefix_of(kind), follower.heard)
 
     def _subscribe(self, kind: Kind) -> None:
         if kind in self._subscribed:
@@ -130,9 +120,13 @@ class AdmissionLookups:
     async def load(self) -> None:
         """Take in what is stored. What is written meanwhile is heard of."""
         store = self._store
+        for kind, stored_follower in self._stored_followers.items():
+            async for _, item in in_slices((await store.list(prefix_of(kind))).items):
+                if store.peek(item.key) is item:  # else it was heard of
+                    stored_follower.learn_stored(kind, item)
         for kind, follower in self._followers.items():
             for item in (await store.list(prefix_of(kind))).items:
-                follower.learn_stored(kind, item)
+                follower.learn(kind, _view(kind, item))
         for kind in _LOOKED_UP:
             listing = await store.list(prefix_of(kind))
             self._known[kind].update({_name(kind, item): _view(kind, item) for item in listing.items})
@@ -149,7 +143,7 @@ class AdmissionLookups:
             self._learn_topology(stored)
         follower = self._followers.get(kind)
         if follower is not None:
-            follower.learn_stored(kind, stored)
+            follower.learn(kind, _view(kind, stored))
 
     def forget(self, kind: Kind, stored: Stored) -> None:
         known = self._known.get(kind)
@@ -160,7 +154,7 @@ class AdmissionLookups:
             self._changed()
         follower = self._followers.get(kind)
         if follower is not None:
-            follower.forget_stored(kind, stored)
+            follower.forget(kind, _view(kind, stored))
 
     def _learn_topology(self, stored: Stored) -> None:
         """Remember the zone of a node. Nodes are written often, and hardly ever have another zone than before."""
