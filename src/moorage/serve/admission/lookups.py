@@ -122,7 +122,8 @@ class AdmissionLookups:
         store = self._store
         for kind, stored_follower in self._stored_followers.items():
             async for _, item in in_slices((await store.list(prefix_of(kind))).items):
-                if store.peek(item.key) is item:  # else it was heard of
+                newest = store.peek(item.key)
+                if newest is not None and newest.revision == item.revision:  # else it was heard of
                     stored_follower.learn_stored(kind, item)
         for kind, follower in self._followers.items():
             for item in (await store.list(prefix_of(kind))).items:
