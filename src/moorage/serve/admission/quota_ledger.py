@@ -74,13 +74,11 @@ class _Account:
         self.waiting.append(posting)
         add_amounts(self.pending, posting.amounts)
 
-    def written(self) -> list[_Posting]:
-        """Return what was being written, and begin anew with what waits."""
-        finished, self.writing, self.offered = self.writing, [], None
+    def count(self, postings: list[_Posting]) -> None:
+        """Take these for all that is pending."""
         self.pending = {}
-        for posting in self.waiting:
+        for posting in postings:
             add_amounts(self.pending, posting.amounts)
-        return finished
 
 
 class QuotaLedger:
@@ -98,9 +96,8 @@ class QuotaLedger:
             self.accounts[namespace][name] = _Account(view)
             return
         old, known.view = known.view, view
-        if view is known.offered:  # which has what was being written
-            time = self._clock()
-            known.recent.extend((time, posting) for posting in known.written() if posting.key)
+        if view is known.offered:  # which has what is being written
+            known.count(known.waiting)
             return
         recent = self._recent(known)
         if recent and old.metadata.uid == view.metadata.uid:
@@ -178,7 +175,8 @@ class QuotaLedger:
                     await self._write(namespace, account)
                 except (StoreError, ApiError) as failed:
                     error = failed
-                account.written()
+                account.writing, account.offered = [], None
+                account.count(account.waiting)
                 for posting in batch:
                     _settle(posting, error)
         finally:
@@ -217,7 +215,10 @@ class QuotaLedger:
                 return
             except RevisionMismatch as mismatch:
                 stored = mismatch.found
+                account.count([*account.writing, *account.waiting])  # the same may have been written by another server
             else:
+                now = self._clock()
+                account.recent.extend((now, posting) for posting in account.writing if posting.key)
                 return
         raise failure(500, "InternalError", "Internal error occurred: resource quota evaluation timed out")
 

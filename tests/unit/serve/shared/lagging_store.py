@@ -6,8 +6,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,14 @@ class SharedValues(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.queues: list[deque[Change]] = []
+        self.stores: list[LaggingStore] = []
 
     def _accept(self, key: str, change: Change) -> None:
         super()._accept(key, change)
-        for queue in self.queues:
-            queue.append(Change(change.revision, _bare(change.old), _bare(change.new)))
+        for store in self.stores:
+            store.queue.append(Change(change.revision, _bare(change.old), _bare(change.new)))
+            if store.is_prompt:
+                store.deliver()
 
 
 def _bare(stored: Stored | None) -> Stored | None:
@@ -45,10 +47,13 @@ class LaggingStore:
 
     def __init__(self, shared: SharedValues, *, lets_expire: bool = False) -> None:
         self._shared, self._state, self._lets_expire = shared, State(), lets_expire
-        self._waiting: deque[Change] = deque()
-        self._own: dict[int, Stored] = {}
-        shared.queues.append(self._waiting)
+        self.queue: deque[Change] = deque()
+        #: The values, views and templates that are being written, by key.
+        self._own: dict[str, tuple[bytes, Any, Any]] = {}
+        shared.stores.append(self)
         self.caught_up = 0
+        #: It hears of every write at once.
+        self.is_prompt = False
         #: The shared values cannot be reached.
         self.is_cut_off = False
         #: The next write is made, and its answer lost.
@@ -57,13 +62,15 @@ class LaggingStore:
     def deliver(self, upto: int | None = None) -> None:
         """Hear of others' writes, of all or of those up to a revision."""
         changes: list[Change] = []
-        while self._waiting and (upto is None or self._waiting[0].revision <= upto):
-            change = self._waiting.popleft()
-            own = self._own.pop(change.revision, None)
-            old = self._state.values.get(change.key)
+        while self.queue and (upto is None or self.queue[0].revision <= upto):
+            change = self.queue.popleft()
+            old, new = self._state.values.get(change.key), change.new
             for earlier in changes:
                 old = earlier.new if earlier.key == change.key else old
-            changes.append(Change(change.revision, old, own or change.new))
+            value, view, template = self._own.get(change.key, (b"", None, None))
+            if new is not None and new.value == value:  # it may be that another server wrote the same
+                new = new._replace(view=view, template=template)
+            changes.append(Change(change.revision, old, new))
         if changes:
             self._state.publish(changes)
 
@@ -106,9 +113,9 @@ class LaggingStore:
     async def create(
         self, key: str, value: bytes, view: Any = None, template: Any = None, *, claims: Sequence[str] = ()
     ) -> Stored:
-        await self._ask()
-        made = await self._shared.create(key, value, claims=claims)
-        return self._written(made._replace(view=view, template=template))
+        with self._writing(key, value, view, template):
+            await self._ask()
+            return self._written(await self._shared.create(key, value, claims=claims))
 
     async def update(
         self,
@@ -121,9 +128,9 @@ class LaggingStore:
         claims: Sequence[str] = (),
         released: Sequence[str] = (),
     ) -> Stored:
-        await self._ask()
-        made = await self._shared.update(key, value, expected, claims=claims, released=released)
-        return self._written(made._replace(view=view, template=template))
+        with self._writing(key, value, view, template):
+            await self._ask()
+            return self._written(await self._shared.update(key, value, expected, claims=claims, released=released))
 
     async def delete(self, key: str, expected: int, *, released: Sequence[str] = ()) -> Change:
         await self._ask()
@@ -131,10 +138,18 @@ class LaggingStore:
         self._answer(gone.revision)
         return gone
 
+    @contextmanager
+    def _writing(self, key: str, value: bytes, view: Any, template: Any) -> Iterator[None]:
+        self._own[key] = value, view, template
+        try:
+            yield
+        finally:
+            self._own.pop(key, None)
+
     def _written(self, stored: Stored) -> Stored:
-        self._own[stored.revision] = stored
         self._answer(stored.revision)
-        return stored
+        written = self._state.values[stored.key]
+        return written if written.revision == stored.revision else stored
 
     def _answer(self, revision: int) -> None:
         if self.loses_answer:

@@ -78,7 +78,10 @@ async def test_an_address_that_another_server_freed_can_be_given(two: list[Api])
     await second.create(SERVICE, service("b", clusterIP="10.96.7.7"), "default")
 
 
-async def test_a_quota_is_not_exceeded_by_two_servers(two: list[Api]) -> None:
+@pytest.mark.parametrize("is_prompt", [False, True])
+async def test_a_quota_is_not_exceeded_by_two_servers(two: list[Api], is_prompt: bool) -> None:
+    for api in two:
+        store_of(api).is_prompt = is_prompt
     first, second = clients(two)
     quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "5"}}}
     await first.create(QUOTA, quota, "default")
