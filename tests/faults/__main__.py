@@ -1,9 +1,11 @@
 """Run faults against a real cluster of processes: `python -m tests.faults 500 --seed 1`.
 
-Exit status 1 if anything was violated. `--store sqlite` runs one API server on SQLite instead of several on etcd.
+Exit status 1 if anything was violated, 2 if the run was interrupted. `--store sqlite` runs one API server on SQLite
+instead of several on etcd.
 """
 
 import argparse
+import asyncio
 import random
 import shutil
 import signal
@@ -20,9 +22,21 @@ from tests.faults.suite import Outcome, Size, Suite
 from tests.faults.summary import summarize
 
 
-async def run(shape: Shape, size: Size, seed: int, directory: Path, out: Path, kinds: list[str]) -> Outcome:
+async def run(
+    shape: Shape, size: Size, seed: int, directory: Path, out: Path, kinds: list[str], outcome: Outcome
+) -> None:
+    """Run faults until there were as many as asked for, or a signal says to end."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGINT):  # the first process of a namespace would ignore them
+        asyncio.get_running_loop().add_signal_handler(number, _interrupt, outcome, task)
     async with running_cluster(directory, Machine(), shape) as cluster:
-        return await Suite(cluster, size, seed, out, kinds).run()
+        await Suite(cluster, size, seed, out, outcome, kinds).run()
+
+
+def _interrupt(outcome: Outcome, task: "asyncio.Task[None]") -> None:
+    outcome.is_interrupted = True
+    task.cancel()
 
 
 def main() -> int:
@@ -44,7 +58,6 @@ def main() -> int:
             f"unknown kinds: {', '.join(sorted(unknown))}; there are: {', '.join(kind.name for kind in KINDS)}"
         )
     enter_namespaces()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # the first process of a namespace would ignore it
     seed = random.randrange(2**31) if chosen.seed is None else chosen.seed
     directory = Path(tempfile.mkdtemp(prefix="moorage-faults-"))
     shape = Shape(api_servers=chosen.api_servers, members=3 if chosen.store == "etcd" else 0)
@@ -53,7 +66,12 @@ def main() -> int:
     began = time.monotonic()
     print(f"seed {seed}, logs in {directory}", flush=True)
     size = Size(chosen.faults, chosen.round, promise=chosen.promise)
-    outcome = uvloop.run(run(shape, size, seed, directory, chosen.out, kinds))
+    outcome = Outcome()
+    try:
+        uvloop.run(run(shape, size, seed, directory, chosen.out, kinds, outcome))
+    except asyncio.CancelledError:
+        if not outcome.is_interrupted:
+            raise
     print("\n".join(summarize(outcome, seed, time.monotonic() - began)))
     if outcome.violations:
         logs = chosen.out / f"seed-{seed}-logs"
@@ -62,7 +80,7 @@ def main() -> int:
             shutil.copy(log, logs)
     if not chosen.keep:
         shutil.rmtree(directory, ignore_errors=True)
-    return 1 if outcome.violations else 0
+    return 1 if outcome.violations else 2 if outcome.is_interrupted else 0
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ class Outcome:
     """What a run has found."""
 
     def __init__(self) -> None:
+        self.is_interrupted = False
         self.faults: list[FaultRecord] = []
         self.violations: list[Violation] = []
         self.impossible: dict[str, str] = {}
@@ -82,13 +83,15 @@ class Outcome:
 class Suite:
     """One run against one cluster."""
 
-    def __init__(self, cluster: Cluster, size: Size, seed: int, out: Path, kinds: Sequence[str] = ()) -> None:
+    def __init__(
+        self, cluster: Cluster, size: Size, seed: int, out: Path, outcome: Outcome, kinds: Sequence[str] = ()
+    ) -> None:
         """Faults are of random kinds, or of the given ones, in turn."""
         self._in_turn = list(kinds)
         self.cluster, self.size, self.seed, self._out = cluster, size, seed, out
         self._random = random.Random(seed)
         self._clock = time.monotonic
-        self.outcome = Outcome()
+        self.outcome = outcome
         self.kinds, self.outcome.impossible = possible_kinds(cluster.machine, has_etcd=bool(cluster.members))
         self._wires = [Wire(server.name, cluster.access(server.name)) for server in cluster.servers]
         self._rules = ClusterRules(RULES)
@@ -113,7 +116,7 @@ class Suite:
         self._lines.append(line)
         print(time.strftime("%H:%M:%S"), text, flush=True)
 
-    async def run(self) -> Outcome:
+    async def run(self) -> None:
         """Run all rounds."""
         workloads = Workloads(self._wires, self.cluster.shape.nodes, self.seed)
         recording = [self._recorder.run()] if self.cluster.members else []
@@ -131,8 +134,7 @@ class Suite:
         finally:
             for wire in self._wires:
                 wire.close()
-        self._count(workloads)
-        return self.outcome
+            self._count(workloads)
 
     @property
     def _is_broken(self) -> bool:

@@ -19,7 +19,8 @@ def summarize(outcome: Outcome, seed: int, seconds: float) -> Iterator[str]:
     by_kind: dict[str, list[FaultRecord]] = defaultdict(list)
     for fault in outcome.faults:
         by_kind[fault.kind].append(fault)
-    yield f"{len(outcome.faults)} faults in {seconds:.0f} s, seed {seed}"
+    end = ", then interrupted: the last round is not checked" if outcome.is_interrupted else ""
+    yield f"{len(outcome.faults)} faults in {seconds:.0f} s, seed {seed}{end}"
     yield ""
     titles = f"{'writes work again after p50':>28}{'p90':>8}{'max':>8}{'slowest write':>15}{'whole after max':>17}"
     yield f"{'fault':<34}{'count':>6}   {titles}"
