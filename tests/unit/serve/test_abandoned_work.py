@@ -1,4 +1,4 @@
-"""Long work that nobody waits for: it is not begun, or ended where it is, and what comes after it is done."""
+"""Long work that no client waits for: it is not begun, or ended where it is, and what comes after it is done."""
 
 import asyncio
 import gc
@@ -14,6 +14,12 @@ from moorage.serve.http.messages import Request, Response
 from moorage.serve.long_work import LongWork, job_thread
 
 pytestmark = pytest.mark.real_time
+
+
+@pytest.fixture(autouse=True)
+def _collecting() -> None:
+    """Begin with the garbage collector on: long work that an earlier test left behind may have turned it off."""
+    gc.enable()
 
 
 class Endless:

@@ -36,7 +36,7 @@ def test_a_workload_is_run_and_written(tmp_path: Path, capsys: pytest.CaptureFix
 def test_what_fails_and_what_is_not_supported_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_suite(tmp_path, nodes(1), measured(2, "budget.yaml"))
     assert main(["--suite", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
-    assert "Case/Small: failed: POST" in capsys.readouterr().out
+    assert "Case/Small on sqlite: failed: POST" in capsys.readouterr().out
     write_suite(tmp_path, nodes(1), {"opcode": "createAny", "templatePath": "config-map.yaml"}, measured(1))
     assert main(["--suite", str(tmp_path), "--output", str(tmp_path / "out")]) == 0
     assert "Case/Small: not supported: createAny of ConfigMap" in capsys.readouterr().out
