@@ -26,6 +26,8 @@ _LOG = get_logger("etcd")
 #: Values that are read in one answer, and changes that are published in one turn of the event loop.
 _PAGE, _AT_ONCE = 500, 500
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+#: While so many writes wait, changes are gathered for so long, then taken for so long without a pause.
+_CROWD, _GATHER_SECONDS, _TAKEN_SECONDS = 8, 0.008, 0.001
 
 
 class OwnWrite(NamedTuple):
@@ -48,6 +50,7 @@ class Feed:
         self._client, self._layout, self._state, self._read_value = client, layout, state, read_value
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._tickets = count()
+        self._gathered = 0.0
 
     # Loading.
 
@@ -87,13 +90,15 @@ class Feed:
                     self._client.watch(self._layout.begin, self._layout.end, self._state.revision + 1)
                 ) as watch:
                     while True:
+                        await self._gather()
                         result = await watch.next()
                         self.complaint, pause = "", _FIRST_PAUSE
                         if result.compacted:
                             raise EtcdCompacted(result.compacted)
                         for events in _in_pieces(result.events):
                             self._publish(events)
-                            await asyncio.sleep(0)
+                            if len(events) >= _AT_ONCE:
+                                await asyncio.sleep(0)
             except EtcdCompacted as gone:
                 _LOG.warning("History was compacted before it was read, all is loaded again", revision=gone.revision)
                 await self._load_again()
@@ -102,6 +107,13 @@ class Feed:
                 _LOG.warning("Changes are not followed, trying again", err=str(error))
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST_PAUSE, 2 * pause)
+
+    async def _gather(self) -> None:
+        """Let changes come together while many writes wait: publishing them one by one costs several times as much."""
+        now = asyncio.get_running_loop().time()
+        if len(self._waiting) >= _CROWD and now >= self._gathered + _TAKEN_SECONDS:
+            await asyncio.sleep(_GATHER_SECONDS)
+            self._gathered = asyncio.get_running_loop().time()
 
     async def _load_again(self) -> None:
         try:
