@@ -1,7 +1,7 @@
 """Make the certificates of a cluster of several processes: one authority for the API, one for etcd.
 
-A holder of a certificate that etcd's authority signed may read and write everything: so it is none that signs for users
-of the API. Files are those of kubeadm's certs phase, where it has them.
+A certificate that etcd's authority signed lets its holder read and write everything: so users of the API get theirs
+from another authority. Files are those of kubeadm's certs phase, where it has them.
 """
 
 import datetime

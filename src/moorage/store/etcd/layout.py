@@ -1,8 +1,8 @@
 """Translate the store's keys into those of etcd, and back.
 
 A key is a root, such as `/apps/deployments/`, and a rest, such as `default/web`. In etcd it has a prefix, such as
-`/registry`, and the root may have another name there. What Moorage itself notes is under `/moorage/` and is none of the
-store's values: claims, fences, the revision up to which history is compacted.
+`/registry`, and the root may have another name there. Moorage's own notes are under `/moorage/` and are not shown
+to readers of the store: claims, fences, the revision up to which history is compacted.
 """
 
 from collections.abc import Mapping

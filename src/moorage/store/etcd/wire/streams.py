@@ -4,6 +4,7 @@ A stream gets from its connection what arrives, and how it ended: by etcd with a
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from typing import Protocol
 
@@ -62,7 +63,7 @@ class MessageBuffer:
         return found
 
 
-class Stream:
+class Stream(ABC):
     """What calls and message streams have in common. `id` is 0 while the server's limit of streams is reached."""
 
     __slots__ = ("block", "buffer", "credit", "deadline", "has_heading", "id", "is_sent", "unsent", "window")
@@ -81,26 +82,26 @@ class Stream:
         self.buffer: MessageBuffer | None = None
 
     @property
+    @abstractmethod
     def is_over(self) -> bool:
         """Nothing waits for it any more."""
-        raise NotImplementedError
 
     @property
     def may_go_on(self) -> bool:
         """Whether the server may send more."""
         return True
 
+    @abstractmethod
     def receive(self, piece: bytes) -> None:
         """Take data. Raises BadFrame."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, code: int, text: str) -> None:
         """Take the status with which etcd ended the stream."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fail(self, error: EtcdError) -> None:
         """Take the reason for which there will be no status."""
-        raise NotImplementedError
 
     def fail_by(self, reason: str) -> None:
         """Fail with what the reason means for this stream: whether the server may have begun with it."""
