@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from heapq import nsmallest
 
 from moorage.client.informer import Delta
-from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, amounts, pod_requests
+from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, amounts
 from moorage.control.framework.nodes import is_ready
 from moorage.control.framework.workloads import is_finished
 from moorage.match.taint_text import describe_taint_with_effect
@@ -21,6 +21,7 @@ from moorage.watch.happenings import (
     waiting_condition,
     workload_of,
 )
+from moorage.watch.usage import NodeUsage
 
 MAX_HAPPENINGS = 500
 _NOT_TRIED = "NotTried"
@@ -38,8 +39,7 @@ class Watched:
         self.problem = ""  # why the server cannot be reached; empty if it can
         self.refusals: dict[str, str] = {}  # by resource: why it cannot be watched although the server answers
         self._chronicle = Chronicle()
-        self._requests: dict[str, tuple[str, Amounts]] = {}  # by pod: its node, and what it takes there
-        self._used: dict[str, Amounts] = {}
+        self._usage = NodeUsage()
         self._there: dict[str, Amounts] = {}
         self._waiting: dict[str, Pod] = {}
 
@@ -48,7 +48,7 @@ class Watched:
             found: Pod | None = new.view if new is not None else None
             before: Pod | None = old.view if old is not None else None
             key = key_of(found) if found is not None else key_of(before) if before is not None else ""
-            self._count(key, found)
+            self._usage.count(key, found)
             if found is not None and _waits(found):
                 self._waiting[key] = found
             else:
@@ -84,20 +84,6 @@ class Watched:
             self.happenings.append(happening)
             self.total += 1
 
-    def _count(self, key: str, pod: Pod | None) -> None:
-        """Keep what pods take of their nodes."""
-        before = self._requests.pop(key, None)
-        if before is not None:
-            used = self._used[before[0]]
-            for name, amount in before[1].items():
-                used[name] -= amount
-        if pod is not None and pod.spec.nodeName and not is_finished(pod):
-            taken = {**pod_requests(pod.spec), PODS: 1}
-            self._requests[key] = (pod.spec.nodeName, taken)
-            used = self._used.setdefault(pod.spec.nodeName, {})
-            for name, amount in taken.items():
-                used[name] = used.get(name, 0) + amount
-
     @property
     def pending(self) -> list[PodLine]:
         """Pods without a node, in the order of their creation."""
@@ -111,7 +97,7 @@ class Watched:
 
     @property
     def placed(self) -> int:
-        return len(self._requests)
+        return self._usage.placed
 
     def node_lines(self, most: int) -> list[NodeLine]:
         """Return the fullest nodes and how full they are, so many at most."""
@@ -120,7 +106,7 @@ class Watched:
 
     def _fullness(self, name: str) -> float:
         """The share of the scarcest of its main and extended resources."""
-        used, there = self._used.get(name, {}), self._there[name]
+        used, there = self._usage.of(name), self._there[name]
         shares = (
             amount / there[one] if there.get(one) else float(amount > 0)
             for one, amount in used.items()
@@ -130,7 +116,7 @@ class Watched:
 
     def _node_line(self, node: Node) -> NodeLine:
         name = node.metadata.name
-        used, there = self._used.get(name, {}), self._there[name]
+        used, there = self._usage.of(name), self._there[name]
         names = dict.fromkeys((*_MAIN, *there, *(one for one, amount in used.items() if amount)))
         resources = {one: Usage(used.get(one, 0), there.get(one, 0)) for one in names}
         taints = tuple(describe_taint_with_effect(taint) for taint in node.spec.taints)

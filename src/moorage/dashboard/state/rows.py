@@ -1,0 +1,58 @@
+"""Make the rows of nodes and pods that the page shows, the same for a live cluster and a simulated one.
+
+CPU is in thousandths, everything else in units; what is requested comes before what is allocatable.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from moorage.columns.resources import CPU, MEMORY, PODS, amounts
+from moorage.control.framework.nodes import is_ready
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.plan.devices import DeviceCount
+
+#: Key, workload, node and phase of a pod.
+PodRow = tuple[str, str, str, str]
+NOWHERE = -1
+_MAIN = (CPU, MEMORY, PODS)
+
+
+def node_row(node: Node, used: Mapping[str, int], devices: Mapping[str, DeviceCount]) -> dict[str, Any]:
+    """Return the row of a node. `used` is what its pods take of each resource, `devices` are counted by driver."""
+    metadata, there = node.metadata, amounts(node.status.allocatable)
+    names = dict.fromkeys((*_MAIN, *there, *(name for name, amount in used.items() if amount)))
+    return {
+        "name": metadata.name,
+        "labels": dict(metadata.labels),
+        "taints": [{"key": one.key, "value": one.value, "effect": one.effect} for one in node.spec.taints],
+        "ready": is_ready(node),
+        "schedulable": not node.spec.unschedulable,
+        "created": metadata.creationTimestamp or "",
+        "version": node.status.nodeInfo.kubeletVersion,
+        "resources": {name: [used.get(name, 0), there.get(name, 0)] for name in names},
+        "devices": {driver: [one.in_use, one.published] for driver, one in devices.items()},
+    }
+
+
+def pod_row(pod: Pod, workload: str) -> PodRow:
+    """Return the row of a pod; `workload` is the one it belongs to, as `Deployment default/web`, or empty."""
+    metadata = pod.metadata
+    phase = "Terminating" if metadata.deletionTimestamp is not None else pod.status.phase or "Pending"
+    return f"{metadata.namespace}/{metadata.name}", workload, pod.spec.nodeName, phase
+
+
+def pod_table(rows: Iterable[PodRow]) -> dict[str, Any]:
+    """Return the rows with each workload and node named once, by its index in the rows; -1 stands for none."""
+    workloads: dict[str, int] = {}
+    nodes: dict[str, int] = {}
+    table = [
+        [
+            key,
+            workloads.setdefault(workload, len(workloads)) if workload else NOWHERE,
+            nodes.setdefault(node, len(nodes)) if node else NOWHERE,
+            phase,
+        ]
+        for key, workload, node, phase in rows
+    ]
+    return {"workloads": list(workloads), "nodes": list(nodes), "rows": table}

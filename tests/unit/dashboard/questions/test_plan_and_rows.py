@@ -1,0 +1,63 @@
+"""The questions `plan` and `rows`."""
+
+from typing import Any
+
+from moorage.dashboard.questions import QUESTIONS, BadQuestion, Base
+from moorage.dashboard.questions.base import Question, parts_of
+from moorage.lint.sources import sources_of
+from moorage.model.gates import all_gates
+from moorage.plan.planner import Planner, Settings
+from moorage.plan.report.plain import as_data, plain
+
+CLUSTER = "examples/cluster"
+
+
+def settled(*paths: str) -> Base:
+    planner = Planner(Settings(all_gates()))
+    planner.load(sources_of(paths))
+    simulation = planner.build()
+    return Base(planner, simulation, planner.plan(simulation))
+
+
+def test_the_plan_is_that_of_the_command() -> None:
+    base = settled(CLUSTER)
+    (part,) = parts_of(QUESTIONS["plan"], base, {})
+    assert part.pop("done") is True
+    assert part == plain(base.plan)
+
+
+def test_rows_agree_with_the_plan() -> None:
+    base = settled(CLUSTER)
+    (part,) = parts_of(QUESTIONS["rows"], base, {})
+    plan = as_data(base.plan)
+    used = {one["name"]: one["resources"]["pods"]["requested"] for one in plan["nodes"]}
+    assert {row["name"]: row["resources"]["pods"][0] for row in part["nodes"]} == used
+    pods = part["pods"]
+    where = {key: pods["nodes"][node] if node >= 0 else "" for key, _, node, _ in pods["rows"]}
+    assert where == {pod.key: pod.node for pod in base.plan.pods}
+    assert sum(1 for node in where.values() if not node) == len(base.plan.pending) > 0
+    workloads = {key: pods["workloads"][index] for key, index, _, _ in pods["rows"]}
+    assert workloads == {pod.key: pod.workload for pod in base.plan.pods}
+
+
+def test_what_makes_no_sense_is_an_error_part() -> None:
+    def refuse(base: Base, arguments: dict[str, Any]) -> Any:
+        yield {"half": 1}
+        raise BadQuestion(f"no node {arguments['node']}")
+
+    parts = list(parts_of(Question(refuse, False), settled(), {"node": "n9"}))
+    assert parts == [{"half": 1}, {"error": "no node n9", "done": True}]
+
+
+def test_the_last_part_is_done() -> None:
+    def several(base: Base, arguments: dict[str, Any]) -> Any:
+        yield {"one": 1}
+        yield {"two": 2}
+
+    assert list(parts_of(Question(several, False), settled(), {})) == [{"one": 1}, {"two": 2}, {"done": True}]
+
+
+def test_a_plan_needs_a_settled_simulation() -> None:
+    planner = Planner(Settings(all_gates()))
+    (part,) = parts_of(QUESTIONS["plan"], Base(planner, planner.build()), {})
+    assert part == {"error": "the cluster has not been planned", "done": True}

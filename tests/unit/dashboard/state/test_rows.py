@@ -1,0 +1,77 @@
+"""Rows of nodes and pods."""
+
+from typing import Any
+
+import pytest
+
+from moorage.dashboard.state.rows import node_row, pod_row, pod_table
+from moorage.model.kinds import view_of
+from moorage.plan.devices import DeviceCount
+
+
+def node(**spec: Any) -> Any:
+    return view_of(
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": "n1", "labels": {"zone": "a"}, "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": spec,
+            "status": {
+                "allocatable": {"cpu": "2", "memory": "1Gi", "pods": "110", "nvidia.com/gpu": "4"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+                "nodeInfo": {"kubeletVersion": "v1.36.4"},
+            },
+        }
+    )
+
+
+def test_a_node_shows_what_is_asked_for_and_what_there_is() -> None:
+    tainted = node(unschedulable=True, taints=[{"key": "level", "value": "3", "effect": "NoExecute"}])
+    row = node_row(tainted, {"cpu": 500, "pods": 2, "lost.example.com/x": 1, "gone": 0}, {"gpu": DeviceCount(1, 8)})
+    assert row == {
+        "name": "n1",
+        "labels": {"zone": "a"},
+        "taints": [{"key": "level", "value": "3", "effect": "NoExecute"}],
+        "ready": True,
+        "schedulable": False,
+        "created": "2026-01-01T00:00:00Z",
+        "version": "v1.36.4",
+        "resources": {
+            "cpu": [500, 2000],
+            "memory": [0, 1 << 30],
+            "pods": [2, 110],
+            "nvidia.com/gpu": [0, 4],
+            "lost.example.com/x": [1, 0],
+        },
+        "devices": {"gpu": [1, 8]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status", "phase"),
+    [
+        ({}, {}, "Pending"),
+        ({}, {"phase": "Running"}, "Running"),
+        ({}, {"phase": "Failed"}, "Failed"),
+        ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"phase": "Running"}, "Terminating"),
+    ],
+)
+def test_the_phase_of_a_pod(metadata: dict[str, str], status: dict[str, str], phase: str) -> None:
+    document = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "d", **metadata},
+        "spec": {"nodeName": "n1"},
+        "status": status,
+    }
+    pod: Any = view_of(document)
+    assert pod_row(pod, "Job d/j") == ("d/p", "Job d/j", "n1", phase)
+
+
+def test_workloads_and_nodes_are_named_once() -> None:
+    rows = [("d/a", "Job d/j", "n1", "Running"), ("d/b", "Job d/j", "", "Pending"), ("d/c", "", "n1", "Running")]
+    assert pod_table(rows) == {
+        "workloads": ["Job d/j"],
+        "nodes": ["n1"],
+        "rows": [["d/a", 0, 0, "Running"], ["d/b", 0, -1, "Pending"], ["d/c", -1, 0, "Running"]],
+    }
