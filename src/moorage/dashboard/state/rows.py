@@ -8,17 +8,16 @@ from typing import Any
 
 from moorage.columns.resources import CPU, MEMORY, PODS, amounts
 from moorage.control.framework.nodes import is_ready
+from moorage.dashboard.state.delta import NodeRow, PodRow
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.devices import DeviceCount
 
-#: Key, workload, node and phase of a pod.
-PodRow = tuple[str, str, str, str]
 NOWHERE = -1
 _MAIN = (CPU, MEMORY, PODS)
 
 
-def node_row(node: Node, used: Mapping[str, int], devices: Mapping[str, DeviceCount]) -> dict[str, Any]:
+def node_row(node: Node, used: Mapping[str, int], devices: Mapping[str, DeviceCount]) -> NodeRow:
     """Return the row of a node. `used` is what its pods take of each resource, `devices` are counted by driver."""
     metadata, there = node.metadata, amounts(node.status.allocatable)
     names = dict.fromkeys((*_MAIN, *there, *(name for name, amount in used.items() if amount)))
@@ -39,7 +38,7 @@ def pod_row(pod: Pod, workload: str) -> PodRow:
     """Return the row of a pod; `workload` is the one it belongs to, as `Deployment default/web`, or empty."""
     metadata = pod.metadata
     phase = "Terminating" if metadata.deletionTimestamp is not None else pod.status.phase or "Pending"
-    return f"{metadata.namespace}/{metadata.name}", workload, pod.spec.nodeName, phase
+    return PodRow(f"{metadata.namespace}/{metadata.name}", workload, pod.spec.nodeName, phase)
 
 
 def pod_table(rows: Iterable[PodRow]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from moorage.dashboard.state.delta import PodRow
 from moorage.dashboard.state.rows import node_row, pod_row, pod_table
 from moorage.model.kinds import view_of
 from moorage.plan.devices import DeviceCount
@@ -69,7 +70,11 @@ def test_the_phase_of_a_pod(metadata: dict[str, str], status: dict[str, str], ph
 
 
 def test_workloads_and_nodes_are_named_once() -> None:
-    rows = [("d/a", "Job d/j", "n1", "Running"), ("d/b", "Job d/j", "", "Pending"), ("d/c", "", "n1", "Running")]
+    rows = [
+        PodRow("d/a", "Job d/j", "n1", "Running"),
+        PodRow("d/b", "Job d/j", "", "Pending"),
+        PodRow("d/c", "", "n1", "Running"),
+    ]
     assert pod_table(rows) == {
         "workloads": ["Job d/j"],
         "nodes": ["n1"],
