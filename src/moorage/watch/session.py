@@ -2,14 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from moorage.client.http.client import HttpClient
-from moorage.client.informer import Delta, Informer
+from moorage.client.informer import Delta, Handler, Informer
 from moorage.client.kubeconfig.access import Access, KubeconfigError
-from moorage.client.protocol import Unreachable
+from moorage.client.protocol import Object, Unreachable
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, Kind
 from moorage.watch.state import Watched
 
 _MAX_DELAY = 2.0
@@ -32,11 +33,18 @@ class Session:
         on_change: Callable[[], None],
         *,
         namespace: str = "",
+        listeners: Mapping[Kind, Handler] = MappingProxyType({}),
+        component: str = "watch",
     ) -> None:
-        """`load` reads the kubeconfig, again when the server is gone: a new one may have other certificates."""
+        """`load` reads the kubeconfig, again when the server is gone: a new one may have other certificates.
+
+        `listeners` hear of the changes of a kind, pods and nodes after `watched`; other kinds are watched for them.
+        Such a kind may be forbidden or unknown to the server: `refusals` of `watched` says so, and the rest goes on.
+        """
         self._load, self._watched, self._on_change = load, watched, on_change
-        self._namespace = namespace
+        self._namespace, self._listeners, self._component = namespace, listeners, component
         self.access = load()
+        self.client: HttpClient | None = None  # the one that is watched with
         self._informers: dict[str, Informer] = {}  # by resource
         self._failures: dict[str, str] = {}  # by resource, since the last probe
         self._has_failed = asyncio.Event()
@@ -44,7 +52,7 @@ class Session:
     async def run(self) -> None:
         """Watch until cancelled. Raises CannotWatch if the server cannot be reached or refuses at the beginning."""
         while True:
-            client = HttpClient(self.access, "watch", request_seconds=30.0)
+            client = self.client = HttpClient(self.access, self._component, request_seconds=30.0)
             try:
                 await self._run(client)
             finally:
@@ -54,7 +62,8 @@ class Session:
         """Watch with one client until the kubeconfig changes."""
         pods = self._informer(client, _POD.plural)
         nodes = self._informer(client, _NODE.plural)
-        tasks = [asyncio.create_task(one.run()) for one in (pods, nodes)]
+        others = [self._other_informer(client, kind) for kind in self._listeners if kind not in (_POD, _NODE)]
+        tasks = [asyncio.create_task(one.run()) for one in (pods, nodes, *others)]
         tasks.append(asyncio.create_task(self._complete(pods, nodes)))
         tasks.append(probing := asyncio.create_task(self._probe(client)))
         try:
@@ -74,6 +83,9 @@ class Session:
         def changed(deltas: list[Delta]) -> None:
             self._watched.refusals.pop(resource, None)
             (self._watched.pods_changed if is_pods else self._watched.nodes_changed)(deltas, time.time())
+            listener = self._listeners.get(_POD if is_pods else _NODE)
+            if listener is not None:
+                listener(deltas)
             self._on_change()
 
         def failed(why: str) -> None:
@@ -88,10 +100,39 @@ class Session:
             max_delay=_MAX_DELAY,
             on_failure=failed,
         )
-        if resource in self._informers:  # what a new server has is compared with what the last one had
+        return self._remembering(informer)
+
+    def _other_informer(self, client: HttpClient, kind: Kind) -> Informer:
+        """Watch a kind that is not needed: why it cannot be is noted, and it is asked for again, ever more seldom."""
+
+        def changed(deltas: list[Delta]) -> None:
+            self._watched.refusals.pop(kind.plural, None)
+            self._listeners[kind](deltas)
+            self._on_change()
+
+        def failed(why: str) -> None:
+            if not informer.has_synced:
+                self._watched.refusals[kind.plural] = why
+
+        informer = Informer(client, kind, changed, namespace=self._namespace, on_failure=failed)
+        return self._remembering(informer)
+
+    def _remembering(self, informer: Informer) -> Informer:
+        """Let an informer compare what a new server has with what the last one had."""
+        resource = informer.kind.plural
+        if resource in self._informers:
             informer.cache = self._informers[resource].cache
         self._informers[resource] = informer
         return informer
+
+    def objects(self, kind: Kind) -> Iterable[Object]:
+        """Return the objects of a kind that is watched, as they are now."""
+        informer = self._informers.get(kind.plural)
+        return informer.cache.values() if informer is not None else ()
+
+    def object(self, kind: Kind, key: str) -> Object | None:
+        informer = self._informers.get(kind.plural)
+        return informer.cache.get(key) if informer is not None else None
 
     async def _complete(self, pods: Informer, nodes: Informer) -> None:
         await pods.synced()
@@ -116,7 +157,8 @@ class Session:
                 self._give_up(why, failures)
             self._watched.server_changed(why, time.time())
             if not why:
-                unknown = {name for name, informer in self._informers.items() if not informer.has_synced}
+                needed = (_POD.plural, _NODE.plural)
+                unknown = {name for name in needed if not self._informers[name].has_synced}
                 self._watched.refusals |= {name: text for name, text in failures.items() if name in unknown}
             self._on_change()
             if not why:
