@@ -25,6 +25,7 @@ _TABLE = {
     "rollout": _SETTLED,
     "rows": _SETTLED,
     "story": _BUILT,
+    "thresholds": _SETTLED,
     "what-if": _SETTLED,
 }
 

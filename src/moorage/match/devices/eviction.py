@@ -84,6 +84,12 @@ class PublishedDevices:
     def get(self, driver: str, pool: str, device: str) -> tuple[ResourceSlice, Device] | None:
         return self._devices.get((driver, pool), {}).get(device)
 
+    def __iter__(self) -> Iterator[tuple[str, str, Device]]:
+        """Yield the driver, the pool and the device."""
+        for (driver, pool), devices in self._devices.items():
+            for _, device in devices.values():
+                yield driver, pool, device
+
 
 def evicts(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> bool:
     """Return whether a rule's taint, if it is NoExecute, concerns the pods that use this device."""
