@@ -6,6 +6,7 @@ import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.columns.cluster import Cluster
+from moorage.columns.devices.devices import Devices
 from moorage.control.framework.world import World
 from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.claims import claim_keys
@@ -107,16 +108,20 @@ class DeviceCount(msgspec.Struct, frozen=True, rename="camel"):
 
 def device_counts(cluster: Cluster) -> dict[str, dict[str, DeviceCount]]:
     """Return the counts of every node that has devices to itself, by node and driver."""
-    found: dict[str, dict[str, DeviceCount]] = {}
-    devices = cluster.devices
-    for _, node in cluster.nodes:
-        name = node.metadata.name
-        for pool in devices.pools.local_to(name):
-            driver = pool.id[0]
-            before = found.setdefault(name, {}).get(driver, DeviceCount(0, 0))
-            published = len(set(_names(pool.slices.values())))
-            used = sum(1 for _ in devices.use.in_pool(pool.id))
-            found[name][driver] = DeviceCount(before.in_use + used, before.published + published)
+    names = (node.metadata.name for _, node in cluster.nodes)
+    counts = {name: device_counts_of(cluster.devices, name) for name in names}
+    return {name: found for name, found in counts.items() if found}
+
+
+def device_counts_of(devices: Devices, node: str) -> dict[str, DeviceCount]:
+    """Return the counts of one node's own devices, by driver."""
+    found: dict[str, DeviceCount] = {}
+    for pool in devices.pools.local_to(node):
+        driver = pool.id[0]
+        before = found.get(driver, DeviceCount(0, 0))
+        published = len(set(_names(pool.slices.values())))
+        used = sum(1 for _ in devices.use.in_pool(pool.id))
+        found[driver] = DeviceCount(before.in_use + used, before.published + published)
     return found
 
 

@@ -161,17 +161,20 @@ class Session:
                 unknown = {name for name in needed if not self._informers[name].has_synced}
                 self._watched.refusals |= {name: text for name, text in failures.items() if name in unknown}
             self._on_change()
-            if not why:
-                continue
-            self._has_failed.set()
-            try:
-                access = self._load()
-            except KubeconfigError:
-                access = self.access
-            if access != self.access:
-                self.access = access
+            if self._has_moved():
                 return
-            await asyncio.sleep(_PROBE_EVERY)
+            if why:
+                self._has_failed.set()
+                await asyncio.sleep(_PROBE_EVERY)
+
+    def _has_moved(self) -> bool:
+        """Read the kubeconfig again; return whether it leads elsewhere, or has other credentials."""
+        try:
+            access = self._load()
+        except KubeconfigError:
+            return False
+        moved, self.access = access != self.access, access
+        return moved
 
     def _give_up(self, why: str, failures: dict[str, str]) -> None:
         """Raise CannotWatch for a server that has never answered, or does not let pods be listed."""

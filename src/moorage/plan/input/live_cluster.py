@@ -25,7 +25,7 @@ Raw = dict[str, Any]
 #: Without these there is nothing to plan with.
 _NEEDED = frozenset({"Node", "Pod"})
 _NOT_FOUND, _FORBIDDEN = 404, 403
-_WANTED = tuple(kind for kind in KINDS.values() if kind.read_by_plan)
+WANTED = tuple(kind for kind in KINDS.values() if kind.read_by_plan)
 
 
 class NoLiveCluster(Exception):
@@ -90,7 +90,7 @@ async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Mis
     """List the objects of every kind that a plan reads. Raises NoLiveCluster."""
     objects: list[Raw] = []
     missing: list[Missing] = []
-    for kind in _WANTED:
+    for kind in WANTED:
         try:
             objects += await _list(client, kind)
         except ApiError as error:
