@@ -39,7 +39,7 @@ class Watched:
         self.problem = ""  # why the server cannot be reached; empty if it can
         self.refusals: dict[str, str] = {}  # by resource: why it cannot be watched although the server answers
         self._chronicle = Chronicle()
-        self._usage = NodeUsage()
+        self.usage = NodeUsage()
         self._there: dict[str, Amounts] = {}
         self._waiting: dict[str, Pod] = {}
 
@@ -48,7 +48,7 @@ class Watched:
             found: Pod | None = new.view if new is not None else None
             before: Pod | None = old.view if old is not None else None
             key = key_of(found) if found is not None else key_of(before) if before is not None else ""
-            self._usage.count(key, found)
+            self.usage.count(key, found)
             if found is not None and _waits(found):
                 self._waiting[key] = found
             else:
@@ -97,7 +97,7 @@ class Watched:
 
     @property
     def placed(self) -> int:
-        return self._usage.placed
+        return self.usage.placed
 
     def node_lines(self, most: int) -> list[NodeLine]:
         """Return the fullest nodes and how full they are, so many at most."""
@@ -106,7 +106,7 @@ class Watched:
 
     def _fullness(self, name: str) -> float:
         """The share of the scarcest of its main and extended resources."""
-        used, there = self._usage.of(name), self._there[name]
+        used, there = self.usage.of(name), self._there[name]
         shares = (
             amount / there[one] if there.get(one) else float(amount > 0)
             for one, amount in used.items()
@@ -116,7 +116,7 @@ class Watched:
 
     def _node_line(self, node: Node) -> NodeLine:
         name = node.metadata.name
-        used, there = self._usage.of(name), self._there[name]
+        used, there = self.usage.of(name), self._there[name]
         names = dict.fromkeys((*_MAIN, *there, *(one for one, amount in used.items() if amount)))
         resources = {one: Usage(used.get(one, 0), there.get(one, 0)) for one in names}
         taints = tuple(describe_taint_with_effect(taint) for taint in node.spec.taints)

@@ -17,6 +17,7 @@ _BUILT, _SETTLED = False, True
 
 _TABLE = {
     "audit": _BUILT,
+    "details": _SETTLED,
     "explain": _BUILT,
     "node": _BUILT,
     "pending": _SETTLED,

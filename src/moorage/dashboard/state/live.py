@@ -95,10 +95,10 @@ class LiveSource:
         done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         return next(iter(done)).exception() or RuntimeError("following the cluster has ended by itself")
 
-    def objects(self, kind: Kind) -> Iterable[Object]:
+    def all(self, kind: Kind) -> Iterable[Object]:
         return self._session.objects(kind)
 
-    def object(self, kind: Kind, key: str) -> Object | None:
+    def get(self, kind: Kind, key: str) -> Object | None:
         return self._session.object(kind, key)
 
     @property

@@ -1,0 +1,108 @@
+"""Tell everything about one node or one pod: what its page shows, of a live cluster and of a simulated one alike."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from moorage.client.protocol import Object
+from moorage.columns.resources import pod_requests
+from moorage.dashboard.state.delta import NodeRow
+from moorage.dashboard.state.rows import pod_row
+from moorage.match.devices.claims import claim_keys
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.devices import ResourceClaim
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.model.types.resource_slice import ResourceSlice
+from moorage.plan.report.plain import as_data
+from moorage.watch.happenings import workload_of
+
+POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
+_SLICE, _CLAIM = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["resource.k8s.io/v1", "ResourceClaim"]
+#: Pods of a node, and devices, that are listed; the rest is counted.
+MAX_LISTED = 1000
+
+Document = dict[str, Any]
+
+
+class Objects(Protocol):
+    """Where objects are found by their key."""
+
+    def all(self, kind: Kind) -> Iterable[Object]: ...
+
+    def get(self, kind: Kind, key: str) -> Object | None: ...
+
+
+def node_details(objects: Objects, name: str, row: NodeRow, events: list[Document]) -> Document | None:
+    """Return what the page of a node shows; None if there is no such node."""
+    found = objects.get(NODE, name)
+    if found is None:
+        return None
+    node: Node = found.view
+    pods = [one for one in objects.all(POD) if one.view.spec.nodeName == name]
+    devices = list(_devices(objects, name))
+    return {
+        **row,
+        "annotations": dict(node.metadata.annotations),
+        "conditions": [as_data(one) for one in node.status.conditions],
+        "addresses": [as_data(one) for one in node.status.addresses],
+        "pods": [[*_pod_line(one.view)] for one in pods[:MAX_LISTED]],
+        "podCount": len(pods),
+        "devices": devices[:MAX_LISTED],
+        "deviceCount": len(devices),
+        "events": events,
+    }
+
+
+def _pod_line(pod: Pod) -> tuple[str, str, str, Mapping[str, int]]:
+    row = pod_row(pod, workload_of(pod))
+    return row.key, row.workload, row.phase, pod_requests(pod.spec)
+
+
+def _devices(objects: Objects, node: str) -> Iterable[Document]:
+    """Return the devices that a node has to itself, with the claims and pods that use them, and their taints."""
+    users: dict[tuple[str, str, str], list[str]] = {}
+    for found in objects.all(_CLAIM):
+        claim: ResourceClaim = found.view
+        if claim.status.allocation is None:
+            continue
+        for result in claim.status.allocation.devices.results:
+            by = [f"{claim.metadata.namespace}/{one.name}" for one in claim.status.reservedFor]
+            users.setdefault((result.driver, result.pool, result.device), []).extend(by or [found.key])
+    for found in objects.all(_SLICE):
+        published: ResourceSlice = found.view
+        spec = published.spec
+        if spec.nodeName != node:
+            continue
+        for device in spec.devices:
+            yield {
+                "driver": spec.driver,
+                "pool": spec.pool.name,
+                "name": device.name,
+                "inUseBy": users.get((spec.driver, spec.pool.name, device.name), []),
+                "taints": [as_data(one) for one in device.taints],
+                "attributes": as_data(device.attributes),
+            }
+
+
+def pod_details(objects: Objects, key: str, events: list[Document]) -> Document | None:
+    """Return what is told about a pod; None if there is no such pod."""
+    found = objects.get(POD, key)
+    if found is None:
+        return None
+    pod: Pod = found.view
+    row = pod_row(pod, workload_of(pod))
+    return {
+        "pod": row.key,
+        "workload": row.workload,
+        "node": row.node,
+        "phase": row.phase,
+        "priority": pod.spec.priority or 0,
+        "scheduler": pod.spec.schedulerName,
+        "labels": dict(pod.metadata.labels),
+        "tolerations": [as_data(one) for one in pod.spec.tolerations],
+        "requests": pod_requests(pod.spec),
+        "claims": [name for _, name in claim_keys(pod)],
+        "conditions": [as_data(one) for one in pod.status.conditions],
+        "created": pod.metadata.creationTimestamp or "",
+        "events": events,
+    }
