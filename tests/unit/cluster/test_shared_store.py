@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tests.etcd_process import EtcdCluster, etcd_cluster, free_ports, make_certificates
 
-from moorage.cli.commands.apiserver import apiserver
+from moorage.cli.commands.processes.apiserver import apiserver
 from moorage.client.election.elector import ElectionTimes
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.access import Access

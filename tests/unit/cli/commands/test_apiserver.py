@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from moorage.cli.commands.apiserver import apiserver as command
+from moorage.cli.commands.processes.apiserver import apiserver as command
 from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings, start_api_server
 from moorage.cluster.cannot_start import CannotStart
 from moorage.model.gates import default_gates

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tests.objects import node, pod
 
-from moorage.cli.commands.components import scheduler as command
+from moorage.cli.commands.processes.components import scheduler as command
 from moorage.client.election.elector import ElectionTimes
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server

@@ -1,0 +1,1 @@
+"""Commands for the parts of a control plane as processes of their own, and the rights they need."""
