@@ -185,7 +185,7 @@ class DisruptionController(Controller):
             return keys
         labels = [one.view.metadata.labels for one in (old, new) if one is not None]
         for budget in world.in_namespace(BUDGET, changed.namespace):
-            if any(_selects(budget, each) for each in labels):
+            if any(budget_selects(budget, each) for each in labels):
                 keys.append(budget.key)
         return keys
 
@@ -195,7 +195,9 @@ class DisruptionController(Controller):
         budget = world.get(BUDGET, key)
         if budget is None:
             return NOTHING
-        pods = [pod for pod in world.in_namespace(POD, budget.namespace) if _selects(budget, pod.view.metadata.labels)]
+        pods = [
+            pod for pod in world.in_namespace(POD, budget.namespace) if budget_selects(budget, pod.view.metadata.labels)
+        ]
         actions: list[Action] = []
         if not pods:
             actions.append(note(budget, "NoPods", "No matching pods found"))
@@ -218,7 +220,7 @@ class DisruptionController(Controller):
         return Plan((*actions, *written), again_after=disrupted.again_after)
 
 
-def _selects(budget: Object, labels: Mapping[str, str]) -> bool:
+def budget_selects(budget: Object, labels: Mapping[str, str]) -> bool:
     """Return whether a budget selects these labels. An absent selector matches nothing, an empty one everything."""
     selector = budget.view.spec.selector
     return selector is not None and (selector == _EMPTY_SELECTOR or workloads.selects(selector, labels))
@@ -241,7 +243,7 @@ def _shared(budget: Object, pods: Sequence[Object], world: World) -> Iterator[Re
     """Report pods with several budgets, for the first of them: they cannot be evicted."""
     others = [other for other in world.in_namespace(BUDGET, budget.namespace) if other.name != budget.name]
     for pod in pods if others else ():
-        names = [other.name for other in others if _selects(other, pod.view.metadata.labels)]
+        names = [other.name for other in others if budget_selects(other, pod.view.metadata.labels)]
         if names and budget.name < min(names):
             text = (
                 f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  '

@@ -241,12 +241,12 @@ class RolloutWatch:
         self._simulation.api.listeners.remove(self._changed)
         self._simulation.after_round.remove(self._round)
         view = self._view()
-        surge, unavailable = _limits(self._key.kind, view)
+        surge, unavailable = update_limits(self._key.kind, view)
         made = Rollout(deployment=str(self._key), max_surge=surge, max_unavailable=unavailable, steps=self._steps)
         pods = self._pods()
         waiting = [pod for pod in planned_pods(self._simulation) if not pod.node and pod.owner == self._key]
         old = sum(self._revision(pod) in self._old_revisions for pod in pods)
-        kept = _partition(self._key.kind, view)
+        kept = partition_of(self._key.kind, view)
         available = sum(_is_available(pod.view) for pod in pods)
         wanted = view.status.desiredNumberScheduled if self._key.kind == "DaemonSet" else _replicas(view)
         made.completes = old <= kept and available == len(pods) == wanted and not waiting
@@ -266,7 +266,7 @@ class RolloutWatch:
         return "too few of the old pods are available, so that none may be removed"
 
 
-def _limits(kind: str, view: Any) -> tuple[int, int]:
+def update_limits(kind: str, view: Any) -> tuple[int, int]:
     """Return how many pods there may be too many and too few."""
     if kind == "Deployment":
         bounds = bounds_of(view)
@@ -277,7 +277,7 @@ def _limits(kind: str, view: Any) -> tuple[int, int]:
         return limits.surge, limits.unavailable
     update = view.spec.updateStrategy.rollingUpdate
     value = update.maxUnavailable if update is not None else None
-    return 0, max(1, scaled(1 if value is None else value, _replicas(view), up=True))
+    return 0, max(1, scaled(1 if value is None else value, _replicas(view), up=False))
 
 
 def _replicas(view: Any) -> int:
@@ -285,7 +285,7 @@ def _replicas(view: Any) -> int:
     return 1 if replicas is None else int(replicas)
 
 
-def _partition(kind: str, view: Any) -> int:
+def partition_of(kind: str, view: Any) -> int:
     """Return how many pods an update leaves alone."""
     if kind != "StatefulSet" or view.spec.updateStrategy.rollingUpdate is None:
         return 0

@@ -184,3 +184,13 @@ def test_a_rollout_that_is_stuck_can_go_back(kind: str) -> None:
     back = plan.rollout(f"{kind.lower()}/web", good)
     assert kind == "StatefulSet" or back.completes  # a StatefulSet waits for its stuck pod to be deleted
     assert all(step.old < 2 for step in back.steps)
+
+
+@pytest.mark.parametrize(("value", "resolved"), [("50%", 1), ("67%", 2), ("10%", 1), (2, 2)])
+def test_maxunavailable_of_a_statefulset_is_rounded_down_to_one_at_least(value: object, resolved: int) -> None:
+    """As getStatefulSetMaxUnavailable does it, and the controller."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}}
+    store = workload("StatefulSet", "db", replicas=3, serviceName="db", updateStrategy=strategy)
+    rollout = Plan(*NODES, store).rollout("db")
+    assert rollout.completes
+    assert rollout.max_unavailable == resolved

@@ -1,0 +1,318 @@
+"""Follow the rollouts of a live cluster step by step: who is updated, available and old, with surge and budgets.
+
+A rollout begins when the template of a Deployment, StatefulSet or DaemonSet changes or one is created, and ends when
+every pod is of the new template and available. Those that are under way when the dashboard starts are followed from
+then on.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from moorage.client.informer import Delta
+from moorage.client.protocol import Object
+from moorage.control.disruption import budget_selects
+from moorage.control.framework.workloads import desired_replicas, is_active
+from moorage.control.framework.world import controller_of
+from moorage.dashboard.state.rollout_figures import (
+    Figures,
+    figures_of,
+    has_another_template,
+    is_observed,
+    is_paused,
+    is_rolled_out,
+    is_updating,
+    strategy_of,
+    why_stuck,
+)
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.pod import Pod
+from moorage.plan.report.reasons import without_preemption
+from moorage.plan.rollout import partition_of
+from moorage.watch.happenings import key_of, waiting_condition
+
+MAX_UNDER_WAY = 200
+MAX_ENDED = 50
+MAX_STEPS = 400
+MAX_NOTES = 8
+MAX_PENDING = 5
+#: Pods that no controller of these has are not followed.
+_OWNERS = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet"})
+_WORKLOADS = tuple(KINDS["apps/v1", name] for name in ("Deployment", "StatefulSet", "DaemonSet"))
+_REPLICA_SET, _BUDGET = KINDS["apps/v1", "ReplicaSet"], KINDS["policy/v1", "PodDisruptionBudget"]
+_POD = KINDS["v1", "Pod"]
+#: What has to be watched.
+ROLLOUT_KINDS = (*_WORKLOADS, _REPLICA_SET, _BUDGET, _POD)
+
+
+class FollowedStep(msgspec.Struct, frozen=True, rename="camel"):
+    """How many pods there were at a time, what was allowed then, and what had been done."""
+
+    time: float
+    message: str
+    wanted: int
+    updated: int
+    old: int
+    available: int
+    total: int
+    surge: int
+    max_surge: int
+    unavailable: int
+    max_unavailable: int
+
+
+class FollowedRollout(msgspec.Struct, rename="camel", kw_only=True):
+    """One update of one workload, as far as it was seen."""
+
+    workload: str
+    uid: str
+    generation: int
+    began: float
+    saw_start: bool
+    state: str = "progressing"
+    ended: float | None = None
+    strategy: str = ""
+    partition: int = 0
+    steps: list[FollowedStep] = []
+    stuck: list[str] = []
+    pending: list[tuple[str, str]] = []
+    budgets: list[dict[str, Any]] = []
+
+
+class Rollouts:
+    """Workloads, their ReplicaSets, pods and budgets, and the rollouts seen. Before `begin` changes are no news."""
+
+    def __init__(self) -> None:
+        self.version = 0  # grows when `document` may say something else
+        self.left_out = 0
+        self._begun = False
+        self._workloads: dict[str, Object] = {}  # by UID, as all of these
+        self._deployments: dict[str, str] = {}  # of ReplicaSets
+        self._pods: dict[str, dict[str, Pod]] = {}  # of ReplicaSets, StatefulSets and DaemonSets
+        self._replica_sets: dict[str, set[str]] = {}  # of Deployments
+        self._budgets: dict[str, Object] = {}  # by key
+        self._under_way: dict[str, FollowedRollout] = {}
+        self._ended: deque[FollowedRollout] = deque(maxlen=MAX_ENDED)
+        self._notes: dict[str, list[str]] = {}
+
+    def begin(self, now: float) -> None:
+        """Look for rollouts that are under way, once everything is listed."""
+        if self._begun:
+            return
+        self._begun = True
+        for uid, found in self._workloads.items():
+            if is_updating(found, self._figures(uid)):
+                self._start(found, now, saw_start=False)
+
+    def changed(self, kind: Kind, deltas: Iterable[Delta], now: float) -> None:
+        """Take changes of objects of one of ROLLOUT_KINDS."""
+        touched: dict[str, None] = {}
+        for old, new in deltas:
+            if kind is _POD:
+                uid = self._pod_changed(old, new)
+            elif kind is _REPLICA_SET:
+                uid = self._replica_set_changed(old, new)
+            elif kind is _BUDGET:
+                uid = self._budget_changed(old, new)
+            else:
+                uid = self._workload_changed(old, new, now)
+            if uid in self._under_way:
+                touched[uid] = None
+        for uid in touched:
+            self._look(uid, now)
+
+    # -- what changed -------------------------------------------------------------------------------------------------
+
+    def _pod_changed(self, old: Object | None, new: Object | None) -> str:
+        found = new or old
+        owner = controller_of(found.view.metadata) if found is not None else None
+        if found is None or owner is None or owner.kind not in _OWNERS:
+            return ""
+        if new is None:
+            pods = self._pods.get(owner.uid, {})
+            pods.pop(found.key, None)
+            if not pods:
+                self._pods.pop(owner.uid, None)
+        else:
+            self._pods.setdefault(owner.uid, {})[found.key] = new.view
+        return self._deployments.get(owner.uid, owner.uid)
+
+    def _replica_set_changed(self, old: Object | None, new: Object | None) -> str:
+        found = new or old
+        owner = controller_of(found.view.metadata) if found is not None else None
+        if found is None or owner is None:
+            return ""
+        if new is None:
+            self._deployments.pop(found.uid, None)
+            self._replica_sets.get(owner.uid, set()).discard(found.uid)
+        else:
+            self._deployments[found.uid] = owner.uid
+            self._replica_sets.setdefault(owner.uid, set()).add(found.uid)
+        before, after = (desired_replicas(one) if one is not None else 0 for one in (old, new))
+        if self._begun and before != after:
+            way = "up" if before < after else "down"
+            self._note(owner.uid, f"{found.name} scaled {way} from {before} to {after}")
+        return owner.uid
+
+    def _budget_changed(self, old: Object | None, new: Object | None) -> str:
+        if new is not None:
+            self._budgets[new.key] = new
+        elif old is not None:
+            self._budgets.pop(old.key, None)
+        self.version += 1
+        return ""
+
+    def _workload_changed(self, old: Object | None, new: Object | None, now: float) -> str:
+        if old is not None and (new is None or new.uid != old.uid):
+            self._workloads.pop(old.uid, None)
+            self._replica_sets.pop(old.uid, None)
+            self._notes.pop(old.uid, None)
+            self._end(old.uid, "deleted", now)
+            old = None
+        if new is None:
+            return ""
+        self._workloads[new.uid] = new
+        if self._begun and (old is None or has_another_template(old, new)):
+            self._end(new.uid, "superseded", now)
+            self._start(new, now, saw_start=True)
+        return new.uid
+
+    def _note(self, uid: str, text: str) -> None:
+        if uid in self._under_way:
+            notes = self._notes.setdefault(uid, [])
+            if len(notes) < MAX_NOTES:
+                notes.append(text)
+
+    # -- rollouts -----------------------------------------------------------------------------------------------------
+
+    def _start(self, found: Object, now: float, *, saw_start: bool) -> None:
+        self.version += 1
+        if len(self._under_way) >= MAX_UNDER_WAY:
+            self.left_out += 1
+            return
+        self._under_way[found.uid] = rollout = FollowedRollout(
+            workload=f"{found.kind.name} {found.key}",
+            uid=found.uid,
+            generation=found.view.metadata.generation,
+            began=now,
+            saw_start=saw_start,
+            steps=[],
+        )
+        figures = self._figures(found.uid)
+        if saw_start and not is_observed(found):  # the status still counts pods of the last template as updated
+            figures = figures._replace(updated=0, old=figures.total)
+        text = "the template changed" if figures.old else "it was created"
+        _add(rollout, figures, text if saw_start else "it was under way when it was first seen", now)
+
+    def _look(self, uid: str, now: float) -> None:
+        """Add a step if anything changed, and end the rollout if it is over."""
+        rollout, found = self._under_way[uid], self._workloads.get(uid)
+        if found is None or not is_observed(found):
+            return
+        self.version += 1
+        figures, last = self._figures(uid), rollout.steps[-1]
+        notes = self._notes.pop(uid, [])
+        if notes or figures != _figures_in(last):
+            _add(rollout, figures, "; ".join(notes) or _difference(_figures_in(last), figures), now)
+        if is_rolled_out(found, figures):
+            self._describe(rollout, found)
+            self._end(uid, "complete", now)
+
+    def _end(self, uid: str, state: str, now: float) -> None:
+        rollout = self._under_way.pop(uid, None)
+        if rollout is not None:
+            rollout.state, rollout.ended = state, now
+            rollout.pending, rollout.stuck = [], []
+            self._ended.append(rollout)
+            self._notes.pop(uid, None)
+            self.version += 1
+
+    def _figures(self, uid: str) -> Figures:
+        found = self._workloads[uid]
+        return figures_of(found, self._pods.get(uid, {}).values())
+
+    # -- what is told -------------------------------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        """Return the answer to `GET /api/rollouts`, the latest rollout first."""
+        for uid, rollout in self._under_way.items():
+            self._describe(rollout, self._workloads[uid])
+        for rollout in self._ended:
+            if (workload := self._workloads.get(rollout.uid)) is not None:
+                rollout.budgets = list(self._budgets_of(workload))
+        found = sorted((*self._under_way.values(), *self._ended), key=lambda rollout: -rollout.began)
+        return {"rollouts": [msgspec.to_builtins(rollout) for rollout in found], "leftOut": self.left_out}
+
+    def _describe(self, rollout: FollowedRollout, found: Object) -> None:
+        """Say what allows or hinders it now."""
+        rollout.strategy, rollout.partition = strategy_of(found), partition_of(found.kind.name, found.view)
+        rollout.budgets = list(self._budgets_of(found))
+        rollout.pending = list(self._pending(found.uid))
+        rollout.stuck = why_stuck(found)
+        if is_paused(found):
+            rollout.state = "paused"
+        else:
+            rollout.state = "stuck" if rollout.stuck or rollout.pending else "progressing"
+
+    def _budgets_of(self, found: Object) -> Iterator[dict[str, Any]]:
+        labels = found.view.spec.template.metadata.labels
+        for budget in self._budgets.values():
+            if budget.namespace == found.namespace and budget_selects(budget, labels):
+                status = budget.view.status
+                yield {
+                    "name": budget.name,
+                    "disruptionsAllowed": status.disruptionsAllowed,
+                    "currentHealthy": status.currentHealthy,
+                    "desiredHealthy": status.desiredHealthy,
+                    "expectedPods": status.expectedPods,
+                }
+
+    def _pending(self, uid: str) -> Iterator[tuple[str, str]]:
+        """Return pods that the scheduler cannot place, and why."""
+        left = MAX_PENDING
+        for owner in (uid, *self._replica_sets.get(uid, ())):
+            for pod in self._pods.get(owner, {}).values():
+                condition = waiting_condition(pod) if is_active(pod) and not pod.spec.nodeName else None
+                if condition is not None and left:
+                    left -= 1
+                    yield key_of(pod), without_preemption(condition.message)
+
+
+def _add(rollout: FollowedRollout, figures: Figures, message: str, now: float) -> None:
+    rollout.steps.append(
+        FollowedStep(
+            now,
+            message,
+            figures.wanted,
+            figures.updated,
+            figures.old,
+            figures.available,
+            figures.total,
+            figures.surge,
+            figures.max_surge,
+            figures.unavailable,
+            figures.max_unavailable,
+        )
+    )
+    if len(rollout.steps) > MAX_STEPS:  # the beginning and the latest steps say most
+        del rollout.steps[1 : MAX_STEPS // 2 : 2]
+
+
+def _figures_in(step: FollowedStep) -> Figures:
+    return Figures(step.wanted, step.updated, step.old, step.available, step.max_surge, step.max_unavailable)
+
+
+def _difference(before: Figures, after: Figures) -> str:
+    parts = [
+        f"{abs(change)} {'more' if change > 0 else 'fewer'} {word}"
+        for word, change in (
+            ("wanted", after.wanted - before.wanted),
+            ("updated", after.updated - before.updated),
+            ("old", after.old - before.old),
+            ("available", after.available - before.available),
+        )
+        if change
+    ]
+    return ", ".join(parts) or "what its strategy allows changed"
