@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, running, workload
 
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.workload import StatefulSet
 from moorage.plan.node_changes import ChangeError
+from moorage.plan.rollout import update_limits
 from moorage.plan.what_if import Changes
 
 HOST, ZONE = "kubernetes.io/hostname", "zone"
@@ -190,7 +193,5 @@ def test_a_rollout_that_is_stuck_can_go_back(kind: str) -> None:
 def test_maxunavailable_of_a_statefulset_is_rounded_down_to_one_at_least(value: object, resolved: int) -> None:
     """As getStatefulSetMaxUnavailable does it, and the controller."""
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}}
-    store = workload("StatefulSet", "db", replicas=3, serviceName="db", updateStrategy=strategy)
-    rollout = Plan(*NODES, store).rollout("db")
-    assert rollout.completes
-    assert rollout.max_unavailable == resolved
+    view = convert_view(workload("StatefulSet", "db", replicas=3, updateStrategy=strategy), StatefulSet)
+    assert update_limits("StatefulSet", view) == (0, resolved)
