@@ -17,7 +17,7 @@ from moorage.store.etcd.errors import (
     EtcdUnreachable,
 )
 from moorage.store.etcd.members import Member, Members, NotYet
-from moorage.store.etcd.messages import Compare, Get, MemberStatus, Operation, RangeResult, TxnResult
+from moorage.store.etcd.messages import Compare, Get, MemberStatus, Operation, Put, RangeResult, TxnResult
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.watch import EtcdWatch
 from moorage.store.etcd.wire import dial, requests
@@ -91,6 +91,14 @@ class EtcdClient:
         except BadAnswer as error:
             raise EtcdUnreachable(self._bad_answer(error)) from None
 
+    async def note(self, key: bytes, lease: int = 0) -> int:
+        """Write a key without a value, twice if need be: it does no harm. Return the revision of the last time."""
+        message = requests.encode_txn((), (Put(key, b"", lease),), ())
+        try:
+            return decode_txn(await self._call(_TXN, message, is_safe=True)).revision
+        except BadAnswer as error:
+            raise EtcdUnreachable(self._bad_answer(error)) from None
+
     async def txn(
         self, compares: Iterable[Compare], then: Iterable[Operation], otherwise: Iterable[Operation] = ()
     ) -> TxnResult:
@@ -150,7 +158,6 @@ class EtcdClient:
         end = self._loop.time() + self._seconds
         pause, renewals, refused = _FIRST_PAUSE, 0, ""
         longest = self.settings.attempt_seconds if is_safe else self._seconds
-        began = end
         trouble: EtcdError = EtcdUnreachable("etcd does not answer")
         for _ in range(_MOST_ATTEMPTS):
             left = end - self._loop.time()
@@ -162,10 +169,8 @@ class EtcdClient:
                 if refused:
                     await self._members.renew(member, refused)
                 token = member.token
-                began = self._loop.time()
-                answer = await member.connection.call(member.block(path), message, min(end - began, longest))
-                member.answered = self._loop.time()
-                return answer
+                seconds = min(end - self._loop.time(), longest)
+                return await member.connection.call(member.block(path), message, seconds)
             except GrpcStatus as status:
                 assert member is not None
                 trouble = meaning(status, member.endpoint.url)
@@ -179,8 +184,6 @@ class EtcdClient:
                 raise
             except EtcdError as error:
                 trouble = error
-                if isinstance(error, EtcdUncertain) and member is not None and member.answered < began:
-                    self._members.mute(member)
                 if self._members.is_closed and not isinstance(error, EtcdUncertain):
                     raise
             if isinstance(trouble, EtcdUncertain) and not is_safe:

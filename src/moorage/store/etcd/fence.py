@@ -11,7 +11,7 @@ import secrets
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError
 from moorage.store.etcd.layout import KeyLayout
-from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Put
+from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue
 from moorage.store.etcd.shared_run import SharedRun
 
 #: A fence of a process that was killed goes away after so many seconds. It is written anew long before.
@@ -52,13 +52,13 @@ class Fence:
         while True:
             try:
                 lease = await self._client.grant(LEASE_SECONDS)
-                result = await self._client.txn((), (Put(self._key, b"", lease),))
+                raised = await self._client.note(self._key, lease)
             except EtcdError:
                 if asyncio.get_running_loop().time() >= deadline:
                     raise
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
-                self.raised = max(self.raised, result.revision)
+                self.raised = max(self.raised, raised)
                 return
 
     async def close(self) -> None:

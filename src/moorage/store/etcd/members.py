@@ -1,32 +1,39 @@
 """Keep a connection to one member of etcd that works, and move to another member when it fails.
 
 Members are tried in the order of the settings; one that does not answer at once is not waited for before the next is
-tried. A member that works is kept, until it fails or has no leader while another one has. Kubernetes: clientv3's
-balancer. Differs: clientv3 spreads calls over all members; here the first is preferred, so that each API server can
-have the member on its own machine.
+tried. A member that works is kept, until it fails, has no leader while another one has, or answers no call while
+another one does: perhaps the leader does not hear it, or it does not hear us, and a watch goes on all the same.
+Kubernetes: clientv3's balancer. Differs: clientv3 spreads calls over all members; here the first is preferred, so that
+each API server can have the member on its own machine.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from typing import Any
 
 from moorage.store.etcd.errors import EtcdAuthFailed, EtcdError, EtcdRefused, EtcdUncertain, EtcdUnreachable
 from moorage.store.etcd.messages import MemberStatus
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.wire import dial
 from moorage.store.etcd.wire.answers import BadAnswer, decode_status, decode_token
-from moorage.store.etcd.wire.connection import Connection
+from moorage.store.etcd.wire.connection import TICK, Connection
 from moorage.store.etcd.wire.dial import Endpoint
 from moorage.store.etcd.wire.refusals import meaning
-from moorage.store.etcd.wire.requests import encode_authenticate
+from moorage.store.etcd.wire.requests import encode_authenticate, encode_range
 from moorage.store.etcd.wire.streams import GrpcStatus
 from moorage.store.etcd.wire.tls import tls_context
 
 _AUTHENTICATE = "/etcdserverpb.Auth/Authenticate"
+_RANGE = "/etcdserverpb.KV/Range"
 #: Seconds after which the next member is tried while one is still waited for.
 _HEAD_START = 0.3
 #: Seconds that calls from before an election have for their answers.
 _AFTER_ELECTION = 0.5
+#: Seconds after which a member without a leader is asked again.
+_ASK_AGAIN = 0.2
+#: So many ticks without an answer to any call are enough to look for another member.
+_MUTE_TICKS = round(0.75 / TICK)
 
 
 class Member:
@@ -37,8 +44,6 @@ class Member:
         self._blocks: dict[str, bytes] = {}
         #: The election since which the member has its leader.
         self.term = 0
-        #: When it answered a call last: it takes most of the members to do that.
-        self.answered = 0.0
 
     def block(self, path: str) -> bytes:
         """Return the encoded headers of calls to a method."""
@@ -70,6 +75,9 @@ class Members:
         self._settings = settings
         self._endpoints = [Endpoint(url) for url in settings.servers]
         self._tls = tls_context(settings)
+        key = f"{settings.prefix}/moorage/none".encode()
+        #: A read that takes most of the members to answer.
+        self._proof = encode_range(key, b"", 0, 0, True, False, False)
         #: The member in use. It may not be usable any more.
         self.current: Member | None = None
         self._cluster = 0
@@ -87,7 +95,7 @@ class Members:
         if self.is_closed:
             raise EtcdUnreachable("the client of etcd is closed")
         if self._dialing is None:
-            self._dialing = asyncio.create_task(self._replace(self._order()))
+            self._dialing = asyncio.create_task(self._replace())
             self._dialing.add_done_callback(self._end_dialing)
         dialing = self._dialing
         await asyncio.wait((dialing,), timeout=max(0.0, seconds))
@@ -102,25 +110,54 @@ class Members:
 
     def leaderless(self, member: Member) -> None:
         """Look for a member that has a leader, because this one says that it has none."""
-        self._leave(member, "has no leader, another member has")
+        self._leave(member, len(self._endpoints) > 1, self._move)
 
-    def mute(self, member: Member) -> None:
-        """Look for another member, because this one lives but answers no call: perhaps its leader cannot hear it."""
-        self._leave(member, "answers no call, another member may")
+    def _mute(self, member: Member) -> None:
+        """See whether another member answers, because this one lives but answers no call."""
+        self._leave(member, True, self._challenge)
 
-    def _leave(self, member: Member, why: str) -> None:
+    def _leave(self, member: Member, is_possible: bool, way: Callable[[Member], Coroutine[Any, Any, None]]) -> None:
         is_here = member is self.current and member.connection.is_usable
-        if is_here and len(self._endpoints) > 1 and self._moving is None and not self.is_closed:
-            self._moving = asyncio.create_task(self._move(member, why))
+        if is_here and is_possible and self._moving is None and not self.is_closed:
+            self._moving = asyncio.create_task(way(member))
+            self._moving.add_done_callback(self._end_moving)
 
-    async def _move(self, away_from: Member, why: str) -> None:
+    def _end_moving(self, task: "asyncio.Task[None]") -> None:
+        self._moving = None
+        if not task.cancelled():
+            task.result()
+
+    async def _move(self, away_from: Member) -> None:
+        with suppress(EtcdError):  # no other member has one either: stay
+            self._use(await self._first_to_answer(self._order()[:-1]))
+            away_from.connection.close("has no leader, another member has")
+
+    async def _challenge(self, member: Member) -> None:
+        """Leave a member if another one, or itself on another connection, answers a call before it does."""
+        connection = member.connection
+        asking = asyncio.create_task(self._prove(member))
         try:
-            await self._replace(self._order()[:-1])
-            away_from.connection.close(why)
-        except EtcdError:
-            pass  # no other member has one either: stay
+            while connection.mute_ticks and connection.is_usable:
+                await asyncio.wait((asking,), timeout=TICK)
+                if asking.done():
+                    if asking.exception() is None:
+                        return
+                    await asyncio.sleep(_ASK_AGAIN)
+                    asking = asyncio.create_task(self._prove(member))
+                if connection.mute_ticks < _MUTE_TICKS:
+                    continue
+                try:
+                    other = await self._first_to_answer(self._order())
+                except EtcdError:
+                    continue
+                if connection.mute_ticks and member is self.current:
+                    self._use(other)
+                    connection.close("answers no call, another member does")
+                else:
+                    other.connection.close("was not needed")
         finally:
-            self._moving = None
+            asking.add_done_callback(_look_at)
+            asking.cancel()
 
     def _order(self) -> list[Endpoint]:
         """Return all endpoints, that of the current member last."""
@@ -129,14 +166,17 @@ class Members:
         at = self._endpoints.index(self.current.endpoint) + 1
         return self._endpoints[at:] + self._endpoints[:at]
 
-    async def _replace(self, order: Sequence[Endpoint]) -> Member:
-        member = await self._first_to_answer(order)
+    async def _replace(self) -> Member:
+        return self._use(await self._first_to_answer(self._order()))
+
+    def _use(self, member: Member) -> Member:
         if self.is_closed:
             member.connection.close()
             raise EtcdUnreachable("the client of etcd is closed")
         member.authorize(self._token)
         member.connection.question = member.block(dial.STATUS)
         member.connection.on_answer = lambda answer: self._hear(member, answer)
+        member.connection.on_mute = lambda: self._mute(member)
         self.current = member
         return member
 
@@ -158,11 +198,12 @@ class Members:
         with suppress(EtcdError):
             self._tls = tls_context(self._settings)  # certificates may be renewed at any time
         waiting, errors = list(order), list[EtcdError]()
+        end = asyncio.get_running_loop().time() + self._settings.dial_seconds
         tasks: set[asyncio.Task[Member]] = set()
         try:
             while waiting or tasks:
                 if waiting:
-                    tasks.add(asyncio.create_task(self._open(waiting.pop(0))))
+                    tasks.add(asyncio.create_task(self._keep_opening(waiting.pop(0), end)))
                 patience = _HEAD_START if waiting else None
                 done, tasks = await asyncio.wait(tasks, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
@@ -182,6 +223,16 @@ class Members:
         kind = NotYet if any(isinstance(error, NotYet) for error in errors) else EtcdUnreachable
         raise refusal or kind("; ".join(dict.fromkeys(str(error) for error in errors)))
 
+    async def _keep_opening(self, endpoint: Endpoint, end: float) -> Member:
+        """Connect to a member, again and again while it has no leader: an election takes a second or two."""
+        while True:
+            try:
+                return await self._open(endpoint)
+            except NotYet:
+                if asyncio.get_running_loop().time() + _ASK_AGAIN >= end:
+                    raise
+            await asyncio.sleep(_ASK_AGAIN)
+
     async def _open(self, endpoint: Endpoint) -> Member:
         connection = None
         seconds = self._settings.dial_seconds
@@ -194,6 +245,7 @@ class Members:
                 member.term = status.raft_term
                 if self._settings.username and not self._token:
                     await self.renew(member, "")
+                await self._prove(member)
                 return member
         except TimeoutError:
             _close(connection)
@@ -201,6 +253,17 @@ class Members:
         except BaseException:
             _close(connection)
             raise
+
+    async def _prove(self, member: Member) -> None:
+        """See that a member answers calls, for which it needs most of the others. Raises EtcdUnreachable."""
+        try:
+            await member.connection.call(member.block(_RANGE), self._proof, self._settings.dial_seconds)
+        except EtcdUncertain as error:
+            raise NotYet(str(error)) from None
+        except GrpcStatus as status:
+            said = meaning(status, member.endpoint.url)
+            if isinstance(said, EtcdUnreachable | EtcdUncertain):
+                raise NotYet(str(said)) from None
 
     def _check(self, status: MemberStatus, cluster: int, url: str) -> None:
         dial.check_version(status, url)
@@ -248,6 +311,12 @@ class Members:
 def _close(connection: Connection | None) -> None:
     if connection is not None:
         connection.close("was not used")
+
+
+def _look_at(task: "asyncio.Task[None]") -> None:
+    """Look at the error of a task that is not needed any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _close_late(task: "asyncio.Task[Member]") -> None:

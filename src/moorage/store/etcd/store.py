@@ -197,8 +197,7 @@ class EtcdStore:
         try:
             await self._feed.reach(newest.revision, _PATIENCE_SECONDS)
         except FutureRevision:
-            written = await self._client.txn((), (Put(self._layout.note("awaited"), b""),))
-            await self._feed.reach(written.revision, _CATCH_UP_SECONDS)
+            await self._feed.reach(await self._client.note(self._layout.note("awaited")), _CATCH_UP_SECONDS)
 
     async def reach(self, revision: int) -> None:
         await self._feed.reach(revision, REACH_SECONDS)

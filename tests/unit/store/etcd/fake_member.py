@@ -10,6 +10,7 @@ from moorage.store.etcd.wire.requests import varint
 
 HEADING = encode_headers(((b":status", b"200"), (b"content-type", b"application/grpc")))
 STATUS = "/etcdserverpb.Maintenance/Status"
+PROOF = b"/moorage/none"
 
 #: A message, or a gRPC status and its text; None: no answer.
 Reply = bytes | tuple[int, str] | None
@@ -48,7 +49,10 @@ def answer_frames(stream: int, reply: Reply) -> bytes:
 
 
 class FakeMember:
-    """`replies` by path: a reply for every call, or a function of what was called before, with its headers."""
+    """`replies` by path: a reply for every call, or a function of what was called before, with its headers.
+
+    `proof` is the reply to the read by which a client sees that a member answers at all.
+    """
 
     def __init__(self) -> None:
         self.url = ""
@@ -56,11 +60,19 @@ class FakeMember:
         self.replies: dict[str, Reply | Callable[[dict[bytes, bytes]], Reply]] = {
             STATUS: status_answer(),
         }
+        self.proof: Reply = header()
         self.is_silent = False
         self.writers: list[asyncio.StreamWriter] = []
 
     def paths(self) -> list[str]:
         return [path for path, _, _ in self.calls if path != STATUS]
+
+    def reply(self, path: str, headers: dict[bytes, bytes], message: bytes) -> Reply:
+        if PROOF in message:
+            return self.proof
+        self.calls.append((path, headers, message))
+        reply = self.replies.get(path, (12, "unknown service"))
+        return reply(headers) if callable(reply) else reply
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)
@@ -82,10 +94,7 @@ class FakeMember:
                         writer.write(frames.window_update(0, len(content)) + frames.window_update(stream, len(content)))
                     if flags & frames.END_STREAM:
                         path = headers[b":path"].decode()
-                        self.calls.append((path, headers, bytes(body[5:])))
-                        reply = self.replies.get(path, (12, "unknown service"))
-                        reply = reply(headers) if callable(reply) else reply
-                        writer.write(answer_frames(stream, reply))
+                        writer.write(answer_frames(stream, self.reply(path, headers, bytes(body[5:]))))
                 elif kind == frames.SETTINGS and not flags & frames.ACK:
                     writer.write(frames.SETTINGS_ACK)
         writer.close()

@@ -111,6 +111,8 @@ async def test_reads_are_tried_again(reply: tuple[int, str]) -> None:
         assert (await client.txn((), (Get(b"/a"),))).revision == 8
         await client.compact(5)
         assert await client.grant(60) == 5
+        member.replies[TXN] = InTurn(reply, DONE)
+        assert await client.note(b"/note") == 8
         await client.close()
 
 
@@ -187,28 +189,79 @@ async def test_a_member_that_loses_its_leader_is_left_without_any_call() -> None
 async def test_a_member_that_lives_but_answers_no_call_is_left() -> None:
     """Its leader may not hear it, while it hears its leader: then it says that all is well."""
     async with fake_member() as member, fake_member() as other:
-        member.replies[RANGE] = member.replies[TXN] = None
-        other.replies[RANGE] = header(9)
-        client = await EtcdClient.connect(settings(member, other, call_seconds=30.0, attempt_seconds=0.5))
-        write = asyncio.create_task(client.txn((), PUT))
-        assert (await client.range(b"/a")).revision == 9
-        assert client.server == other.url
+        client = await EtcdClient.connect(settings(member, other, call_seconds=1000.0))
+        member.replies[TXN] = member.proof = None
+        other.replies[TXN] = DONE
         with pytest.raises(EtcdUncertain, match="answers no call"):
-            await write
+            await client.txn((), PUT)
+        assert TXN not in other.paths()
+        assert client.server == other.url
+        assert (await client.txn((), PUT)).revision == 8
+        await client.close()
+
+
+async def test_a_member_is_not_left_for_one_that_does_not_answer_either() -> None:
+    async with fake_member() as member, fake_member() as other:
+        client = await EtcdClient.connect(settings(member, other, call_seconds=2.5, dial_seconds=0.3))
+        member.replies[TXN] = member.proof = other.proof = None
+        with pytest.raises(EtcdUncertain, match="in time"):
+            await client.txn((), PUT)
+        assert other.calls  # it was asked
+        assert client.server == member.url
+        await client.close()
+
+
+async def test_a_connection_that_leads_nowhere_is_replaced_by_another_to_the_same_member() -> None:
+    async with fake_member() as member:
+        client = await EtcdClient.connect(settings(member, call_seconds=1000.0))
+        first = len(member.writers)
+        hears = member.reply
+        deaf = asyncio.create_task(client.txn((), PUT))
+
+        def reply(path: str, headers: dict[bytes, bytes], message: bytes) -> Reply:
+            return hears(path, headers, message) if len(member.writers) > first else None
+
+        member.reply = reply  # type: ignore[method-assign]
+        with pytest.raises(EtcdUncertain, match="answers no call"):
+            await deaf
+        member.replies[TXN] = DONE
+        assert (await client.txn((), PUT)).revision == 8
         await client.close()
 
 
 async def test_a_member_that_answers_other_calls_is_kept() -> None:
+    """Writes may wait for a slow disk: reads show that the member is no worse than another one."""
     async with fake_member() as member, fake_member() as other:
-        member.replies[RANGE] = InTurn(None, header(9), header(9), header(9))
-        client = await EtcdClient.connect(settings(member, other, call_seconds=30.0, attempt_seconds=0.5))
-        slow = asyncio.create_task(client.range(b"/a"))
-        while not member.paths():
-            await asyncio.sleep(0.01)
-        await client.range(b"/b")
-        assert (await slow).revision == 9
+        client = await EtcdClient.connect(settings(member, other, call_seconds=2.0))
+        member.replies[TXN] = None
+        with pytest.raises(EtcdUncertain, match="in time"):
+            await client.txn((), PUT)
         assert client.server == member.url
-        assert other.paths() == []
+        assert other.calls == []
+        await client.close()
+
+
+async def test_an_election_is_waited_for_while_a_paused_member_does_not_answer() -> None:
+    """The members that are left have no leader at first; they are asked again before the paused one is given up."""
+    async with fake_member() as member, fake_member() as other, fake_member() as paused:
+        client = await EtcdClient.connect(settings(paused, member, other, call_seconds=1000.0, dial_seconds=1000.0))
+        paused.is_silent = True
+        member.replies[STATUS] = InTurn(*[status_answer(leader=0)] * 3, status_answer())
+        other.replies[STATUS] = status_answer(leader=0)
+        for one in (member, other):
+            one.replies[RANGE] = DONE
+        paused.writers[-1].transport.abort()
+        assert (await client.range(b"/a")).revision == 8
+        assert client.server == member.url
+        await client.close()
+
+
+async def test_a_member_that_has_a_leader_by_hearsay_only_is_not_taken() -> None:
+    """A leader that was paused says that it leads when it goes on, though the others have elected another one."""
+    async with fake_member() as member, fake_member() as other:
+        member.proof = (14, "etcdserver: leader changed")
+        client = await EtcdClient.connect(settings(member, other))
+        assert client.server == other.url
         await client.close()
 
 

@@ -2,10 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from tests.etcd_process import EtcdCluster, EtcdMember, etcd_cluster
+from tests.faults.rig.link import Link
 
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError, EtcdUncertain, EtcdUnreachable
@@ -116,11 +120,83 @@ async def test_a_member_that_lost_its_leader_is_left(tmp_path: Path) -> None:
         with pytest.raises(EtcdUnreachable):
             await client.range(b"/a")
         with pytest.raises(EtcdUnreachable, match="has no leader"):
-            await EtcdClient.connect(etcd.settings())
+            await EtcdClient.connect(etcd.settings(call_seconds=0.5, dial_seconds=0.5))
         etcd.members[1].start()
         revision = await write(client, b"/again")
         assert (await client.range(b"/again")).items[0].modified == revision
         await client.close()
+
+
+@asynccontextmanager
+async def links(etcd: EtcdCluster) -> AsyncIterator[list[Link]]:
+    """Ways to all members that can be cut."""
+    made = []
+    for member in etcd.members:
+        address = urlsplit(member.url)
+        made.append(Link(member.name, (str(address.hostname), address.port or 0)))
+        await made[-1].start()
+    try:
+        yield made
+    finally:
+        for link in made:
+            await link.stop()
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["towards etcd", "back"])
+async def test_one_direction_to_a_member_is_cut(tmp_path: Path, there: bool) -> None:
+    """A write ends though its own time is not over; towards etcd, events of the watch go on coming all the while."""
+    with etcd_cluster(tmp_path, 3) as etcd:
+        async with links(etcd) as ways:
+            client = await EtcdClient.connect(etcd.settings(servers=tuple(way.url for way in ways), call_seconds=1e6))
+            other = await EtcdClient.connect(etcd.settings(servers=etcd.urls[1:]))
+            watch = client.watch(b"/", b"0", 0)
+            await watch.next()
+            following = asyncio.create_task(end_of(watch))
+
+            async def change() -> None:
+                while not following.done():
+                    await write(other, b"/elsewhere")
+                    await asyncio.sleep(0.1)
+
+            changing = asyncio.create_task(change())
+            ways[0].cut(there=there, back=not there)
+            async with asyncio.timeout(PATIENCE):
+                with pytest.raises(EtcdUncertain):
+                    await client.txn((), (Put(b"/lost", b"v"),))
+                await write(client, b"/found")
+            assert client.server == ways[1].url
+            await following
+            await changing
+            await client.close()
+            await other.close()
+
+
+@pytest.mark.parametrize("at_leader", [True, False], ids=["of the leader", "of a follower"])
+async def test_the_leader_is_paused(tmp_path: Path, at_leader: bool) -> None:
+    """A client of the leader and one of a follower, whose writes go to the leader: both go on while it is paused."""
+    with etcd_cluster(tmp_path, 3) as etcd:
+        leader = await leader_of(etcd)
+        followers = [member.url for member in etcd.members if member is not leader]
+        servers = (leader.url, *followers) if at_leader else (*followers, leader.url)
+        client = await EtcdClient.connect(etcd.settings(servers=servers, call_seconds=1e6))
+        assert client.server == servers[0]
+        leader.pause()
+        async with asyncio.timeout(PATIENCE):
+            with pytest.raises(EtcdUncertain):
+                await client.txn((), (Put(b"/lost", b"v"),))
+            await write(client, b"/found")
+        assert client.server in followers
+        await client.close()
+
+
+async def leader_of(etcd: EtcdCluster) -> EtcdMember:
+    for member in etcd.members:
+        client = await EtcdClient.connect(etcd.settings(servers=(member.url,)))
+        status = await client.status()
+        await client.close()
+        if status.leader == status.member:
+            return member
+    raise AssertionError("no member leads")
 
 
 async def test_a_single_member_that_comes_back(tmp_path: Path) -> None:
@@ -138,13 +214,13 @@ async def test_a_single_member_that_comes_back(tmp_path: Path) -> None:
 async def test_a_pause_of_our_own_is_not_taken_for_silence(tmp_path: Path) -> None:
     """The event loop stands still for longer than a server may be silent."""
     with etcd_cluster(tmp_path) as etcd:
-        client = await EtcdClient.connect(etcd.settings())
+        client = await EtcdClient.connect(etcd.settings(call_seconds=1.0, keepalive_timeout=0.5))
         watch = client.watch(b"/", b"0", 0)
         await watch.next()
         connection = client._members.current
         calls = [asyncio.create_task(client.txn((), (Put(b"/%d" % number, b"v"),))) for number in range(50)]
         await asyncio.sleep(0)
-        time.sleep(7)
+        time.sleep(2)
         assert len({result.revision for result in await asyncio.gather(*calls)}) == 50
         assert client._members.current is connection
         await client.close()

@@ -27,6 +27,8 @@ _MAX_HEADINGS = 64
 _MAX_BLOCK = 256 * 1024
 #: The window of a stream is filled up after so many bytes.
 _STREAM_CREDIT = frames.STREAM_WINDOW // 2
+#: The status of calls that a server could not have carried out by the others.
+_UNAVAILABLE = 14
 
 
 class Connection(asyncio.Protocol):
@@ -40,6 +42,10 @@ class Connection(asyncio.Protocol):
         #: Headers of the call that asks the server how it is (empty: it is not asked), and who hears the answer.
         self.question = b""
         self.on_answer: Callable[[bytes], None] | None = None
+        #: How many ticks calls have waited while none was answered, other than that question.
+        self.mute_ticks = 0
+        #: Who hears that it is so for a second tick and each one after it.
+        self.on_mute: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
@@ -256,6 +262,8 @@ class Connection(asyncio.Protocol):
         del self._streams[stream.id]
         if stream.unsent:
             self._outbox.send(frames.reset(stream.id, frames.CANCEL))
+        if code != _UNAVAILABLE and stream.is_unary and stream.block is not self.question:
+            self.mute_ticks = 0
         stream.end(code, text)
         if self._not_started or self._is_draining:
             self._stream_is_over()
@@ -329,6 +337,7 @@ class Connection(asyncio.Protocol):
             return
         if not self._ticks % self._ask_after and self.question and not self._is_asked and self.is_usable:
             self._ask()
+        self._listen_for_answers()
         late = [stream for stream in self._streams.values() if 0 < stream.deadline <= self._ticks]
         for stream in late:
             self._end(stream, f"{self.name} did not answer in time")
@@ -336,11 +345,18 @@ class Connection(asyncio.Protocol):
             if 0 < stream.deadline <= self._ticks:
                 stream.fail(EtcdUnreachable(f"{self.name} has too many calls under way"))
 
+    def _listen_for_answers(self) -> None:
+        """Notice calls without answers, whatever else the server sends: a watch may go on, and no call reach it."""
+        waits = any(stream.is_unary and stream.block is not self.question for stream in self._streams.values())
+        self.mute_ticks = self.mute_ticks + 1 if waits else 0
+        if self.mute_ticks > 1 and self.on_mute is not None and self.is_usable:
+            self.on_mute()
+
     def _ask(self) -> None:
         if len(self._streams) >= self._max_streams:
             return  # many calls are under way: silence will tell
         self._is_asked = True
-        call = Call(self.question, self._ticks + 4 * self._end_after, self._loop.create_future())
+        call = Call(self.question, self._ticks + self._end_after, self._loop.create_future())
         call.future.add_done_callback(self._hear)
         self._start_now(call, b"")
 
