@@ -1,9 +1,292 @@
-/** Shows the view "What if". */
-import { h, replace } from "../../lib/dom.js";
+/**
+ * Shows the view "What if": changes of taints, labels, device taints, nodes and workloads, and at once who would be
+ * evicted, when, where they would land and who would wait. It is the simulation of `moorage plan`.
+ */
+import { address } from "../../lib/address.js";
+import { ask, embedded } from "../../lib/api.js";
+import { cluster } from "../../lib/cluster.js";
+import { debounce, h, replace, setText } from "../../lib/dom.js";
+import { age } from "../../lib/format.js";
+import { icon } from "../../lib/icons.js";
+import { Asking } from "./asking.js";
+import { MOST, decode, encode, missing } from "./changes.js";
+import { applyChanges, share, showCommands, whyNotApply } from "./dialogs.js";
+import { ChangeEditor } from "./editor.js";
+import { overlayOf } from "./overlay.js";
+import { propose } from "./proposals.js";
+import { Results, sentence } from "./results.js";
+import { whatIfMap } from "./what-if-map.js";
+
+const ADDRESS_PAUSE = 250;
+/** A cluster that changes all the time is asked about again this often. */
+const ASK_AGAIN = 4000;
 
 export class SliderView extends HTMLElement {
+  #editors = [];
+  #facts = null;
+  #results = null;
+  #map = null;
+  #answer = null;
+  #answered = 0;
+  #asked = "";
+  #parts = {};
+  #stops = [];
+  #timer = 0;
+  #asking = new Asking({
+    part: (part, question, isOld) => this.#take(part, question, isOld),
+    state: (name, error) => this.#tell(name, error),
+  });
+  #writeAddress = debounce(() => address.set({ changes: encode(this.#changes) }), ADDRESS_PAUSE);
+  #askAgain = debounce(() => this.#askNow(true), ASK_AGAIN);
+
   connectedCallback() {
-    replace(this, h("h1", {}, "What if"));
+    this.#build();
+    this.#stops.push(cluster.subscribe((change) => this.#clusterChanged(change)));
+    this.#timer = setInterval(() => this.#tellAge(), 1000);
+    cluster.ready.then(() => this.isConnected && this.#begin());
+  }
+
+  disconnectedCallback() {
+    for (const stop of this.#stops) stop();
+    this.#stops = [];
+    clearInterval(this.#timer);
+    this.#asking.stop();
+    this.#writeAddress.cancel();
+    this.#askAgain.cancel();
+  }
+
+  addressChanged(params) {
+    if (embedded || params.changes === undefined || params.changes === encode(this.#changes)) return;
+    const changes = decode(params.changes);
+    if (changes) this.#setChanges(changes);
+    else this.#tell("failed", new Error("The address holds changes that cannot be read."));
+  }
+
+  get #changes() {
+    return this.#editors.map((one) => one.change);
+  }
+
+  #build() {
+    this.#results = new Results();
+    this.#map = whatIfMap();
+    const button = (name, sign, text, onclick) => (this.#parts[name] = h("button", { type: "button", class: "button", onclick }, icon(sign), text));
+    this.#parts.list = h("ol", { class: "change-list", "aria-label": "Changes" });
+    this.#parts.status = h("p", { class: "slider-status", role: "status" });
+    this.#parts.age = h("p", { class: "slider-age muted" });
+    this.#parts.note = h("p", { class: "slider-note muted" });
+    replace(
+      this,
+      h(
+        "div",
+        { class: "view-head" },
+        h("h1", {}, "What if"),
+        h("p", { class: "lead grow" }, "Move a value and see who would have to leave, and where they would go. Nothing is changed."),
+        h(
+          "div",
+          { class: "row" },
+          button("commands", "playground", "Show as kubectl commands", () => this.#answer && showCommands(this.#answer)),
+          button("apply", "check", "Apply…", () => applyChanges(this.#complete())),
+          button("share", "share", "Share", () => this.#share()),
+        ),
+      ),
+      h(
+        "div",
+        { class: "slider-columns" },
+        h(
+          "section",
+          { class: "slider-changes", "aria-label": "Changes" },
+          this.#parts.list,
+          button("add", "plus", "Add a change", () => this.#add()),
+          this.#parts.note,
+        ),
+        h(
+          "div",
+          { class: "slider-answer" },
+          h("div", { class: "panel slider-state" }, h("div", { class: "slider-lines" }, this.#parts.status, this.#parts.age), this.#results.numbers),
+          h("section", { class: "panel slider-map", "aria-label": "Map of the nodes" }, this.#map.element),
+        ),
+      ),
+      this.#results.tables,
+    );
+    this.#enable();
+  }
+
+  async #begin() {
+    if (embedded) return this.#showSaved();
+    const given = decode(address.params.changes ?? "");
+    if (address.params.changes && !given) setText(this.#parts.note, "The address holds changes that cannot be read: these are proposed instead.");
+    if (given) this.#setChanges(given);
+    else this.#tell("idle");
+    await this.#readFacts();
+    if (!this.isConnected) return undefined;
+    if (given) this.#editors.forEach((one) => one.refresh());
+    else if (!this.#editors.length) this.#setChanges([propose("taint", cluster.nodes, this.#facts)]);
+    return undefined;
+  }
+
+  /** A saved page has the answer to one question: it is shown, and nothing can be moved. */
+  #showSaved() {
+    const key = Object.keys(embedded.answers).find((one) => one.startsWith("what-if "));
+    const saved = Object.keys(embedded.answers).find((one) => one.startsWith("thresholds "));
+    if (saved) this.#facts = embedded.answers[saved].at(-1);
+    const why = "This is a saved page: it shows one answer, and values cannot be moved.";
+    if (!key) {
+      this.#tell("failed", new Error("This saved page has no answer to a what-if."));
+    } else {
+      const question = JSON.parse(key.slice("what-if ".length));
+      this.#place(question.changes ?? []);
+      this.#asking.ask(question);
+    }
+    for (const editor of this.#editors) editor.element.firstChild.disabled = true;
+    this.#parts.add.disabled = true;
+    this.#parts.add.title = why;
+    setText(this.#parts.note, why);
+    this.#enable();
+  }
+
+  async #readFacts() {
+    try {
+      this.#facts = (await ask("thresholds")).at(-1);
+    } catch {
+      // Without it the slider has no ticks; what is wrong with the server, the question itself will say.
+    }
+  }
+
+  #setChanges(changes) {
+    this.#place(changes);
+    this.#askNow();
+  }
+
+  #place(changes) {
+    while (this.#editors.length > changes.length) this.#editors.pop().element.parentElement.remove();
+    changes.forEach((change, at) => {
+      if (this.#editors[at]) this.#editors[at].set(change);
+      else this.#append(change);
+    });
+    this.#renumber();
+  }
+
+  #append(change) {
+    const editor = new ChangeEditor(change, {
+      nodes: () => cluster.nodes,
+      facts: () => this.#facts,
+      onchange: () => this.#edited(),
+      onremove: () => this.#remove(editor),
+    });
+    this.#editors.push(editor);
+    this.#parts.list.append(h("li", { class: "change-item" }, editor.element));
+    return editor;
+  }
+
+  #add() {
+    this.#append(propose("taint", cluster.nodes, this.#facts)).focus();
+    this.#renumber();
+    this.#edited();
+  }
+
+  #remove(editor) {
+    const at = this.#editors.indexOf(editor);
+    this.#editors.splice(at, 1);
+    editor.element.parentElement.remove();
+    this.#renumber();
+    (this.#editors[Math.min(at, this.#editors.length - 1)] ?? this.#parts.add).focus();
+    this.#edited();
+  }
+
+  #renumber() {
+    this.#editors.forEach((one, at) => (one.number = at + 1));
+    this.#parts.add.disabled = this.#editors.length >= MOST;
+  }
+
+  #edited() {
+    this.#writeAddress();
+    this.#askNow();
+  }
+
+  #complete() {
+    return this.#changes.filter((change) => !missing(change));
+  }
+
+  #askNow(again = false) {
+    const changes = this.#complete();
+    const asked = JSON.stringify(changes);
+    if (!again && asked === this.#asked && this.#answer) return;
+    this.#asked = asked;
+    this.#map.changed(changes);
+    if (!changes.length) {
+      this.#asking.stop();
+      this.#answer = null;
+      this.#results.none();
+      this.#results.stale = false;
+      this.#map.overlay(null);
+      this.#tell("idle");
+      this.#enable();
+      return;
+    }
+    this.#asking.ask({ changes, until: null });
+  }
+
+  #take(part, question, isOld) {
+    this.#results.stale = isOld;
+    if (part.done) {
+      this.#answer = part;
+      this.#answered = Date.now() / 1000;
+      this.#results.last(part);
+      setText(this.#parts.status, sentence(part));
+    } else if (part.part === "evictions") {
+      this.#results.first(part);
+    }
+    this.#map.overlay(overlayOf(part, question.changes, cluster.nodes));
+  }
+
+  #tell(name, error) {
+    if (name === "asking") {
+      this.#results.stale = true;
+      setText(this.#parts.age, "Asking…");
+    } else if (name === "placing") {
+      setText(this.#parts.age, "Computing placements…");
+    } else if (name === "failed") {
+      setText(this.#parts.status, error.message);
+      setText(this.#parts.age, this.#answer ? "What is shown answers an earlier question." : "");
+    } else if (name === "idle") {
+      setText(this.#parts.status, cluster.nodes.size ? "Choose what to change." : "The cluster has no nodes.");
+      setText(this.#parts.age, "");
+    } else {
+      this.#tellAge(true);
+    }
+    this.#parts.status.classList.toggle("bad", name === "failed");
+    this.state = name;
+    this.dataset.state = name;
+    this.#enable();
+  }
+
+  #tellAge(now = false) {
+    if (!now && this.state !== "done") return;
+    const old = Date.now() / 1000 - this.#answered;
+    setText(this.#parts.age, embedded ? "As saved" : old < 2 ? "As of now" : `As of ${age(this.#answered)} ago`);
+  }
+
+  #enable() {
+    const isDone = this.state === "done";
+    const why = embedded ? "This is a saved page." : whyNotApply();
+    this.#parts.commands.disabled = !this.#answer || !isDone;
+    this.#parts.apply.disabled = !isDone || Boolean(why);
+    this.#parts.apply.title = why;
+    this.#parts.share.disabled = Boolean(embedded) || !this.#editors.length;
+  }
+
+  #share() {
+    this.#writeAddress.cancel();
+    address.set({ changes: encode(this.#changes) });
+    share(this.#parts.share);
+  }
+
+  #clusterChanged(change) {
+    if (embedded || !this.#editors.length) return;
+    if (change.source) this.#enable();
+    if (!change.all && !change.nodes.size && !change.pods.size) return;
+    if (change.all || change.nodes.size) this.#editors.forEach((one) => one.refresh());
+    if (this.#complete().length && !document.hidden) this.#askAgain();
   }
 }
 

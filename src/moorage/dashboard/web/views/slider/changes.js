@@ -1,0 +1,134 @@
+/**
+ * Writes the changes of a what-if: as the question takes them, as a sentence, and into the address.
+ *
+ * A change is an object with one name: {taint: {nodes, key, value, effect}}, {untaint: {nodes, key, effect}},
+ * {label: {nodes, key, value}}, {deviceTaint: {driver, pool, device, key, value, effect}}, {cordon | drain | remove:
+ * node}, {scale: {workload, replicas}}, {apply: manifests}. `nodes` is a list of names, {label: {key, value}},
+ * {taint: key} (the nodes that have such a taint) or "all".
+ */
+
+export const KINDS = {
+  taint: "Taint",
+  label: "Label",
+  deviceTaint: "Device taint",
+  untaint: "Remove a taint",
+  cordon: "Cordon a node",
+  drain: "Drain a node",
+  remove: "Remove a node",
+  scale: "Scale a workload",
+  apply: "Apply manifests",
+};
+export const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+export const DEVICE_EFFECTS = ["NoSchedule", "NoExecute", "None"];
+/** More changes than these are not read from an address. */
+export const MOST = 50;
+const LONGEST = 60_000;
+
+export function kindOf(change) {
+  return Object.keys(change)[0] ?? "";
+}
+
+/** Says what is missing before a change can be asked about; "" where nothing is. */
+export function missing(change) {
+  const kind = kindOf(change);
+  const what = change[kind];
+  if (kind === "cordon" || kind === "drain" || kind === "remove") return what ? "" : "Choose a node.";
+  if (kind === "apply") return what.trim() ? "" : "Paste a manifest.";
+  if (kind === "scale") return what.workload ? "" : "Choose a workload.";
+  if (kind === "deviceTaint") {
+    if (!what.key) return "Choose a key.";
+    return what.driver ? "" : "Choose a driver.";
+  }
+  if (!what.key) return "Choose a key.";
+  if (Array.isArray(what.nodes)) return what.nodes.length ? "" : "Choose a node.";
+  if (what.nodes?.label) return what.nodes.label.key ? "" : "Choose a label.";
+  return "";
+}
+
+/** A change in the words of an engineer. */
+export function describe(change) {
+  const kind = kindOf(change);
+  const what = change[kind];
+  switch (kind) {
+    case "taint":
+      return `taint ${scopeText(what.nodes)} with ${taintText(what)}`;
+    case "untaint":
+      return `remove taint ${what.key}${what.effect ? `:${what.effect}` : ""} from ${scopeText(what.nodes)}`;
+    case "label":
+      return `label ${scopeText(what.nodes)} with ${what.key}=${what.value}`;
+    case "deviceTaint":
+      return `taint ${deviceText(what)} with ${taintText(what)}`;
+    case "scale":
+      return `scale ${what.workload} to ${what.replicas}`;
+    case "apply":
+      return "apply manifests";
+    default:
+      return `${kind} node ${what}`;
+  }
+}
+
+export function scopeText(nodes) {
+  if (nodes === "all") return "all nodes";
+  if (Array.isArray(nodes)) return nodes.length === 1 ? `node ${nodes[0]}` : `${nodes.length} nodes`;
+  if (nodes?.taint) return `nodes with taint ${nodes.taint}`;
+  if (nodes?.label) return `nodes with ${nodes.label.key}=${nodes.label.value}`;
+  return "no node";
+}
+
+export function deviceText({ driver, pool, device }) {
+  if (device) return `device ${driver}/${pool}/${device}`;
+  if (pool) return `devices of pool ${driver}/${pool}`;
+  return `all devices of ${driver}`;
+}
+
+function taintText({ key, value, effect }) {
+  return `${key}${value ? `=${value}` : ""}:${effect}`;
+}
+
+/** The nodes that a scope names, as rows of the cluster. */
+export function nodesIn(scope, nodes) {
+  if (scope === "all") return [...nodes.values()];
+  if (Array.isArray(scope)) return scope.map((name) => nodes.get(name)).filter(Boolean);
+  if (scope?.taint) return [...nodes.values()].filter((row) => row.taints.some((one) => one.key === scope.taint));
+  if (scope?.label) return [...nodes.values()].filter((row) => row.labels[scope.label.key] === scope.label.value);
+  return [];
+}
+
+/** Writes changes for the address: JSON in the alphabet that addresses may have. */
+export function encode(changes) {
+  const bytes = new TextEncoder().encode(JSON.stringify(changes));
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Reads them again; null where the text is not what `encode` writes. */
+export function decode(text) {
+  if (!text || text.length > LONGEST) return null;
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
+    const read = JSON.parse(new TextDecoder().decode(bytes));
+    return Array.isArray(read) && read.length <= MOST && read.every(isChange) ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+function isChange(one) {
+  if (!one || typeof one !== "object" || Object.keys(one).length !== 1) return false;
+  const kind = kindOf(one);
+  const what = one[kind];
+  if (!Object.hasOwn(KINDS, kind)) return false;
+  if (["cordon", "drain", "remove", "apply"].includes(kind)) return typeof what === "string";
+  if (!what || typeof what !== "object") return false;
+  if (kind === "scale") return typeof what.workload === "string" && Number.isInteger(what.replicas);
+  const texts = kind === "deviceTaint" ? ["driver", "key"] : ["key"];
+  return texts.every((name) => typeof what[name] === "string") && (kind === "deviceTaint" || isScope(what.nodes));
+}
+
+function isScope(nodes) {
+  if (nodes === "all") return true;
+  if (Array.isArray(nodes)) return nodes.every((name) => typeof name === "string");
+  if (typeof nodes?.taint === "string") return true;
+  return typeof nodes?.label?.key === "string" && typeof nodes.label.value === "string";
+}

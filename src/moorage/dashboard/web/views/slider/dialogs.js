@@ -1,0 +1,90 @@
+/** Opens the slider's dialogs: the changes as commands, applying them, sharing the address. */
+import { act } from "../../lib/api.js";
+import { cluster } from "../../lib/cluster.js";
+import { h, replace } from "../../lib/dom.js";
+import { count } from "../../lib/format.js";
+import { announce } from "../../lib/notice.js";
+import { chip } from "../../parts/chips.js";
+import { codeBlock, copy } from "../../parts/code-block.js";
+import { openDialog } from "../../parts/dialog.js";
+import { failed, loading } from "../../parts/states.js";
+import { describe } from "./changes.js";
+
+/** The changes as commands: those of kubectl that make them, and that of Moorage that asks the same question. */
+export function showCommands(answer) {
+  const commands = (answer.kubectl ?? []).join("\n");
+  return openDialog({
+    title: "As commands",
+    body: [
+      commands
+        ? codeBlock(commands, { label: "kubectl: makes these changes", height: "18rem" })
+        : h("p", { class: "muted" }, "kubectl has no commands for these changes."),
+      answer.plan ? codeBlock(answer.plan, { label: "moorage: asks the same question", height: "12rem" }) : null,
+    ],
+  });
+}
+
+/** Why the changes cannot be applied here; "" where they can. */
+export function whyNotApply() {
+  if (cluster.source.kind !== "live") return "The cluster is in files: change the files.";
+  if (cluster.past != null) return "You are looking at the past.";
+  return cluster.changes.allowed ? "" : "Start the dashboard with --allow-changes to apply changes.";
+}
+
+/** Tries the changes with a dry run, lists what will be written, and writes it once that is confirmed. */
+export async function applyChanges(changes) {
+  const tried = h("div", { class: "apply-tried" }, loading("Trying it with a dry run", { height: "8rem" }));
+  const list = h("ul", { class: "apply-list" }, changes.map((change) => h("li", {}, describe(change))));
+  const trial = act("apply", { changes, dryRun: true }).then(
+    (answer) => replace(tried, h("p", {}, "The API server would take:"), resultTable(answer)),
+    (error) => replace(tried, failed(error.message)),
+  );
+  const confirmed = await openDialog({
+    title: "Apply to the cluster?",
+    body: [h("p", {}, `${cluster.source.context || cluster.source.name}: ${count(changes.length, "change")}`), list, tried],
+    actions: [
+      { text: "Cancel", value: null },
+      { text: "Apply", value: "apply", kind: "danger" },
+    ],
+  });
+  if (confirmed !== "apply") return;
+  await trial;
+  const done = h("div", {}, loading("Writing", { height: "8rem" }));
+  const shown = openDialog({ title: "Applying", body: [done] });
+  try {
+    const answer = await act("apply", { changes, dryRun: false });
+    replace(done, resultTable(answer));
+    announce(summary(answer));
+  } catch (error) {
+    replace(done, failed(error.message));
+  }
+  await shown;
+}
+
+/** Copies the address, which holds all changes. */
+export async function share(button) {
+  await copy(location.href, button);
+}
+
+function resultTable(answer) {
+  const rows = (answer.results ?? []).map((one) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row", class: "wrap" }, one.object ?? ""),
+      h("td", {}, one.error ? chip("refused", "bad") : chip(one.changed === false ? "as it is" : "written", "good")),
+      h("td", { class: "wrap" }, one.error || one.change || one.message || ""),
+    ),
+  );
+  return h(
+    "table",
+    { class: "apply-results" },
+    h("thead", {}, h("tr", {}, ["Object", "Result", "What"].map((title) => h("th", { scope: "col" }, title)))),
+    h("tbody", {}, rows.length ? rows : h("tr", {}, h("td", { colspan: 3, class: "muted" }, "Nothing is to be written."))),
+  );
+}
+
+function summary(answer) {
+  const refused = (answer.results ?? []).filter((one) => one.error).length;
+  return refused ? `${count(refused, "object")} could not be written` : "Everything was written";
+}

@@ -1,0 +1,60 @@
+/** Proposes changes to begin with: the key that pods compare, on a node that has it, with the value that it has. */
+import { natural } from "../../lib/format.js";
+import { EFFECTS } from "./changes.js";
+import { keysOf } from "./domain.js";
+
+/** A change of a kind that leaves everything as it is, as far as there is one. */
+export function propose(kind, nodes, facts) {
+  const first = [...nodes.keys()].sort(natural)[0] ?? "";
+  switch (kind) {
+    case "cordon":
+    case "drain":
+    case "remove":
+      return { [kind]: first };
+    case "apply":
+      return { apply: "" };
+    case "scale": {
+      const one = facts?.workloads?.[0];
+      return { scale: one ? { workload: workloadName(one), replicas: one.replicas } : { workload: "", replicas: 1 } };
+    }
+    case "deviceTaint":
+      return { deviceTaint: proposeDevice(facts) };
+    case "label":
+      return { label: onNode("label", bestKey("label", nodes, facts), nodes, first) };
+    case "untaint": {
+      const key = bestKey("untaint", nodes, facts);
+      return { untaint: { nodes: key ? { taint: key } : [first], key, effect: "" } };
+    }
+    default:
+      return { taint: onNode("taint", bestKey("taint", nodes, facts), nodes, first) };
+  }
+}
+
+/** What a change of a taint or label becomes with another key: the first node that has it, and its value there. */
+export function onNode(kind, key, nodes, otherwise, scope = null) {
+  const holds = (row) => (kind === "label" ? Object.hasOwn(row.labels, key) : row.taints.some((one) => one.key === key));
+  const rows = [...nodes.values()].filter(holds).sort((a, b) => natural(a.name, b.name));
+  const row = Array.isArray(scope) ? (rows.find((one) => scope.includes(one.name)) ?? rows[0]) : rows[0];
+  const where = scope ?? [row?.name ?? otherwise];
+  if (kind === "label") return { nodes: where, key, value: row?.labels[key] ?? "" };
+  const taint = row?.taints.find((one) => one.key === key);
+  return { nodes: where, key, value: taint?.value ?? "", effect: taint?.effect ?? EFFECTS[2] };
+}
+
+export function workloadName({ kind, namespace, name }) {
+  return `${kind.toLowerCase()}/${namespace}/${name}`;
+}
+
+function proposeDevice(facts) {
+  const tainted = facts?.devicesTainted?.[0];
+  const driver = facts?.devices?.[0]?.driver ?? "";
+  const key = tainted?.key ?? Object.keys(facts?.deviceTaints ?? {})[0] ?? "";
+  return { driver, pool: "", device: "", key, value: tainted?.value ?? "", effect: tainted?.effect ?? "NoExecute" };
+}
+
+/** What Kubernetes itself writes on nodes is no one's to move: such keys come last. */
+function bestKey(kind, nodes, facts) {
+  const keys = keysOf(kind, nodes, facts);
+  const own = keys.filter((one) => !/^(?:[a-z-]+\.)?kubernetes\.io\//.test(one.key) || one.compared);
+  return (own[0] ?? keys[0])?.key ?? "";
+}
