@@ -79,11 +79,7 @@ def command(
     live = read_gates(kubeconfig, context, endpoints, ScrapeLogin(authority, token))
     for problem in live.problems:
         say(problem)
-    unknown = {gate.name: dict.fromkeys(_readers(gate)) for gate in GATES}
-    values = {
-        name: dict(sorted({**unknown.get(name, {}), **live.values.get(name, {})}.items()))
-        for name in (*unknown, *(name for name in live.values if name not in unknown))
-    }
+    values = live.table()
     _print(values, form, colour)
     warnings = "\n".join(skew_lines(skews(live.known())))
     if warnings:

@@ -17,11 +17,16 @@ Part = dict[str, Any]
 
 
 class Base(msgspec.Struct):
-    """What questions are asked of. `outcome` is that of `planner.plan` where the simulation is settled."""
+    """What questions are asked of. `outcome` is that of `planner.plan` where the simulation is settled.
+
+    `with_all_gates` reads the same input once more, with all gates on, as an audit of gates does: what needs a gate
+    that is off was refused by the planner here.
+    """
 
     planner: Planner
     simulation: Simulation
     outcome: Outcome | None = None
+    with_all_gates: Callable[[], Planner] | None = None
 
     @property
     def plan(self) -> Outcome:

@@ -52,6 +52,14 @@ class LiveGates(NamedTuple):
     values: Values
     problems: tuple[str, ...] = ()
 
+    def table(self) -> dict[str, dict[str, bool | None]]:
+        """Return the values of all gates, those that only the metrics name last; None where it is not known."""
+        unknown: dict[str, dict[str, bool | None]] = {
+            gate.name: dict.fromkeys(component.value for component in gate.components) for gate in GATES
+        }
+        names = (*unknown, *(name for name in self.values if name not in unknown))
+        return {name: dict(sorted({**unknown.get(name, {}), **self.values.get(name, {})}.items())) for name in names}
+
     def known(self) -> Known:
         """Return the values of each component that told them; those of gates that it did not name are the defaults."""
         told = {component for row in self.values.values() for component in row}

@@ -205,6 +205,7 @@ class Simulation:
         self.api = SimulatedApi(settings.gates, self.clock, random)
         self.world = self.api.world
         self.reports: list[tuple[float, Report]] = []
+        self.told: Callable[[Report], None] = lambda report: None
         self.evaluations = evaluations = Evaluations(EVALUATION_BUDGET, _tell_slow)
         self.controllers = Controllers(
             self.api,
@@ -232,6 +233,7 @@ class Simulation:
 
     def _report(self, report: Report) -> None:
         self.reports.append((self.clock.elapsed, report))
+        self.told(report)
 
     def _count(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         if kind is POD and old is None and new is not None:
