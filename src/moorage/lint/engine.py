@@ -85,7 +85,11 @@ class Linter:
             if isinstance(document, DecodeError):
                 yield from self._decode_error(document, source, lines.line(document.line))
             else:
-                yield from self._wanted(self._lint_document(document, lines))
+                yield from self.lint_document(document, lines)
+
+    def lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
+        """Lint a document that was read elsewhere."""
+        yield from self._wanted(self._lint_document(document, lines))
 
     def finish(self) -> Iterator[Finding]:
         """Yield what only the whole input shows, and complete the outcome."""
@@ -127,7 +131,7 @@ class Linter:
         place = SourcePlace(source.name, error.line, error.column, "", complaint.path, excerpt)
         yield from self._wanted([self._finding(complaint, place)])
 
-    def _lint_document(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
+    def _lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
         convert_document(document)
         kind = kind_of(document.raw)
         if kind is None:
@@ -137,7 +141,7 @@ class Linter:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
         yield from self._lint_object(document, kind, lines)
 
-    def _lint_object(self, document: Document, kind: Kind, lines: RecentLines) -> Iterator[Finding]:
+    def _lint_object(self, document: Document, kind: Kind, lines: Lines) -> Iterator[Finding]:
         self.outcome.objects += 1
         complaints = list(field_complaints(document, kind, strict=self._strict))
         self.outcome.rejected_otherwise |= self._strict and bool(complaints)
@@ -151,7 +155,7 @@ class Linter:
         for complaint in complaints:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
 
-    def _lint_unknown(self, document: Document, lines: RecentLines) -> Iterator[Finding]:
+    def _lint_unknown(self, document: Document, lines: Lines) -> Iterator[Finding]:
         """Lint an object of a kind that Moorage does not know: its definition may be in the input, also below it."""
         complaint = kind_complaint(document)
         if complaint is None:

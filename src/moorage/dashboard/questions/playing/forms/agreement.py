@@ -1,0 +1,65 @@
+"""Try two forms of a rule on the same taints or labels, and report where they differ.
+
+The taints are all distinct ones of the cluster, and made-up ones around the thresholds that the forms name.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from moorage.dashboard.questions.playing.known_nodes import KnownNode, distinct_taints
+from moorage.lint.facts.possible_taints import EFFECTS
+from moorage.match.comparison import CANONICAL_INTEGER, VERSION
+from moorage.match.evaluation.accounts import Evaluations
+from moorage.match.taint_text import describe_taint_with_effect
+from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
+from moorage.model.gates import all_gates
+from moorage.model.names import label_value_errors
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
+
+_MAX_TRIED = 2_000
+_MAX_SHOWN = 5
+_COMMON_VALUES = ("", "0", "1", "5", "007", "950", "1.2", "1.2.3", "v1.2.3", "1.2.3-rc.1", "4.2.0", "abc", "true")
+_ALL_GATES = all_gates()
+
+
+def agreement(
+    first: tuple[Toleration, ...], second: tuple[Toleration, ...], nodes: list[KnownNode], evaluations: Evaluations
+) -> dict[str, Any]:
+    """Return how many taints were tried, and the first for which the two answer differently."""
+    programs = ProgramCache(16, evaluations)
+    one, other = (compile_tolerations(each, _ALL_GATES, programs) for each in (first, second))
+    known = [taint for taint, _ in distinct_taints(nodes)[:_MAX_TRIED]]
+    made_up = list(taints_around((*first, *second)))
+    differ = [found for taint in known if (found := _difference(one, other, taint)) is not None]
+    also = [found for taint in made_up if (found := _difference(one, other, taint)) is not None]
+    return {
+        "ofCluster": len(known),
+        "madeUp": len(made_up),
+        "differ": differ[:_MAX_SHOWN],
+        "differs": len(differ),
+        "madeUpDiffer": also[:_MAX_SHOWN],
+        "madeUpDiffers": len(also),
+    }
+
+
+def _difference(one: TolerationSet, other: TolerationSet, taint: Taint) -> dict[str, Any] | None:
+    before, after = one.tolerates(taint), other.tolerates(taint)
+    return None if before == after else {"taint": describe_taint_with_effect(taint), "before": before, "after": after}
+
+
+def taints_around(tolerations: tuple[Toleration, ...]) -> Iterator[Taint]:
+    """Yield taints of the tolerations' keys, and of one other, with values next to their thresholds."""
+    keys = [*dict.fromkeys(one.key for one in tolerations if one.key), "other.example.com/key"]
+    values = dict.fromkeys(_COMMON_VALUES)
+    for toleration in tolerations:
+        for kind in (CANONICAL_INTEGER, VERSION):
+            for by in (-1, 0, 1):
+                if (near := kind.step(toleration.value, by)) is not None:
+                    values[near] = None
+        values[toleration.value] = None
+    tried = [value for value in values if not label_value_errors(value)]
+    for key in keys[:4]:
+        for value in tried[:60]:
+            for effect in EFFECTS:
+                yield Taint(key, value, effect)

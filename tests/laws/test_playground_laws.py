@@ -1,0 +1,79 @@
+"""Forms of a rule that claim to be exact match the same taints, from operators to CEL and back."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.test_toleration_laws import TAINTS, TOLERATIONS
+
+from moorage.dashboard.questions.playing.forms.from_cel import said_with_operators
+from moorage.dashboard.questions.playing.forms.from_operators import forms_of, said_in_cel
+from moorage.dashboard.questions.playing.forms.said import Said
+from moorage.match.tolerations import compile_tolerations
+from moorage.model.gates import all_gates
+from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
+
+_ALL = all_gates()
+_LIMITS = st.integers(-3, 12)
+_VERSIONS = st.sampled_from(["1", "1.2", "v1.2.3", "1.2.3-rc.1", "2.0.0", "0.1"])
+_ORDERS = st.sampled_from(["<", "<=", ">", ">=", "=="])
+_CONDITIONS = st.one_of(
+    st.sampled_from(["a", "b", ""]).map(lambda key: f"taint.key == '{key}'"),
+    st.sampled_from(["NoSchedule", "NoExecute", "Foo"]).map(lambda effect: f"taint.effect == '{effect}'"),
+    st.sampled_from(["NoSchedule", "NoExecute"]).map(lambda effect: f"taint.effect != '{effect}'"),
+    st.sampled_from(["5", "1.2", "abc", ""]).map(lambda value: f"taint.value == '{value}'"),
+    st.just("taint.key in ['a', 'b']"),
+    st.builds("int(taint.value) {} {}".format, _ORDERS, _LIMITS),
+    st.builds("{1} {0} int(taint.value)".format, _ORDERS, _LIMITS),
+    st.builds("semver(taint.value, true).compareTo(semver('{1}', true)) {0} 0".format, _ORDERS, _VERSIONS),
+    st.builds("!semver(taint.value, true).isLessThan(semver('{}', true))".format, _VERSIONS),
+    st.builds("semver('{}', true).isGreaterThan(semver(taint.value, true))".format, _VERSIONS),
+    st.sampled_from(["isSemver(taint.value, true)", "taint.value.matches('^(0|-?[1-9][0-9]*)$')", "true"]),
+)
+_EXPRESSIONS = st.recursive(
+    _CONDITIONS, lambda inner: st.builds("({} {} {})".format, inner, st.sampled_from(["&&", "||"]), inner), max_leaves=5
+)
+
+
+def tolerates(tolerations: tuple[Toleration, ...], taint: Taint) -> bool:
+    return compile_tolerations(tolerations, _ALL).tolerates(taint)
+
+
+def check_forms(toleration: Toleration, taint: Taint, forms: list[Said]) -> None:
+    """What is exact agrees on every taint; what is not has a sentence about it."""
+    for said in forms:
+        assert bool(said.tolerations) != bool(said.why_not)
+        if said.tolerations and not said.differs:
+            assert tolerates((toleration,), taint) == tolerates(said.tolerations, taint), said
+
+
+@LAW_SETTINGS
+@given(TOLERATIONS, TAINTS)
+def test_a_toleration_and_its_exact_forms_match_the_same_taints(toleration: Toleration, taint: Taint) -> None:
+    check_forms(toleration, taint, forms_of(toleration))
+
+
+@LAW_SETTINGS
+@given(_EXPRESSIONS, TAINTS)
+def test_an_expression_and_its_operators_match_the_same_taints(expression: str, taint: Taint) -> None:
+    check_forms(Toleration(expression=expression), taint, [said_with_operators(expression)])
+
+
+@LAW_SETTINGS
+@given(TOLERATIONS, TAINTS)
+def test_there_and_back_is_the_same_toleration(toleration: Toleration, taint: Taint) -> None:
+    expression = said_in_cel(toleration)
+    if expression is None or (not toleration.key and toleration.operator != "Exists"):
+        return
+    back = said_with_operators(expression)
+    assert not back.differs
+    assert tolerates((toleration,), taint) == tolerates(back.tolerations, taint)
+
+
+def test_the_law_notices_a_form_that_is_not_exact() -> None:
+    @given(TOLERATIONS, TAINTS)
+    def law(toleration: Toleration, taint: Taint) -> None:
+        wrong = [Said(one.form, one.tolerations, one.why_not) for one in forms_of(toleration)]
+        check_forms(toleration, taint, wrong)
+
+    assert_notices(law)
