@@ -29,6 +29,7 @@ _COMMANDS = {
     "explain": ("explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
     "gates": ("gates", "Feature gates of a live cluster, and what depends on them."),
     "watch": ("watch", "A live view of a cluster: what is Pending and why, what moved, what was evicted."),
+    "dashboard": ("dashboard", "A page in the browser: the map, why pods wait, what a threshold would do."),
     "demo": ("demo", "The KEPs' user stories, played on a cluster of their own."),
     "up": ("up", "A cluster in one process, for kubectl and every other client."),
     "list": ("clusters:list_clusters", "Clusters that run, and those that are kept."),

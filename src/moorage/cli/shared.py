@@ -82,7 +82,7 @@ def make_planner(
     from moorage.plan.input.live_cluster import load_live
     from moorage.plan.input.live_gates import gates_to_plan_with
 
-    wanted = named_values(_gate_settings(gates))
+    wanted = named_values(gate_settings(gates))
     found = gates_to_plan_with(live.gates, wanted)
     configuration = read_configuration(config, found[Component.SCHEDULER])
     planner = Planner(
@@ -96,12 +96,12 @@ def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> Gat
     from moorage.model.gates import GateError, gates_from
 
     try:
-        return gates_from(_gate_settings(given))
+        return gates_from(gate_settings(given))
     except GateError as error:
         raise click.BadParameter(str(error), param_hint=f"'{option}'") from None
 
 
-def _gate_settings(given: tuple[str, ...]) -> dict[str, bool]:
+def gate_settings(given: tuple[str, ...]) -> dict[str, bool]:
     """Return what the options set. Raises GateError."""
     from moorage.model.gates import parse_feature_gates
 

@@ -57,6 +57,11 @@ class Object:
         return self._raw
 
     @property
+    def body(self) -> bytes:
+        """The object's JSON as it was received; empty if it was not received as JSON."""
+        return self._body
+
+    @property
     def view(self) -> Any:
         """The typed view, of class `kind.view`."""
         if self._view is None:

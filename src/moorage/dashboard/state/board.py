@@ -44,6 +44,7 @@ class Board:
         self.history = History()
         self.happenings: deque[Happening] = deque(maxlen=MAX_HAPPENINGS)
         self.is_ending = False
+        self.followers = 0  # pages that look on
         self._nodes_before: dict[str, NodeRow | None] = {}
         self._pods_before: dict[str, PodRow | None] = {}
         self._told: list[Happening] = []
@@ -132,6 +133,14 @@ class Board:
 
     async def follow(self, after: int) -> AsyncIterator[bytes]:
         """Yield server-sent events: the changes after a number, then those to come, until the server stops."""
+        self.followers += 1
+        try:
+            async for event in self._follow(after):
+                yield event
+        finally:
+            self.followers -= 1
+
+    async def _follow(self, after: int) -> AsyncIterator[bytes]:
         yield b"retry: 1000\n\n"
         source = None
         while not self.is_ending:

@@ -1,0 +1,118 @@
+"""Answer what is below `/api`: state, changes, history, questions, actions, and pages of one node or pod."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from moorage.dashboard.http.application import JSON_HEADERS, Answer, Routes, as_json, body_of, json_lines
+from moorage.dashboard.http.coalescing import Coalescer
+from moorage.dashboard.http.sessions import session_in
+from moorage.dashboard.questions import QUESTIONS
+from moorage.dashboard.settings import DashboardSettings
+from moorage.dashboard.source import ClusterSource
+from moorage.dashboard.state.board import Board, delta_document, state_document
+from moorage.dashboard.state.history import NotKept
+from moorage.model.api_error import bad_request, failure
+from moorage.serve.http.messages import Request, Response, Stream
+
+_MAX_STEPS = 50
+
+
+class StateRoutes:
+    """What there is and was: the snapshot, the stream of changes, moments of the past, one node, one pod."""
+
+    def __init__(self, source: ClusterSource, settings: DashboardSettings) -> None:
+        self._source = source
+        live = settings.kubeconfig is not None
+        self._extra = {"changes": {"allowed": live and settings.allow_changes, "dryRun": live}}
+
+    def add_to(self, routes: Routes) -> None:
+        routes.add("GET", "/api/state", self._state)
+        routes.add("GET", "/api/changes", self._changes)
+        routes.add("GET", "/api/history", self._history)
+        routes.add("GET", "/api/history/*", self._moment)
+        routes.add("GET", "/api/history/*/steps", self._steps)
+        routes.add("GET", "/api/node/*", self._node)
+        routes.add("GET", "/api/pod/*/*", self._pod)
+
+    @property
+    def _board(self) -> Board:
+        return self._source.board
+
+    async def _state(self, request: Request, _: tuple[str, ...]) -> Answer:
+        return Response(200, self._board.snapshot(self._extra), "application/json", JSON_HEADERS)
+
+    async def _changes(self, request: Request, _: tuple[str, ...]) -> Answer:
+        after = _number(request.headers.get("last-event-id") or request.query.get("after", "0"), "after")
+        return Stream(self._board.follow(after), "text/event-stream", JSON_HEADERS)
+
+    async def _history(self, request: Request, _: tuple[str, ...]) -> Answer:
+        return as_json(self._board.history.document())
+
+    async def _moment(self, request: Request, values: tuple[str, ...]) -> Answer:
+        board, seq = self._board, _number(values[0], "moment")
+        try:
+            rows, when = board.history.at(seq, board.rows), board.history.time_of(seq)
+        except NotKept as error:
+            raise failure(404, "NotFound", str(error)) from None
+        source = msgspec.structs.replace(board.source, time=when)
+        return as_json({**state_document(rows, seq, []), "source": source, **self._extra})
+
+    async def _steps(self, request: Request, values: tuple[str, ...]) -> Answer:
+        """Answer with the changes after a moment, or with `back` those that led to it."""
+        history, seq = self._board.history, _number(values[0], "moment")
+        try:
+            back = "back" in request.query
+            found = history.steps_back(upto=seq, most=_MAX_STEPS) if back else history.steps(after=seq, most=_MAX_STEPS)
+        except NotKept as error:
+            raise failure(404, "NotFound", str(error)) from None
+        return as_json({"steps": [delta_document(one) for one in found]})
+
+    async def _node(self, request: Request, values: tuple[str, ...]) -> Answer:
+        found = await self._source.node(values[0])
+        if found is None:
+            raise failure(404, "NotFound", f"there is no node {values[0]!r}")
+        return as_json(found)
+
+    async def _pod(self, request: Request, values: tuple[str, ...]) -> Answer:
+        key = "/".join(values)
+        found = await self._source.pod(key)
+        if found is None:
+            raise failure(404, "NotFound", f"there is no pod {key!r}")
+        return as_json(found)
+
+
+class AskRoute:
+    """Questions to the simulator. The last part says which state of the cluster it was asked of."""
+
+    def __init__(self, source: ClusterSource, coalescer: Coalescer, port: int) -> None:
+        self._source, self._coalescer, self._port = source, coalescer, port
+
+    def add_to(self, routes: Routes) -> None:
+        routes.add("POST", "/api/ask/*", self._ask)
+
+    async def _ask(self, request: Request, values: tuple[str, ...]) -> Answer:
+        question = values[0]
+        if question not in QUESTIONS:
+            raise failure(404, "NotFound", f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+        arguments = body_of(request)
+        return json_lines(self._parts(question, arguments, session_in(request.headers.get("cookie", ""), self._port)))
+
+    async def _parts(self, question: str, arguments: dict[str, Any], session: str) -> AsyncIterator[dict[str, Any]]:
+        await self._source.refresh()
+        generation = self._source.simulator.generation
+        about = {"asked": {"seq": generation.seq, "time": generation.made}}
+        parts = self._coalescer.ask(question, arguments, session=session)
+        try:
+            async for part in parts:
+                yield {**part, **about} if part.get("done") else part
+        finally:
+            await parts.aclose()
+
+
+def _number(text: str, name: str) -> int:
+    """Raises ApiError."""
+    if not text.isdecimal() or len(text) > 15:
+        raise bad_request(f"{name}: {text!r} is not a number")
+    return int(text)

@@ -1,0 +1,117 @@
+"""Run a dashboard: the cluster's source, the simulator, and the HTTP server that browsers talk to."""
+
+import time
+from collections.abc import Callable
+
+from moorage.client.informer import Delta
+from moorage.client.kubeconfig.access import KubeconfigError
+from moorage.dashboard.http.application import Application, Routes, as_json
+from moorage.dashboard.http.coalescing import Coalescer
+from moorage.dashboard.http.guard import Guard
+from moorage.dashboard.http.sessions import Sessions
+from moorage.dashboard.routes import AskRoute, StateRoutes
+from moorage.dashboard.settings import DashboardSettings
+from moorage.dashboard.simulator.client import Simulator
+from moorage.dashboard.source import CannotShow, ClusterSource, FileCluster, LiveCluster
+from moorage.dashboard.state.rollouts import ROLLOUT_KINDS, Rollouts
+from moorage.model.kinds import Kind
+from moorage.serve.http.messages import Request, Response
+from moorage.serve.http.receiving import Limits
+from moorage.serve.http.server import Server
+from moorage.telemetry.metrics import Metrics
+from moorage.telemetry.watchdog import Watchdog
+from moorage.watch.session import CannotWatch
+
+_GRACE = 2.0
+#: A page opens few connections; scripts of other programs are not meant to hold many.
+_LIMITS = Limits(connections=256, requests=64, body_bytes=16 * 1024 * 1024)
+
+
+class Dashboard:
+    """One dashboard. `announce` is called with each address that lets a browser in."""
+
+    def __init__(self, settings: DashboardSettings, announce: Callable[[str], None]) -> None:
+        self.settings, self._announce = settings, announce
+        self.watchdog = Watchdog(Metrics())
+        self._sessions = Sessions()
+        self._simulator = Simulator()
+        self._rollouts = Rollouts()
+        self._source: ClusterSource | None = None
+        self._server: Server | None = None
+        self._coalescer: Coalescer | None = None
+
+    async def start(self) -> None:
+        """Raises CannotShow if there is nothing to show or no port to listen on."""
+        settings = self.settings
+        try:
+            source: ClusterSource
+            if settings.kubeconfig is not None:
+                source = LiveCluster(settings, self._simulator, self._changed)
+            else:
+                source = FileCluster(settings, self._simulator)
+            self._source = source
+            await source.start()
+        except (CannotWatch, KubeconfigError, OSError) as error:
+            raise CannotShow(str(error)) from None
+        self._rollouts.begin(time.time())
+        await self._listen(source)
+
+    async def _listen(self, source: ClusterSource) -> None:
+        settings, routes = self.settings, Routes()
+        server = Server(
+            self._not_yet,
+            _LIMITS,
+            is_long_running=lambda request: request.path == "/api/changes",
+            end_streams=source.board.end,
+        )
+        try:
+            await server.start(settings.bind_address, settings.port, None)
+        except OSError as error:
+            where = f"{settings.bind_address}:{settings.port}"
+            raise CannotShow(f"cannot listen on {where}: {error.strerror or error}") from None
+        self._server = server
+        self._coalescer = Coalescer(self._simulator.ask, lambda: self._simulator.generation.number)
+        StateRoutes(source, settings).add_to(routes)
+        AskRoute(source, self._coalescer, server.port).add_to(routes)
+        routes.add("GET", "/api/rollouts", self._list_rollouts)
+        guard = Guard(settings.bind_address, server.port, settings.host_names)
+        application = Application(guard, self._sessions, server.port, routes, self._announce_token)
+        server.gate, server.handler = application.gate, application.handle
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            await self._server.stop(_GRACE)
+        if self._coalescer is not None:
+            await self._coalescer.close()
+        if self._source is not None:
+            await self._source.stop()
+        await self._simulator.stop()
+
+    async def failure(self) -> BaseException:
+        if self._source is None:
+            return RuntimeError("the dashboard has not started")
+        return await self._source.failure()
+
+    def _changed(self, kind: Kind, deltas: list[Delta]) -> None:
+        if kind in ROLLOUT_KINDS:
+            self._rollouts.changed(kind, deltas, time.time())
+
+    async def _list_rollouts(self, request: Request, _: tuple[str, ...]) -> Response:
+        return as_json(self._rollouts.document())
+
+    async def _not_yet(self, request: Request) -> Response:
+        return as_json({"error": "the dashboard is starting"}, 503)
+
+    @property
+    def address(self) -> str:
+        """The address that lets one browser in."""
+        return self._address(self._sessions.token)
+
+    def _announce_token(self, token: str) -> None:
+        self._announce(self._address(token))
+
+    def _address(self, token: str) -> str:
+        port = self._server.port if self._server is not None else self.settings.port
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.settings.bind_address, self.settings.bind_address)
+        host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+        return f"http://{host}:{port}/?token={token}"

@@ -1,0 +1,103 @@
+"""Talk to one process of the simulator from the event loop: send it commands with sockets, hear what it reports."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from moorage.telemetry.logs import get_logger
+
+_BYTES = 65_536
+#: A process that ended is asked no longer than this why.
+_WHY_SECONDS = 1.0
+_LOG = get_logger("dashboard")
+
+Message = dict[str, Any]
+
+
+class ProcessGone(Exception):
+    """The process has ended."""
+
+
+class Channel:
+    """The server's end. `ready` is what the process first reports: what it is, or a `problem`."""
+
+    def __init__(self, ours: socket.socket, what: str, gone: Callable[[], None] = lambda: None) -> None:
+        self._socket, self._what = ours, what
+        self._gone = gone
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[Message] = self._loop.create_future()
+        self._ends: dict[int | str, asyncio.Future[str]] = {}
+        self._rest = b""
+        self.is_closed = False
+        ours.setblocking(False)
+        self._loop.add_reader(ours.fileno(), self._read)
+
+    def send(self, message: Message, *passed: socket.socket) -> None:
+        """Send a command; sockets go along with it, and this end of them is closed. Raises ProcessGone."""
+        try:
+            if self.is_closed:
+                raise ProcessGone(self._what)
+            descriptors = [one.fileno() for one in passed]
+            socket.send_fds(self._socket, [msgspec.json.encode(message) + b"\n"], descriptors)
+        except OSError as error:
+            raise ProcessGone(f"{self._what}: {error}") from None
+        finally:
+            for one in passed:
+                one.close()
+
+    def expect_end(self, number: int | str) -> None:
+        """Remember how the child of this number ends."""
+        self._ends[number] = self._loop.create_future()
+
+    def forget_end(self, number: int | str) -> None:
+        self._ends.pop(number, None)
+
+    async def why_ended(self, number: int | str) -> str:
+        """Return why a child ended, of which nothing more is heard; empty if that cannot be told."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_WHY_SECONDS):
+                return await self._ends[number]
+        return ""
+
+    def _read(self) -> None:
+        try:
+            found = self._socket.recv(_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            found = b""
+        if not found:
+            self.close()
+            self._gone()
+            return
+        *lines, self._rest = (self._rest + found).split(b"\n")
+        for line in lines:
+            self._hear(msgspec.json.decode(line))
+
+    def _hear(self, message: Message) -> None:
+        if "ended" in message:
+            end = self._ends.get(message["ended"])
+            if end is not None and not end.done():
+                end.set_result(message["why"])
+            return
+        if trace := message.pop("traceback", ""):
+            _LOG.error("The simulator failed", process=self._what, traceback=trace)
+        if not self.ready.done():
+            self.ready.set_result(message)
+
+    def close(self) -> None:
+        """Close this end: the process ends, and so do its children."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._loop.remove_reader(self._socket.fileno())
+        self._socket.close()
+        if not self.ready.done():
+            self.ready.set_result({"gone": True})
+        for end in self._ends.values():
+            if not end.done():
+                end.set_result("")
