@@ -38,7 +38,10 @@ _to_json = msgspec.json.Encoder().encode
 
 
 class HttpClient:
-    """A client of one API server. `component` becomes the field manager."""
+    """A client of one API server. `component` becomes the field manager.
+
+    With `dry_run` nothing that it writes is stored: the server does everything else, and answers as if it were.
+    """
 
     def __init__(
         self,
@@ -48,6 +51,7 @@ class HttpClient:
         most_connections: int = 64,
         request_seconds: float = REQUEST_SECONDS,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
+        dry_run: bool = False,
         clock: Callable[[], float] = time.time,
         random: Callable[[], float] = randomness.random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -58,6 +62,7 @@ class HttpClient:
         self._access = access
         self._base = url.path.rstrip("/")
         self._is_secure = url.scheme == "https"
+        self._query = {"dryRun": "All"} if dry_run else {}
         self._most_connections, self._max_answer_bytes = most_connections, max_answer_bytes
         self._seconds, self._clock, self._random, self._sleep = request_seconds, clock, random, sleep
         self._credentials = Credentials(access, now=clock)
@@ -140,12 +145,14 @@ class HttpClient:
 
     async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
         namespace = wire.namespace_to_create_in(kind, document, namespace)
-        answer = await self._request(b"POST", wire.collection_path(kind, namespace), _encode(document))
+        path = _with_query(wire.collection_path(kind, namespace), self._query)
+        answer = await self._request(b"POST", path, _encode(document))
         return wire.read_object(kind, answer.body)
 
     async def update(self, kind: Kind, document: Raw, *, subresource: str = "") -> Object:
         name, namespace = wire.metadata_text(document, "name"), wire.metadata_text(document, "namespace")
-        answer = await self._request(b"PUT", wire.object_path(kind, name, namespace, subresource), _encode(document))
+        path = _with_query(wire.object_path(kind, name, namespace, subresource), self._query)
+        answer = await self._request(b"PUT", path, _encode(document))
         return wire.read_object(kind, answer.body)
 
     async def patch(
@@ -158,23 +165,25 @@ class HttpClient:
         subresource: str = "",
         patch_type: PatchType = PatchType.STRATEGIC,
     ) -> Object:
-        path = wire.object_path(kind, name, namespace, subresource)
-        if patch_type is PatchType.APPLY:
-            path = _with_query(path, {"fieldManager": self.manager, "force": "true"})
+        query = {"fieldManager": self.manager, "force": "true"} if patch_type is PatchType.APPLY else {}
+        path = _with_query(wire.object_path(kind, name, namespace, subresource), {**query, **self._query})
         answer = await self._request(b"PATCH", path, _encode(patch), patch_type.value.encode())
         return wire.read_object(kind, answer.body)
 
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
-        options = wire.render_delete_options(**demands)
+        options = wire.render_delete_options(**demands, dry_run=bool(self._query))
         await self._request(b"DELETE", wire.object_path(kind, name, namespace), _to_json(options) if options else b"")
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         body = _to_json(wire.render_binding(namespace, name, uid, node))
-        await self._request(b"POST", wire.object_path(_PODS, name, namespace, "binding"), body)
+        await self._request(b"POST", self._pod_path(name, namespace, "binding"), body)
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
         body = _to_json(wire.render_eviction(namespace, name, uid))
-        await self._request(b"POST", wire.object_path(_PODS, name, namespace, "eviction"), body, waits=False)
+        await self._request(b"POST", self._pod_path(name, namespace, "eviction"), body, waits=False)
+
+    def _pod_path(self, name: str, namespace: str, subresource: str) -> str:
+        return _with_query(wire.object_path(_PODS, name, namespace, subresource), self._query)
 
     async def close(self) -> None:
         self._pool.close()

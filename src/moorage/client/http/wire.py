@@ -129,7 +129,12 @@ def render_eviction(namespace: str, name: str, uid: str) -> Raw:
 
 
 def render_delete_options(
-    uid: str = "", grace_seconds: int | None = None, propagation: str = "", revision: int = 0
+    uid: str = "",
+    grace_seconds: int | None = None,
+    propagation: str = "",
+    revision: int = 0,
+    *,
+    dry_run: bool = False,
 ) -> Raw:
     """Return DeleteOptions; empty if there are none."""
     options: Raw = {}
@@ -140,6 +145,8 @@ def render_delete_options(
         options["gracePeriodSeconds"] = grace_seconds
     if propagation:
         options["propagationPolicy"] = propagation
+    if dry_run:
+        options["dryRun"] = ["All"]
     return {"kind": "DeleteOptions", "apiVersion": "v1", **options} if options else options
 
 

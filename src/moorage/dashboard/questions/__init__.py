@@ -19,6 +19,7 @@ _TABLE = {
     "audit": _BUILT,
     "details": _SETTLED,
     "explain": _BUILT,
+    "explain-pending": _SETTLED,
     "node": _BUILT,
     "pending": _SETTLED,
     "plan": _SETTLED,

@@ -414,3 +414,25 @@ async def test_documents_are_sent_with_the_escapes_of_go() -> None:
         await client.patch(PODS, "a", "x", labelled)
         for asked in server.asked:
             assert b'"a\\u003cb \\u0026 c\\u003ed"' in asked.body
+
+
+async def test_a_client_that_only_tries_says_so_with_every_write() -> None:
+    async with telling(_always(200, _pod("a", 7))) as (client, server):
+        trial = HttpClient(client._access, "test", dry_run=True)
+        await trial.get(PODS, "a", "x")
+        await trial.create(PODS, {"metadata": {"name": "p"}}, "x")
+        await trial.update(NODES, {"metadata": {"name": "n1"}})
+        await trial.patch(PODS, "p", "x", {"spec": {}})
+        await trial.patch(PODS, "p", "x", {"kind": "Pod"}, patch_type=PatchType.APPLY)
+        await trial.bind("x", "p", "u", "n1")
+        await trial.evict("x", "p")
+        await trial.delete(PODS, "p", "x")
+        await trial.close()
+        assert [asked.target.partition("?")[2] for asked in server.asked] == [
+            "",
+            *["dryRun=All"] * 3,
+            "fieldManager=moorage-test&force=true&dryRun=All",
+            *["dryRun=All"] * 2,
+            "",
+        ]
+        assert server.asked[-1].json["dryRun"] == ["All"]

@@ -1,0 +1,226 @@
+"""Turn a suggestion of `moorage explain` into what to do: the object to change, the patch, the kubectl command.
+
+A pod that a workload made is changed in the workload's template; of a pod on its own only tolerations may be added and
+scheduling gates removed, for anything else it has to be created anew, and the manifest for that is given. `manifest` is
+the whole object as it would be, by which the simulation tries the change.
+"""
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from moorage.admit.raw import Raw
+from moorage.control.framework.world import controller_of
+from moorage.dashboard.actions.differences import CannotCarry, Operation, carried, operations
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.devices import DeviceTaintRule
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.plan.explain.remedies.acceptance import document_of
+from moorage.plan.explain.remedies.change import Change, ChangeKind, as_yaml
+from moorage.plan.input.inventory import Inventory, Item, Key
+from moorage.plan.outcome import PlannedPod
+from moorage.plan.simulation.simulation import Simulation
+
+_encode = msgspec.json.Encoder().encode
+_RULE = next(kind for kind in KINDS.values() if kind.view is DeviceTaintRule)
+#: What one pod has been given, and no template has.
+_OF_ONE_POD = ("nodeName", "priority", "preemptionPolicy")
+_ADDED_BY_SERVER = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences")
+#: Workloads that do not replace their pods when the template changes.
+_KEEP_PODS = ("ReplicaSet", "ReplicationController")
+_IN_PLACE = (ChangeKind.TOLERATION, ChangeKind.THRESHOLD, ChangeKind.SCHEDULING_GATE)
+_MAX_MANIFEST = 200_000  # characters
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The object to change."""
+
+    apiVersion: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class Remedy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What to do. Without `verb` it cannot be done from here, and `note` says why."""
+
+    verb: str = ""  # patch or delete
+    target: Target | None = None
+    patch: Sequence[Operation] = ()
+    patchType: str = ""
+    command: str = ""
+    manifest: str = ""
+    note: str = ""
+
+
+def remedy_of(
+    changes: Sequence[Change], pod: PlannedPod, before: Pod, simulation: Simulation, inventory: Inventory
+) -> Remedy:
+    """Return what makes the changes, of which each includes those before it."""
+    change = changes[-1]
+    if any(one.gone or one.devices for one in changes):
+        return Remedy(command=change.command, note=_by_hand(changes))
+    if change.node is not None:
+        nodes = simulation.cluster.nodes
+        return _on_node(change, nodes.node(nodes.slot_of[change.node.metadata.name]), change.node, inventory)
+    if change.removed:
+        return _without_rule(change)
+    if change.pod is None:
+        return Remedy(command=change.command, note="This is to be done by hand.")
+    if change.kind is ChangeKind.DEVICE_CLAIM:
+        return Remedy(note="The missing object has to be created.")
+    if all(one.kind is ChangeKind.SCHEDULING_GATE for one in changes):
+        return _on_pod(changes, pod, before, change.pod, inventory)
+    workload = _workload(pod, inventory)
+    if workload is not None:
+        return _on_template(workload, before, change.pod, inventory)
+    if pod.owner is not None:
+        return Remedy(note=f"{pod.owner} is not in the {inventory.whole}: its template is to be changed like this.")
+    return _on_pod(changes, pod, before, change.pod, inventory)
+
+
+def _by_hand(changes: Sequence[Change]) -> str:
+    if any(one.gone for one in changes):
+        return "Moving another pod is not done from here: evict it, or change it so that it goes elsewhere."
+    return "Claims and classes of devices have to be created, or created anew: their specs cannot be changed."
+
+
+# -- nodes and rules --------------------------------------------------------------------------------------------------
+
+
+def _on_node(change: Change, before: Node, after: Node, inventory: Inventory) -> Remedy:
+    item = inventory.items.get(Key("Node", "", after.metadata.name))
+    if item is None:
+        return Remedy(command=change.command, note=f"The node is not in the {inventory.whole}.")
+    raw = _whole(item)
+    return _patched(item, raw, carried(raw, _of_node(before), _of_node(after)), change.command)
+
+
+def _of_node(node: Node) -> Raw:
+    return {"metadata": {"labels": dict(node.metadata.labels)}, "spec": document_of(node.spec)}
+
+
+def _without_rule(change: Change) -> Remedy:
+    name = change.removed[0].metadata.name
+    return Remedy("delete", Target(_RULE.api_version, _RULE.name, "", name), command=change.command)
+
+
+# -- pods and workloads -----------------------------------------------------------------------------------------------
+
+
+def _workload(pod: PlannedPod, inventory: Inventory) -> Item | None:
+    """Return the workload whose template the pod has; the CronJob of its Job, if it has one."""
+    item = inventory.items.get(pod.owner) if pod.owner is not None else None
+    if item is None or item.key.kind != "Job":
+        return item
+    above = controller_of(item.view.metadata)
+    found = inventory.items.get(Key(above.kind, item.key.namespace, above.name)) if above is not None else None
+    return found if found is not None and found.key.kind == "CronJob" else item
+
+
+def _on_template(item: Item, before: Pod, after: Pod, inventory: Inventory) -> Remedy:
+    raw, old, new = _whole(item), _template_like(before), _template_like(after)
+    path = ("spec", "jobTemplate", "spec", "template") if item.key.kind == "CronJob" else ("spec", "template")
+    try:
+        changed = _with_part(raw, path, lambda template: carried(template, old, new))
+    except CannotCarry as error:
+        return Remedy(note=f"The template of {item.key} does not have {error}: it is to be changed by hand.")
+    if item.key.kind == "Job":
+        manifest = _manifest(_as_new(changed))
+        return Remedy(manifest=manifest, note="The template of a Job cannot be changed: create the Job anew.")
+    note = ""
+    if item.key.kind in _KEEP_PODS:
+        note = f"A {item.key.kind} keeps the pods it has: delete those that wait, and it makes others like this."
+    elif item.key.kind == "CronJob":
+        note = "It counts from the next Job on."
+    return _patched(item, raw, changed, "", note)
+
+
+def _template_like(pod: Pod) -> Raw:
+    """Return of a pod what its template has, too."""
+    document = document_of(pod)
+    spec = {name: value for name, value in document.get("spec", {}).items() if name not in _OF_ONE_POD}
+    return {"metadata": {"labels": document.get("metadata", {}).get("labels", {})}, "spec": spec}
+
+
+def _on_pod(changes: Sequence[Change], pod: PlannedPod, before: Pod, after: Pod, inventory: Inventory) -> Remedy:
+    namespace, _, name = pod.key.partition("/")
+    item = inventory.items.get(Key("Pod", namespace, name))
+    if item is None:
+        return Remedy(note="The pod is not in the input yet: its workload would create it.")
+    raw = _whole(item)
+    if all(one.kind in _IN_PLACE for one in changes):
+        new = document_of(after)
+        # A toleration of a pod cannot be changed or taken away: the new one is added to those it has.
+        old_tolerations = document_of(before)["spec"].get("tolerations", [])
+        added = [one for one in new["spec"].get("tolerations", []) if one not in old_tolerations]
+        changed = {**raw, "spec": dict(raw["spec"])}
+        if added:
+            changed["spec"]["tolerations"] = [*(raw["spec"].get("tolerations") or []), *added]
+        if not after.spec.schedulingGates:
+            changed["spec"].pop("schedulingGates", None)
+        return _patched(item, raw, changed, "")
+    try:
+        changed = carried(raw, _template_like(before), _template_like(after))
+    except CannotCarry as error:
+        return Remedy(note=f"The pod does not have {error}: it is to be changed by hand.")
+    return Remedy(
+        target=_target(item),
+        command=f"kubectl replace --force -n {shlex.quote(namespace)} -f pod.yaml",
+        manifest=_manifest(_as_new(changed)),
+        note="This cannot be changed in a pod that exists: delete it and create it anew from the manifest.",
+    )
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def _patched(item: Item, raw: Raw, changed: Raw, command: str, note: str = "") -> Remedy:
+    patch = operations(raw, changed)
+    if not patch:
+        return Remedy(target=_target(item), command=command, note="Nothing is left to change: it is so already.")
+    return Remedy(
+        "patch",
+        _target(item),
+        patch,
+        "json",
+        command or patch_command(item.kind, item.key.namespace, item.key.name, patch),
+        _manifest(_as_new(changed)),
+        note,
+    )
+
+
+def patch_command(kind: Kind, namespace: str, name: str, patch: Any, patch_type: str = "json") -> str:
+    """Return the kubectl command for a patch."""
+    where = f" -n {shlex.quote(namespace)}" if namespace else ""
+    body = shlex.quote(_encode(patch).decode())
+    return f"kubectl patch {kind.singular} {shlex.quote(name)}{where} --type={patch_type} -p {body}"
+
+
+def _target(item: Item) -> Target:
+    return Target(item.kind.api_version, item.key.kind, item.key.namespace, item.key.name)
+
+
+def _whole(item: Item) -> Raw:
+    return {"apiVersion": item.kind.api_version, "kind": item.key.kind, **item.raw}
+
+
+def _as_new(document: Raw) -> Raw:
+    """Return a document as a user writes it: without status and what the API server adds."""
+    metadata = {name: value for name, value in document["metadata"].items() if name not in _ADDED_BY_SERVER}
+    return {name: value for name, value in {**document, "metadata": metadata}.items() if name != "status"}
+
+
+def _manifest(document: Raw) -> str:
+    text = as_yaml(document)
+    return text if len(text) <= _MAX_MANIFEST else ""
+
+
+def _with_part(document: Raw, path: tuple[str, ...], change: Any) -> Raw:
+    if not path:
+        made: Raw = change(document)
+        return made
+    return {**document, path[0]: _with_part(document.get(path[0]) or {}, path[1:], change)}

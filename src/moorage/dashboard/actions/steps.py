@@ -1,0 +1,165 @@
+"""Read what the page wants to change: patches, deletions and creations of a few kinds, and of these only some fields.
+
+Whatever else a request asks for is refused here, before anything is sent to the cluster. Differs from kubectl, which
+may change everything that the kubeconfig may: a page that was left open is easier to misuse than a command line.
+"""
+
+from typing import Any
+
+import msgspec
+
+from moorage.client.protocol import PatchType, Raw
+from moorage.dashboard.actions.context import ActionError
+from moorage.dashboard.actions.differences import changed_paths
+from moorage.model.kinds import KINDS, Kind
+from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch
+from moorage.serve.patch.patch_error import PatchError
+
+MAX_STEPS = 5000
+_TEMPLATE, _REPLICAS = ("spec", "template"), ("spec", "replicas")
+#: The fields that may be changed, by kind.
+CHANGEABLE: dict[str, tuple[tuple[str, ...], ...]] = {
+    "Node": (("metadata", "labels"), ("spec", "taints"), ("spec", "unschedulable")),
+    "Pod": (("spec", "tolerations"), ("spec", "schedulingGates")),
+    "Deployment": (_TEMPLATE, _REPLICAS),
+    "StatefulSet": (_TEMPLATE, _REPLICAS),
+    "ReplicaSet": (_TEMPLATE, _REPLICAS),
+    "ReplicationController": (_TEMPLATE, _REPLICAS),
+    "DaemonSet": (_TEMPLATE,),
+    "CronJob": (("spec", "jobTemplate"),),
+    "Job": (_TEMPLATE, ("spec", "parallelism")),
+    "DeviceTaintRule": (("spec",),),
+    "ResourceClaim": (("spec",),),
+    "ResourceClaimTemplate": (("spec",),),
+}
+#: What may be created and deleted.
+_WHOLE = ("DeviceTaintRule",)
+_TYPES = {"json": PatchType.JSON, "merge": PatchType.MERGE}
+_VERBS = ("patch", "delete", "create")
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One write. `body` is the patch, or the document to create."""
+
+    verb: str
+    kind: Kind
+    namespace: str
+    name: str
+    body: Any = None
+    patch_type: PatchType = PatchType.JSON
+
+    @property
+    def described(self) -> str:
+        return f"{self.kind.name} {self.namespace}/{self.name}" if self.namespace else f"{self.kind.name} {self.name}"
+
+
+def steps_of(body: Raw) -> list[Step]:
+    """Return the steps of a request: its `steps`, or the one that it is. Raises ActionError."""
+    given = body.get("steps", [body])
+    if not isinstance(given, list) or not given:
+        raise ActionError(400, '"steps" is not a list of changes')
+    if len(given) > MAX_STEPS:
+        raise ActionError(400, f"{len(given)} changes at once are more than the {MAX_STEPS} that are made together")
+    return [_step(one, f"steps[{position}]" if "steps" in body else "") for position, one in enumerate(given)]
+
+
+def _step(given: Any, path: str) -> Step:
+    if not isinstance(given, dict):
+        raise _wrong(path, "is no object")
+    verb = given.get("verb", "patch")
+    if verb not in _VERBS:
+        raise _wrong(path, f"has the verb {verb!r}, which is none of {', '.join(_VERBS)}")
+    if verb == "create":
+        return _creation(given, path)
+    kind, namespace, name = _target(given.get("target"), path)
+    if verb == "delete":
+        _check_whole(kind, path)
+        return Step(verb, kind, namespace, name)
+    patch_type = _TYPES.get(given.get("patchType", "json"))
+    patch = given.get("patch")
+    if patch_type is None:
+        raise _wrong(path, f"has the patchType {given.get('patchType')!r}, which is none of {', '.join(_TYPES)}")
+    if not isinstance(patch, list if patch_type is PatchType.JSON else dict) or not patch:
+        raise _wrong(path, "has no patch of its patchType")
+    return Step(verb, kind, namespace, name, patch, patch_type)
+
+
+def _creation(given: Raw, path: str) -> Step:
+    document = given.get("document")
+    if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
+        raise _wrong(path, "has no document to create")
+    of_kind = {field: document.get(field, "") for field in ("apiVersion", "kind")}
+    of_name = {field: document["metadata"].get(field, "") for field in ("namespace", "name")}
+    kind, namespace, name = _target({**of_kind, **of_name}, path)
+    _check_whole(kind, path)
+    return Step("create", kind, namespace, name, document)
+
+
+def _target(target: Any, path: str) -> tuple[Kind, str, str]:
+    if not isinstance(target, dict):
+        raise _wrong(path, "has no target")
+    texts = [target.get(field, "") for field in ("apiVersion", "kind", "namespace", "name")]
+    if not all(isinstance(text, str) for text in texts) or not texts[3]:
+        raise _wrong(path, "has a target without apiVersion, kind and name")
+    api_version, name_of_kind, namespace, name = texts
+    kind = KINDS.get((api_version, name_of_kind))
+    if kind is None or kind.name not in CHANGEABLE:
+        raise ActionError(403, f"a {name_of_kind or 'nameless kind'} ({api_version}) is not changed from here")
+    if kind.namespaced != bool(namespace):
+        raise _wrong(path, f"has a target {'without a' if kind.namespaced else 'with a needless'} namespace")
+    return kind, namespace, name
+
+
+def _check_whole(kind: Kind, path: str) -> None:
+    if kind.name not in _WHOLE:
+        raise ActionError(403, f"a {kind.name} is neither created nor deleted from here{f' ({path})' if path else ''}")
+
+
+def _wrong(path: str, why: str) -> ActionError:
+    return ActionError(400, f"{path or 'the request'} {why}")
+
+
+# -- what a patch does to the object ----------------------------------------------------------------------------------
+
+
+def patched(step: Step, current: Raw) -> Raw:
+    """Return the object as it would be. Raises ActionError if it is not as the patch expects, or not to be changed."""
+    try:
+        if step.patch_type is PatchType.MERGE:
+            after = apply_merge_patch(current, step.body)
+        else:
+            _check_expected(step, current)
+            after = apply_json_patch(current, step.body)
+    except PatchError as error:
+        raise ActionError(422, f"{step.described}: the patch cannot be applied: {error}") from None
+    allowed = CHANGEABLE[step.kind.name]
+    for path in changed_paths(current, after):
+        if not any(path[: len(one)] == one for one in allowed):
+            fields = ", ".join(".".join(one) for one in allowed)
+            raise ActionError(403, f"{step.described}: {'.'.join(path)} is not changed from here, only {fields}")
+    return after
+
+
+def _check_expected(step: Step, current: Raw) -> None:
+    """Refuse a patch for an object that has changed since: tests that fail, members to add that are there."""
+    for operation in step.body:
+        if not isinstance(operation, dict):
+            raise ActionError(400, "an operation of the patch is no object")
+        path = str(operation.get("path"))
+        is_new = operation.get("op") == "add" and not path.endswith("/-") and not path.rpartition("/")[2].isdigit()
+        fails = operation.get("op") == "test" and not _passes(current, operation)
+        if fails or (is_new and _passes(current, {"op": "remove", "path": path})):
+            raise _meanwhile(step, path)
+
+
+def _passes(document: Raw, operation: Raw) -> bool:
+    try:
+        apply_json_patch(document, [operation])
+    except PatchError:
+        return False
+    return True
+
+
+def _meanwhile(step: Step, path: str) -> ActionError:
+    field = path.strip("/").replace("~1", "/").replace("~0", "~").replace("/", ".")
+    return ActionError(409, f"{step.described} has changed meanwhile ({field} is not what it was): look again")

@@ -1,0 +1,112 @@
+"""Explain one pod: every plugin's answer for every node, scores, preemption, and what would help, ready to be tried.
+
+`explanation` is what `moorage explain -o json` prints. `matrix` has the same refusals as a table, nodes × filter
+plugins, with nodes of which all plugins say the same in one row; `remedies` has for each suggestion what to do.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from moorage.columns.shape import Shape
+from moorage.dashboard.actions.remedies import remedy_of
+from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.plan.explain.explanation import Explanation, explain_pod, plain
+from moorage.plan.explain.remedies.change import Change
+from moorage.plan.explain.target import Target, TargetError, find_target
+from moorage.plan.report.plain import as_data
+from moorage.plan.simulation.simulation import Simulation
+from moorage.schedule.diagnosis import Refusal
+from moorage.schedule.preemption.nominations import NominatedPods
+
+MAX_ROWS = 500
+MAX_NAMES = 200
+
+
+def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
+    """Yield one part about the pod `pod`; with `node`, that node in full; with `alone`, no other is placed before."""
+    pod, node, alone = arguments.get("pod"), arguments.get("node") or "", arguments.get("alone", False)
+    if not isinstance(pod, str) or not pod or not isinstance(node, str) or not isinstance(alone, bool):
+        raise BadQuestion('explain takes {"pod": "NAMESPACE/NAME" or "deployment/NAMESPACE/NAME"}, "node" and "alone"')
+    simulation, inventory = base.simulation, base.planner.inventory
+    try:
+        target = find_target(simulation, inventory, pod, alone=alone)
+        told = explain_pod(simulation, inventory, target, node)
+    except TargetError as error:
+        raise BadQuestion(str(error)) from None
+
+    def remedy(*changes: Change) -> dict[str, Any]:
+        made: dict[str, Any] = as_data(remedy_of(changes, target.pod, target.record.pod, simulation, inventory))
+        return made
+
+    yield {
+        "explanation": plain(told),
+        "matrix": _matrix(simulation, target, told),
+        "remedies": [remedy(one.change) for one in told.suggestions],
+        "togetherRemedy": remedy(*told.together.changes) if told.together is not None else None,
+        "done": True,
+    }
+
+
+def _matrix(simulation: Simulation, target: Target, told: Explanation) -> dict[str, Any]:
+    """Return the table: rows with the fewest reasons first, nodes that fit before them."""
+    names = _plugins(simulation, target, told)
+    every = list(simulation.cluster.nodes.slot_of)
+    rejection = (told.rejection,) if told.rejection is not None else ()
+    rows = []
+    fitting = [name for row in told.rows for name in row.nodes]
+    if fitting:
+        rows.append(_row(fitting, (), 0))
+    known = {*fitting, *(name for group in told.groups for name in group.nodes)}
+    rest = [name for name in every if name not in known]
+    if rest and rejection:
+        rows.append(_row(rest, rejection, sum(one.verdict.objections for one in rejection)))
+    rows += [
+        _row(group.nodes, (*rejection, *group.refusals), group.distance + sum(r.verdict.objections for r in rejection))
+        for group in told.groups[:MAX_ROWS]
+    ]
+    left = told.groups[MAX_ROWS:]
+    return {
+        "plugins": names,
+        "rows": rows,
+        "leftOutRows": len(left),
+        "leftOutNodes": sum(len(group.nodes) for group in left),
+    }
+
+
+def _plugins(simulation: Simulation, target: Target, told: Explanation) -> list[dict[str, Any]]:
+    """Return the filter plugins in the order in which they run; those without anything to check say yes to all."""
+    engines = simulation.scheduler.engines
+    engine = engines.get(target.pod.pod.spec.schedulerName) or next(iter(engines.values()))
+    shape: Shape = simulation.cluster.shape_of(target.record.pod, by_name=True)
+    candidates = engine.candidates(shape)
+    refusing = {one.plugin for group in told.groups for one in group.refusals}
+    if told.rejection is not None:
+        refusing.add(told.rejection.plugin)
+    made = []
+    for plugin in engine.profile.filters:
+        prepared = candidates.prepared[plugin]
+        checks = plugin.name in refusing or (
+            prepared.rejection is None and prepared.filters and plugin.filters_now(prepared.want, simulation.cluster)
+        )
+        # Nominations are no plugin of Kubernetes: they are worth a column only if they are in the way.
+        if plugin.name != NominatedPods.name or plugin.name in refusing:
+            made.append({"name": plugin.name, "checks": bool(checks)})
+    return made
+
+
+def _row(nodes: Sequence[str], refusals: Sequence[Refusal], distance: int) -> dict[str, Any]:
+    return {
+        "nodes": list(nodes[:MAX_NAMES]),
+        "count": len(nodes),
+        "fits": not refusals,
+        "distance": distance,
+        "cells": {
+            one.plugin: {
+                "ok": False,
+                "code": one.verdict.code.value,
+                "reasons": list(one.verdict.reasons),
+                "details": list(one.verdict.details),
+            }
+            for one in refusals
+        },
+    }

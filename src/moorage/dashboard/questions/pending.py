@@ -1,0 +1,71 @@
+"""Group the pods that stay Pending by what they ask for and by the reason, the largest group first.
+
+Pods of one shape are interchangeable to the scheduler, so that one of them stands for all. The reasons are those of
+`moorage plan`. Kubernetes has nothing like it: kubectl get pods lists them one by one.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.plan.outcome import Outcome, PodLine, State
+from moorage.plan.report.grouping import by_reason
+from moorage.plan.report.reasons import shortened, without_preemption
+from moorage.plan.simulation.api import POD
+from moorage.plan.simulation.simulation import Simulation
+from moorage.schedule.diagnosis import event_note
+
+MAX_GROUPS = 500
+MAX_PODS = 50
+_MAX_WORKLOADS = 20
+
+
+def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
+    """Yield one part: the groups, and how many pods there are of each state."""
+    if arguments:
+        raise BadQuestion(f"pending takes no arguments, got {', '.join(sorted(map(str, arguments)))}")
+    outcome = base.plan
+    groups = _grouped(base.simulation, outcome)
+    yield {
+        "groups": [_plain(pods) for pods in groups[:MAX_GROUPS]],
+        "leftOut": max(len(groups) - MAX_GROUPS, 0),
+        "pending": len(outcome.pending),
+        "placed": len(outcome.of_state(State.PLACED)),
+        "bound": len(outcome.of_state(State.BOUND)),
+        "nodes": len(outcome.nodes),
+        "done": True,
+    }
+
+
+def _grouped(simulation: Simulation, outcome: Outcome) -> list[list[PodLine]]:
+    found: list[list[PodLine]] = []
+    for group in by_reason(outcome.pending):
+        shapes: dict[object, list[PodLine]] = {}
+        for pod in group.pods:
+            shapes.setdefault(_shape(simulation, pod), []).append(pod)
+        found += shapes.values()
+    return sorted(found, key=lambda pods: (-len(pods), pods[0].key))
+
+
+def _shape(simulation: Simulation, pod: PodLine) -> object:
+    """Return what the scheduler reads of a pod; of one that is not made yet, its workload."""
+    made = simulation.world.view(POD, pod.key)
+    return simulation.cluster.shape_of(made) if made is not None else pod.workload
+
+
+def _plain(pods: list[PodLine]) -> dict[str, Any]:
+    first = pods[0]
+    workloads = list(dict.fromkeys(pod.workload for pod in pods if pod.workload))
+    return {
+        "reason": first.reason,
+        "short": without_preemption(first.message),
+        "message": shortened(first.message),
+        "full": event_note(first.message),
+        "count": len(pods),
+        "workloads": workloads[:_MAX_WORKLOADS],
+        "moreWorkloads": max(len(workloads) - _MAX_WORKLOADS, 0),
+        "pods": [pod.key for pod in pods[:MAX_PODS]],
+        "morePods": max(len(pods) - MAX_PODS, 0),
+        "priority": first.priority,
+        "example": first.key,
+    }
