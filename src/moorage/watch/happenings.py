@@ -39,6 +39,7 @@ class HappeningKind(StrEnum):
     FAILED = "failed"
     COMPLETED = "completed"
     NODE = "node"
+    CONTROL = "control"
     SERVER = "server"
 
 

@@ -11,6 +11,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Report
 from moorage.control.framework.world import controller_of
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.dashboard.state.deeds import created_line
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.report.reasons import without_preemption
@@ -22,8 +23,6 @@ from moorage.watch.happenings import Chronicle, Happening, HappeningKind, of_nod
 
 MAX_ENTRIES = 20_000
 _AT_ONCE = 1_000
-#: What a controller does to something that is not told by itself: not a pod that is placed, nor a node.
-CONTROLLER = "controller"
 _USER = "you"
 _YEAR = 366 * 86_400
 _TOLD_WHEN_CREATED = frozenset(
@@ -101,15 +100,16 @@ class _Storyteller:
         owner = controller_of(found.view.metadata)
         if owner is not None:
             subject = f"{owner.kind} {found.namespace}/{owner.name}"
-            self._controlled(subject, f"created {found.kind.name} {found.name}", f"created {found.kind.name}")
+            text = created_line(found.kind, [found.name])
+            self._controlled(subject, self._workload(found), text, f"created {found.kind.name}")
 
     def _reported(self, report: Report) -> None:
         regarding = report.regarding
         where = f"{regarding['namespace']}/" if regarding.get("namespace") else ""
         subject = f"{regarding.get('kind', '')} {where}{regarding.get('name', '')}"
-        self._controlled(subject, f"{report.reason}: {report.message}", report.reason)
+        self._controlled(subject, subject, f"{report.reason}: {report.message}", report.reason)
 
-    def _controlled(self, subject: str, detail: str, about: str) -> None:
+    def _controlled(self, subject: str, workload: str, detail: str, about: str) -> None:
         """Tell what a controller did; the same again is added to the last entry."""
         actor, now = self._simulation.api.actor, round(self._simulation.clock.elapsed, 3)
         about = f"{actor} {subject} {about} {now}"
@@ -118,7 +118,7 @@ class _Storyteller:
             first = self.entries[-1].detail.rpartition(" and ")[0] if self._last[1] > 1 else self.entries[-1].detail
             self.entries[-1] = self.entries[-1]._replace(detail=f"{first} and {self._last[1]} more")
             return
-        self._add(StoryEntry(now, CONTROLLER, subject, "", detail, actor or _USER))
+        self._add(StoryEntry(now, HappeningKind.CONTROL.value, subject, workload, detail, actor or _USER))
         self._last = (about, 0)
 
     def _decided(self, action: Action) -> None:

@@ -180,7 +180,11 @@ def _of_pod(old: PodRow | None, new: PodRow | None) -> str:
     return new.phase.lower() if old.phase != new.phase else "changed"
 
 
-_WORDS = {HappeningKind.NODE: "of nodes", HappeningKind.SERVER: "of the API server"}
+_WORDS = {
+    HappeningKind.NODE: "of nodes",
+    HappeningKind.SERVER: "of the API server",
+    HappeningKind.CONTROL: "of workloads",
+}
 
 
 def _verb(kind: HappeningKind) -> str:

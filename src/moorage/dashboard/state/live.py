@@ -16,6 +16,7 @@ from moorage.client.kubeconfig.access import Access
 from moorage.client.protocol import Object, Unreachable
 from moorage.columns.cluster import Cluster
 from moorage.dashboard.state.board import Board, SourceInfo
+from moorage.dashboard.state.deeds import deeds
 from moorage.dashboard.state.rows import node_row, pod_row
 from moorage.model.api_error import ApiError
 from moorage.model.gates import all_gates
@@ -117,6 +118,8 @@ class LiveSource:
             self.version += 1
             if taking is not None:
                 taking(deltas)
+            if self._watched.is_complete:
+                self.board.tell(deeds(kind, deltas, time.time()))
             if self._listener is not None:
                 self._listener(kind, deltas)
 

@@ -16,6 +16,7 @@ from moorage.client.protocol import Object
 from moorage.control.disruption import budget_selects
 from moorage.control.framework.workloads import desired_replicas, is_active
 from moorage.control.framework.world import controller_of
+from moorage.dashboard.state.deeds import is_news
 from moorage.dashboard.state.rollout_figures import (
     Figures,
     figures_of,
@@ -113,7 +114,7 @@ class Rollouts:
             if kind is _POD:
                 uid = self._pod_changed(old, new)
             elif kind is _REPLICA_SET:
-                uid = self._replica_set_changed(old, new)
+                uid = self._replica_set_changed(old, new, now)
             elif kind is _BUDGET:
                 uid = self._budget_changed(old, new)
             else:
@@ -139,7 +140,7 @@ class Rollouts:
             self._pods.setdefault(owner.uid, {})[found.key] = new.view
         return self._deployments.get(owner.uid, owner.uid)
 
-    def _replica_set_changed(self, old: Object | None, new: Object | None) -> str:
+    def _replica_set_changed(self, old: Object | None, new: Object | None, now: float) -> str:
         found = new or old
         owner = controller_of(found.view.metadata) if found is not None else None
         if found is None or owner is None:
@@ -151,7 +152,7 @@ class Rollouts:
             self._deployments[found.uid] = owner.uid
             self._replica_sets.setdefault(owner.uid, set()).add(found.uid)
         before, after = (desired_replicas(one) if one is not None else 0 for one in (old, new))
-        if self._begun and before != after:
+        if before != after and (old is not None or is_news(found, now)):
             way = "up" if before < after else "down"
             self._note(owner.uid, f"{found.name} scaled {way} from {before} to {after}")
         return owner.uid
@@ -174,9 +175,11 @@ class Rollouts:
         if new is None:
             return ""
         self._workloads[new.uid] = new
-        if self._begun and (old is None or has_another_template(old, new)):
+        if self._begun and (is_news(new, now) if old is None else has_another_template(old, new)):
             self._end(new.uid, "superseded", now)
             self._start(new, now, saw_start=True)
+        elif self._begun and old is None and is_updating(new, self._figures(new.uid)):
+            self._start(new, now, saw_start=False)  # its kind was listed late
         return new.uid
 
     def _note(self, uid: str, text: str) -> None:

@@ -51,17 +51,17 @@ def test_a_story_says_who_did_what() -> None:
     assert brief == [
         (
             "node-lifecycle-controller",
-            "controller",
+            "control",
             "",
             "RegisteredNode: Node n1 event: Registered Node n1 in Controller",
         ),
-        ("deployment-controller", "controller", "", "created ReplicaSet web"),
-        ("replicaset-controller", "controller", "ReplicaSet default/web", "created Pod web"),
+        ("deployment-controller", "control", "", "created ReplicaSet web"),
+        ("replicaset-controller", "control", "ReplicaSet default/web", "created Pod web"),
         ("scheduler", "placed", entries[3].subject.rpartition("-")[0], "on n1"),
         ("scheduler", "placed", entries[4].subject.rpartition("-")[0], "on n1"),
     ]
     assert entries[2].detail.endswith(" and 1 more")
-    assert {entry.workload for entry in entries[3:]} == {"Deployment default/web"}
+    assert {entry.workload for entry in entries[1:]} == {"Deployment default/web"}
     assert last["leftOut"] == 0
 
 
