@@ -12,8 +12,11 @@ WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
 # The end-to-end tests use the real kubectl: the machine's own, or else one that is put beside our Python.
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 
+# The dashboard is tested in a real Chromium: the machine's own, or else Debian's package, where root may install it.
+CHROMIUM_READY := $(if $(or $(CHROMIUM),$(shell command -v chromium chromium-browser google-chrome)),,install-chromium)
+
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow test-interop test-faults check package docs format lock bench bench-e2e bench-controllers clean
+.PHONY: help setup run install-chromium test test-slow test-interop test-faults check package docs format lock bench bench-e2e bench-controllers clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +31,9 @@ $(READY): pyproject.toml requirements.lock
 $(BIN)/kubectl: $(READY) tests/e2e/install_kubectl.py
 	$(PYTHON) tests/e2e/install_kubectl.py $@
 
+install-chromium:
+	@$(PYTHON) tests/browser/install_chromium.py
+
 setup: $(READY) ## make .venv with the package and the development tools
 
 # One coherent cluster in which every workload lands where it says; it is gone when it is stopped.
@@ -36,7 +42,7 @@ run: $(READY) ## set up and start an example cluster, all gates on: spot, on-dem
 	@sed 's|^moorage|$(BIN)/moorage|' examples/cluster/TRY.txt
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster $(if $(PORT),--port $(PORT))
 
-test: $(READY) $(KUBECTL_READY) check package ## set up and run all tests
+test: $(READY) $(KUBECTL_READY) $(CHROMIUM_READY) check package ## set up and run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
 test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law

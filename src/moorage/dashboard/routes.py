@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.dashboard.gates import gates_document
 from moorage.dashboard.http.application import JSON_HEADERS, Answer, Routes, as_json, body_of, json_lines
 from moorage.dashboard.http.coalescing import Coalescer
 from moorage.dashboard.http.sessions import session_in
@@ -23,7 +24,7 @@ class StateRoutes:
     """What there is and was: the snapshot, the stream of changes, moments of the past, one node, one pod."""
 
     def __init__(self, source: ClusterSource, settings: DashboardSettings) -> None:
-        self._source = source
+        self._source, self._wanted_gates = source, settings.feature_gates
         live = settings.kubeconfig is not None
         self._extra = {"changes": {"allowed": live and settings.allow_changes, "dryRun": live}}
 
@@ -33,6 +34,7 @@ class StateRoutes:
         routes.add("GET", "/api/history", self._history)
         routes.add("GET", "/api/history/*", self._moment)
         routes.add("GET", "/api/history/*/steps", self._steps)
+        routes.add("GET", "/api/gates", self._gates)
         routes.add("GET", "/api/node/*", self._node)
         routes.add("GET", "/api/pod/*/*", self._pod)
 
@@ -68,6 +70,9 @@ class StateRoutes:
         except NotKept as error:
             raise failure(404, "NotFound", str(error)) from None
         return as_json({"steps": [delta_document(one) for one in found]})
+
+    async def _gates(self, request: Request, _: tuple[str, ...]) -> Answer:
+        return as_json(gates_document(await self._source.gates(), self._wanted_gates))
 
     async def _node(self, request: Request, values: tuple[str, ...]) -> Answer:
         found = await self._source.node(values[0])

@@ -32,6 +32,7 @@ from moorage.cli.options import (
 if TYPE_CHECKING:
     from moorage.cli.recalled import RecalledOptions
     from moorage.cluster.control_plane import ControlPlane, Settings
+    from moorage.cluster.dashboard_process import DashboardProcess
     from moorage.cluster.event_loop import SignalEnding
     from moorage.cluster.ha.plane import HaPlane
     from moorage.cluster.kept.kept_cluster import KeptCluster
@@ -144,6 +145,11 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     show_default=True,
     help="Whether nodes are simulated, those that are created through the API among them.",
 )
+@click.option("--dashboard", is_flag=True, help="Serve the dashboard beside the cluster, and print its address.")
+@click.option(
+    "--dashboard-port", type=click.IntRange(0, 65535), default=0, help="Its port; 0 for any that is free.  [default: 0]"
+)
+@click.option("--dashboard-allow-changes", is_flag=True, help="Let the dashboard change the cluster.")
 @devices_option
 @simulate_storage_option(default=True)
 @config_option
@@ -162,6 +168,9 @@ def command(
     skip_unserved: bool,
     source: str,
     etcd: EtcdSettings | None,
+    dashboard: bool,
+    dashboard_port: int,
+    dashboard_allow_changes: bool,
     **options: Any,
 ) -> None:
     """Start a cluster that kubectl, client libraries and operators can talk to.
@@ -180,6 +189,7 @@ def command(
       moorage up --name copy --from production
       moorage up --name ha --ha 3
       moorage up --nodes 4 --devices gpu.example.com=8
+      moorage up --dashboard
       moorage up --ephemeral --port 0 --write-kubeconfig kubeconfig.yaml
       moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
     """
@@ -189,6 +199,8 @@ def command(
     from moorage.cluster.kept.kept_plane import refuse_to_start
 
     seconds = duration_of("--wait", wait)
+    if (dashboard_port or dashboard_allow_changes) and not dashboard:
+        raise click.UsageError("--dashboard-port and --dashboard-allow-changes need --dashboard.")
     _check_ha(options["ha"], etcd)
     parameters = click.get_current_context().params
     options |= {name: parameters[name] for name in ETCD_PARAMETERS}
@@ -205,7 +217,12 @@ def command(
         told = recalled_options(click.get_current_context(), options, cluster, ephemeral=ephemeral)
         fixed = {"manifests": manifests, "force": force, "wait_seconds": seconds}
         fixed |= {"source": source, "skips_unserved": skip_unserved}
-        _run(told, cluster, **fixed)
+        beside = None
+        if dashboard:
+            from moorage.cluster.dashboard_process import DashboardProcess
+
+            beside = DashboardProcess(port=dashboard_port, allow_changes=dashboard_allow_changes, tell=_tell)
+        _run(told, cluster, beside, **fixed)
     except CannotStart as error:
         for line in str(error).splitlines():
             say(line)
@@ -239,7 +256,12 @@ def _cluster(name: str, data_dir: Path | None, *, ephemeral: bool, detach: bool)
         raise click.BadParameter(str(error), param_hint="'--name'") from None
 
 
-def _run(told: RecalledOptions, cluster: KeptCluster | None, **fixed: Any) -> None:
+def _tell(text: str) -> None:
+    click.echo(text)
+    sys.stdout.flush()
+
+
+def _run(told: RecalledOptions, cluster: KeptCluster | None, dashboard: DashboardProcess | None, **fixed: Any) -> None:
     """Raises CannotStart."""
     from moorage.cluster.control_plane import Settings
     from moorage.cluster.event_loop import run_until_signal
@@ -255,13 +277,15 @@ def _run(told: RecalledOptions, cluster: KeptCluster | None, **fixed: Any) -> No
         warning = _half_enabled_gates(kept.plane)
         for note in kept.plane.notes:
             say(note)
+        page = f"The dashboard: {dashboard.address}\n" if dashboard is not None else ""
         if is_detached_child():
-            say_ready(f"{warning}{_as_before(told.again)}")
+            say_ready(f"{warning}{_as_before(told.again)}{page}")
         else:
-            _announce(kept.plane, warning, _as_before(told.again))
+            _announce(kept.plane, warning, f"{_as_before(told.again)}{page}")
             fall_silent()
 
-    _say_how_it_ended(run_until_signal(lambda: KeptPlane(settings, cluster, told.description), started), settings)
+    ending = run_until_signal(lambda: KeptPlane(settings, cluster, told.description, dashboard), started)
+    _say_how_it_ended(ending, settings)
 
 
 def _say_how_it_ended(ending: SignalEnding, settings: Settings) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from moorage import __version__
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import ControlPlane, Settings
+from moorage.cluster.dashboard_process import DashboardProcess
 from moorage.cluster.kept.description import FORMAT, Description, write_description
 from moorage.cluster.kept.kept_cluster import KeptCluster
 from moorage.cluster.kept.places import ClusterError, is_cluster
@@ -29,9 +30,16 @@ class KeptPlane:
     The directory of a cluster with a name that keeps nothing goes with the process.
     """
 
-    def __init__(self, settings: Settings, cluster: KeptCluster | None, description: Description) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        cluster: KeptCluster | None,
+        description: Description,
+        dashboard: DashboardProcess | None = None,
+    ) -> None:
+        """`dashboard` is started beside the cluster, when it is ready."""
         self.plane = _plane(settings)
-        self.cluster, self.description = cluster, description
+        self.cluster, self.description, self.dashboard = cluster, description, dashboard
         self._lock: DataDirectory | None = None
         self._is_recorded = False
 
@@ -52,6 +60,8 @@ class KeptPlane:
                 await asyncio.to_thread(self._record, self.cluster)
             except OSError as error:
                 raise CannotStart(f"{error.filename} cannot be written: {error.strerror}") from None
+        if self.dashboard is not None:
+            await self.dashboard.start(self.plane.kubeconfig_path, self.plane.settings.context)
 
     def _record(self, cluster: KeptCluster) -> None:
         plane, wanted = self.plane, self.plane.settings.kubeconfig
@@ -74,6 +84,8 @@ class KeptPlane:
         return await self.plane.failure()
 
     async def stop(self) -> None:
+        if self.dashboard is not None:
+            await self.dashboard.stop()
         await self.plane.stop()
         cluster = self.cluster
         if cluster is None:
