@@ -17,6 +17,7 @@ _BUILT, _SETTLED = False, True
 
 _TABLE = {
     "audit": _BUILT,
+    "complete": _BUILT,
     "details": _SETTLED,
     "explain": _BUILT,
     "explain-pending": _SETTLED,

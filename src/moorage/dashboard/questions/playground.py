@@ -15,7 +15,12 @@ from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.playing.expressions import expression_facts, expressions_of
 from moorage.dashboard.questions.playing.forms.forms import all_forms
-from moorage.dashboard.questions.playing.known_nodes import KnownNode, cluster_nodes, pasted_nodes
+from moorage.dashboard.questions.playing.known_nodes import (
+    KnownNode,
+    PasteProblem,
+    cluster_nodes,
+    pasted_nodes,
+)
 from moorage.dashboard.questions.playing.matching import (
     LabelAnswers,
     NodeAnswer,
@@ -87,6 +92,13 @@ def _gates(given: Any) -> dict[Gate, bool]:
     return {known[name]: value for name, value in given.items()}
 
 
+def nodes_of(base: Base, asked_for: Asked) -> tuple[list[KnownNode], list[PasteProblem]]:
+    """Return the nodes that the rule is tried on, and what is wrong with pasted ones."""
+    if asked_for.taints is not None:
+        return pasted_nodes(asked_for.taints)
+    return cluster_nodes(base.simulation.cluster.nodes), []
+
+
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     for part in _Judging(base, asked(arguments)).parts():
         yield msgspec.to_builtins(part)
@@ -132,7 +144,7 @@ class _Judging:
         yield from self._matches(pod, given)
 
     def _matches(self, pod: Pod, given: int) -> Iterator[Part]:
-        nodes, complaints = self._nodes()
+        nodes, complaints = nodes_of(self._base, self._asked)
         tells_taints = self._asked.kind in (TOLERATIONS, CEL)
         part: Part = {"pasted": self._asked.taints is not None, "pasteProblems": complaints}
         if tells_taints:
@@ -144,11 +156,6 @@ class _Judging:
         yield part
         forms = all_forms(pod.spec, given, nodes, self._evaluations)
         yield {"forms": forms, "givenUp": self._evaluations.given_up, "done": True}
-
-    def _nodes(self) -> tuple[list[KnownNode], list[Any]]:
-        if self._asked.taints is not None:
-            return pasted_nodes(self._asked.taints)
-        return cluster_nodes(self._base.simulation.cluster.nodes), []
 
     def _taint_answers(self, pod: Pod, given: int) -> TaintAnswers:
         def compiled(component: Component, name: str) -> TolerationSet:
