@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.dashboard.actions import ActionError, act
 from moorage.dashboard.gates import gates_document
 from moorage.dashboard.http.application import JSON_HEADERS, Answer, Routes, as_json, body_of, json_lines
 from moorage.dashboard.http.coalescing import Coalescer
@@ -16,6 +17,7 @@ from moorage.dashboard.state.board import Board, delta_document, state_document
 from moorage.dashboard.state.history import NotKept
 from moorage.model.api_error import bad_request, failure
 from moorage.serve.http.messages import Request, Response, Stream
+from moorage.watch.session import CannotWatch
 
 _MAX_STEPS = 50
 
@@ -114,6 +116,25 @@ class AskRoute:
                 yield {**part, **about} if part.get("done") else part
         finally:
             await parts.aclose()
+
+
+class ActRoute:
+    """Actions: try or make a change, or ask for the rights to."""
+
+    def __init__(self, source: ClusterSource) -> None:
+        self._source = source
+
+    def add_to(self, routes: Routes) -> None:
+        routes.add("POST", "/api/act/*", self._act)
+
+    async def _act(self, request: Request, values: tuple[str, ...]) -> Answer:
+        body = body_of(request)
+        try:
+            return as_json(await act(values[0], body, await self._source.actions()))
+        except ActionError as error:
+            return as_json({"error": error.message}, error.code)
+        except CannotWatch as error:
+            return as_json({"error": str(error)}, 503)
 
 
 def _number(text: str, name: str) -> int:

@@ -9,7 +9,7 @@ from moorage.dashboard.http.application import Application, Routes, as_json
 from moorage.dashboard.http.coalescing import Coalescer
 from moorage.dashboard.http.guard import Guard
 from moorage.dashboard.http.sessions import Sessions
-from moorage.dashboard.routes import AskRoute, StateRoutes
+from moorage.dashboard.routes import ActRoute, AskRoute, StateRoutes
 from moorage.dashboard.settings import DashboardSettings
 from moorage.dashboard.simulator.client import Simulator
 from moorage.dashboard.source import CannotShow, ClusterSource, FileCluster, LiveCluster
@@ -73,6 +73,7 @@ class Dashboard:
         self._coalescer = Coalescer(self._simulator.ask, lambda: self._simulator.generation.number)
         StateRoutes(source, settings).add_to(routes)
         AskRoute(source, self._coalescer, server.port).add_to(routes)
+        ActRoute(source).add_to(routes)
         routes.add("GET", "/api/rollouts", self._list_rollouts)
         guard = Guard(settings.bind_address, server.port, settings.host_names)
         application = Application(guard, self._sessions, server.port, routes, self._announce_token)

@@ -12,8 +12,10 @@ from typing import Any, Protocol
 
 import msgspec
 
+from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Object
+from moorage.dashboard.actions import ActionContext
 from moorage.dashboard.settings import DashboardSettings
 from moorage.dashboard.simulator.client import Simulator
 from moorage.dashboard.simulator.spec import InputSpec, LiveInput
@@ -61,6 +63,9 @@ class ClusterSource(Protocol):
 
     async def pod(self, key: str) -> Document | None: ...
 
+    async def actions(self) -> ActionContext:
+        """Return what is needed to change the cluster, and whether that is allowed."""
+
 
 class LiveCluster:
     """A cluster behind a kubeconfig."""
@@ -76,6 +81,8 @@ class LiveCluster:
         self._load_seconds = self._pause_until = 0.0
         self._loading = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
+        self._actions = ActionContext(allow_changes=settings.allow_changes)
+        self._trial: HttpClient | None = None
 
     async def start(self) -> None:
         """Raises CannotWatch."""
@@ -86,6 +93,8 @@ class LiveCluster:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._trial is not None:
+            await self._trial.close()
         await self.live.stop()
 
     async def failure(self) -> BaseException:
@@ -159,6 +168,16 @@ class LiveCluster:
     async def pod(self, key: str) -> Document | None:
         namespace, _, name = key.partition("/")
         return pod_details(self.live, key, await self.live.events_of("Pod", name, namespace))
+
+    async def actions(self) -> ActionContext:
+        """Return a context with the clients of today: after the kubeconfig has changed there are others."""
+        client = self.live.client
+        if self._actions.client is not client:
+            before, self._trial = self._trial, HttpClient(self.live.access, "dashboard", dry_run=True)
+            self._actions = ActionContext(client, self._trial, self._settings.allow_changes)
+            if before is not None:
+                await before.close()
+        return self._actions
 
 
 def _document(kind: Kind, one: Object) -> Document | msgspec.Raw:
@@ -283,3 +302,6 @@ class FileCluster:
         async for part in self.simulator.ask("details", arguments):
             return None if "error" in part else part
         return None
+
+    async def actions(self) -> ActionContext:
+        return ActionContext()
