@@ -13,7 +13,7 @@ from moorage.dashboard.http.sessions import session_in
 from moorage.dashboard.questions import QUESTIONS
 from moorage.dashboard.settings import DashboardSettings
 from moorage.dashboard.source import ClusterSource
-from moorage.dashboard.state.board import Board, delta_document, state_document
+from moorage.dashboard.state.board import Board, state_document
 from moorage.dashboard.state.history import NotKept
 from moorage.model.api_error import bad_request, failure
 from moorage.serve.http.messages import Request, Response, Stream
@@ -64,14 +64,17 @@ class StateRoutes:
         return as_json({**state_document(rows, seq, []), "source": source, **self._extra})
 
     async def _steps(self, request: Request, values: tuple[str, ...]) -> Answer:
-        """Answer with the changes after a moment, or with `back` those that led to it."""
+        """Answer with the changes after a moment, or with `back` those that led to it, the last one first.
+
+        Each has rows before and after it, so that a page can go both ways.
+        """
         history, seq = self._board.history, _number(values[0], "moment")
         try:
             back = "back" in request.query
             found = history.steps_back(upto=seq, most=_MAX_STEPS) if back else history.steps(after=seq, most=_MAX_STEPS)
         except NotKept as error:
             raise failure(404, "NotFound", str(error)) from None
-        return as_json({"steps": [delta_document(one) for one in found]})
+        return as_json({"steps": found})
 
     async def _gates(self, request: Request, _: tuple[str, ...]) -> Answer:
         return as_json(gates_document(await self._source.gates(), self._wanted_gates))

@@ -10,11 +10,11 @@ import msgspec
 
 from moorage.lint.finding import Severity
 from moorage.lint.sources import STDIN, STDIN_NAME, Source, sources_of
-from moorage.model.gates import GateError, GateSet
+from moorage.model.gates import GateError, GateSet, all_gates
 from moorage.plan.input.configured import configured_planner
 from moorage.plan.input.live_cluster import LiveCluster, Missing
 from moorage.plan.input.live_gates import LiveGates
-from moorage.plan.planner import Planner
+from moorage.plan.planner import Planner, Settings
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
 
@@ -91,6 +91,13 @@ def planner_of(spec: InputSpec) -> Planner:
         problems = getattr(error, "problems", ()) or (error,)
         raise BadInput("; ".join(map(str, problems))) from None
     planner.load(_sources(spec), announces_updates=live is None)
+    return planner
+
+
+def audited_planner_of(spec: InputSpec) -> Planner:
+    """Return a planner that has read the files with all gates on, as `moorage gates audit` reads them."""
+    planner = Planner(Settings(all_gates(), namespace=spec.namespace or "default"))
+    planner.load(_sources(spec), announces_updates=False)
     return planner
 
 

@@ -19,7 +19,7 @@ from moorage.dashboard.questions.base import Base
 from moorage.dashboard.simulator.answering import SETTLED, Questions, serve_questions
 from moorage.dashboard.simulator.children import Children, end_with
 from moorage.dashboard.simulator.commands import Commands
-from moorage.dashboard.simulator.spec import BadInput, planner_of, problem_of, spec_from
+from moorage.dashboard.simulator.spec import BadInput, audited_planner_of, planner_of, problem_of, spec_from
 
 
 def main() -> None:
@@ -88,7 +88,9 @@ class _Generation:
             with sender, sender.makefile("rb") as lines:
                 spec = spec_from(lines)
             planner = planner_of(spec)
-            base = Base(planner, planner.build())
+            # Objects of a live cluster were not refused for their gates: an audit takes what was loaded.
+            audited = (lambda: audited_planner_of(spec)) if spec.live is None else None
+            base = Base(planner, planner.build(), with_all_gates=audited)
             problem = problem_of(planner, spec)
         except (BadInput, EOFError) as error:
             self._built.send({"problem": str(error)})
