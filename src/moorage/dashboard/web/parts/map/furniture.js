@@ -1,0 +1,35 @@
+/** Builds the elements of the map: canvases, the list that keys and screen readers use, tools, tip and legend. */
+import { address } from "../../lib/address.js";
+import { freshId, h, replace } from "../../lib/dom.js";
+import { icon } from "../../lib/icons.js";
+
+export function buildParts({ onkey, onfocus, zoom, fit }) {
+  const id = freshId("map");
+  const canvas = () => h("canvas", { class: "map-canvas", "aria-hidden": "true" });
+  const tool = (name, label, work) => h("button", { class: "icon-button", type: "button", "aria-label": label, title: label, onclick: work }, icon(name));
+  const p = { base: canvas(), labels: canvas(), top: canvas() };
+  p.option = h("div", { class: "visually-hidden", role: "option", id: `${id}-option`, "aria-selected": "true" });
+  p.list = h("div", { class: "map-list", role: "listbox", tabindex: "0", "aria-label": "Nodes", onkeydown: onkey, onfocus, onblur: onfocus }, p.option);
+  p.tip = h("div", { class: "map-tip", "aria-hidden": "true", hidden: true });
+  p.tray = h("a", { class: "map-tray", href: address.href("pending") });
+  p.surface = h("div", { class: "map-surface" }, p.base, p.labels, p.top, p.list, p.tray, p.tip);
+  p.legend = h("div", { class: "map-legend", "aria-label": "Legend", role: "group" });
+  p.tools = h(
+    "div",
+    { class: "map-tools", role: "group", "aria-label": "Zoom" },
+    tool("minus", "Zoom out", () => zoom(1 / 1.6)),
+    tool("plus", "Zoom in", () => zoom(1.6)),
+    tool("fit", "Show all", fit),
+  );
+  p.foot = h("div", { class: "map-foot" }, p.legend, p.tools);
+  return p;
+}
+
+/** Shows lines in the box beside (x, y), inside of the surface. */
+export function showTip(tip, { width, height }, x, y, lines) {
+  replace(tip, lines);
+  tip.hidden = false;
+  const left = x + 16 + tip.offsetWidth > width ? Math.max(4, x - tip.offsetWidth - 12) : x + 16;
+  const top = Math.max(4, Math.min(y + 14, height - tip.offsetHeight - 4));
+  tip.style.setProperty("transform", `translate(${Math.round(left)}px, ${Math.round(top)}px)`);
+}

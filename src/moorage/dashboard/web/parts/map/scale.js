@@ -1,0 +1,194 @@
+/**
+ * Gives each node a colour code for what the reader wants to see, and the numbers of the legend.
+ *
+ * A colouring is text: "none", "resource:NAME", "device:DRIVER", "taint:KEY", "version", "label:KEY", "workload:NAME".
+ * Codes: 0…23 are steps of the ramp, FIRST_CATEGORY + n categories, NONE is a tile without a value.
+ */
+import { rampStep } from "../../lib/colour.js";
+import { count, natural, number, percent, quantity } from "../../lib/format.js";
+
+export const STEPS = 24;
+export const FIRST_CATEGORY = 24;
+export const NONE = 255;
+const MOST_ENTRIES = 8;
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+const VERSION = /^v?\d+(?:\.\d+)+(?:[-+][\w.+-]*)?$/;
+
+/**
+ * Returns {codes: Uint8Array by node number, title, kind: "ramp"|"steps"|"categories"|"none", low, high, bins,
+ * entries: [{code, text, count}], none: {text, count}, text: (number) → value in words}.
+ */
+export function makeScale(colouring, model, values = null) {
+  const { rows } = model;
+  const codes = new Uint8Array(rows.length).fill(NONE);
+  const [kind, name] = split(colouring);
+  if (kind === "resource") return share(codes, rows, name, (row) => row.resources?.[name], (value) => quantity(name, value));
+  if (kind === "device") return share(codes, rows, name, (row) => row.devices?.[name], number);
+  if (kind === "workload") return tally(codes, model, name);
+  if (kind === "version") return ordered(codes, rows, "kubelet version", (row) => row.version, "no version");
+  if (kind === "label") return ordered(codes, rows, name, (row) => row.labels?.[name], "without the label");
+  if (kind === "taint") {
+    const value = (row) => {
+      const changed = values?.get(row.name);
+      if (changed) return changed.value == null ? undefined : String(changed.value);
+      return row.taints?.find((taint) => taint.key === name)?.value;
+    };
+    return ordered(codes, rows, name, value, "untainted");
+  }
+  let nodes = 0;
+  for (const row of rows) if (row) nodes += 1;
+  return { codes, title: "", kind: "none", entries: [], none: { text: "nodes", count: nodes }, text: () => "" };
+}
+
+export function split(colouring) {
+  const at = colouring.indexOf(":");
+  return at < 0 ? [colouring, ""] : [colouring.slice(0, at), colouring.slice(at + 1)];
+}
+
+/** Compares version numbers part by part; a pre-release comes before its release. */
+export function compareVersions(a, b) {
+  const [left, right] = [a, b].map((text) => /^v?([\d.]+)(?:-([^+]*))?/.exec(text) ?? ["", "0", ""]);
+  const [one, two] = [left[1], right[1]].map((text) => text.split(".").map(Number));
+  for (let index = 0; index < Math.max(one.length, two.length); index += 1) {
+    const difference = (one[index] ?? 0) - (two[index] ?? 0);
+    if (difference) return difference;
+  }
+  if (!left[2] !== !right[2]) return left[2] ? -1 : 1;
+  return natural(left[2] ?? "", right[2] ?? "");
+}
+
+function share(codes, rows, name, amounts, write) {
+  const bins = new Uint32Array(STEPS);
+  let without = 0;
+  let over = 0;
+  rows.forEach((row, at) => {
+    if (!row) return;
+    const pair = amounts(row);
+    if (!pair || !(pair[1] > 0)) {
+      without += 1;
+      return;
+    }
+    const part = pair[0] / pair[1];
+    codes[at] = rampStep(part);
+    bins[codes[at]] += 1;
+    if (part > 1) over += 1;
+  });
+  const entries = over ? [{ code: STEPS - 1, text: "more requested than there is", count: over }] : [];
+  return {
+    ...{ codes, title: `${name} requested`, kind: "ramp", low: "0%", high: "100%", bins, entries },
+    none: { text: `without ${name}`, count: without },
+    text: (at) => {
+      const pair = rows[at] && amounts(rows[at]);
+      return pair && pair[1] > 0 ? `${percent(pair[0] / pair[1])} (${write(pair[0])} of ${write(pair[1])})` : `no ${name}`;
+    },
+    short: (at) => {
+      const pair = rows[at] && amounts(rows[at]);
+      return pair && pair[1] > 0 ? percent(pair[0] / pair[1]) : "";
+    },
+  };
+}
+
+function tally(codes, model, workload) {
+  const { rows, slots, pods } = model;
+  const found = new Uint32Array(rows.length);
+  let most = 0;
+  let without = 0;
+  rows.forEach((row, at) => {
+    if (!row) return;
+    for (const pod of slots[at]) if (pod >= 0 && pods[pod].workload === workload) found[at] += 1;
+    most = Math.max(most, found[at]);
+    if (!found[at]) without += 1;
+  });
+  const bins = new Uint32Array(STEPS);
+  for (let at = 0; at < rows.length; at += 1) {
+    if (!found[at]) continue;
+    codes[at] = rampStep(most > 1 ? 0.25 + (0.75 * (found[at] - 1)) / (most - 1) : 0.8);
+    bins[codes[at]] += 1;
+  }
+  const words = (value) => count(value, "pod");
+  return {
+    ...{ codes, title: `pods of ${workload}`, kind: "ramp", low: most ? "1" : "", high: most ? String(most) : "", bins, entries: [] },
+    none: { text: "without its pods", count: without },
+    text: (at) => words(found[at]),
+    short: (at) => (found[at] ? String(found[at]) : ""),
+  };
+}
+
+/** Numbers get a ramp from least to most, versions their order, other text categories by how common it is. */
+function ordered(codes, rows, title, valueOf, noneText) {
+  const found = new Map();
+  let without = 0;
+  const values = rows.map((row) => {
+    const value = row ? valueOf(row) : undefined;
+    if (value === undefined || value === null) {
+      if (row) without += 1;
+      return null;
+    }
+    found.set(value, (found.get(value) ?? 0) + 1);
+    return value;
+  });
+  const distinct = [...found.keys()];
+  const numeric = distinct.filter((value) => NUMBER.test(value));
+  const result = {
+    ...{ codes, title, none: { text: noneText, count: without } },
+    text: (at) => (values[at] == null ? noneText : values[at] === "" ? "no value" : values[at]),
+    short: (at) => values[at] ?? "",
+  };
+  if (numeric.length && numeric.length >= distinct.length - 1) return numbers(result, values, found, numeric);
+  if (distinct.length && distinct.every((value) => VERSION.test(value))) {
+    return ranks(result, values, found, distinct.sort(compareVersions));
+  }
+  return categories(result, values, found);
+}
+
+function numbers(result, values, found, numeric) {
+  const least = Math.min(...numeric.map(Number));
+  const most = Math.max(...numeric.map(Number));
+  const bins = new Uint32Array(STEPS);
+  let others = 0;
+  values.forEach((value, at) => {
+    if (value == null) return;
+    if (!NUMBER.test(value)) {
+      others += 1;
+      result.codes[at] = FIRST_CATEGORY + 7;
+      return;
+    }
+    result.codes[at] = most > least ? rampStep(0.12 + (0.88 * (Number(value) - least)) / (most - least)) : Math.floor(STEPS / 2);
+    bins[result.codes[at]] += 1;
+  });
+  const entries = others ? [{ code: FIRST_CATEGORY + 7, text: "not a number", count: others }] : [];
+  if (numeric.length <= MOST_ENTRIES) {
+    const sorted = numeric.sort((a, b) => a - b);
+    const code = (value) => result.codes[values.indexOf(value)];
+    return { ...result, kind: "steps", entries: [...sorted.map((value) => ({ code: code(value), text: value, count: found.get(value) })), ...entries] };
+  }
+  return { ...result, kind: "ramp", low: String(least), high: String(most), bins, entries };
+}
+
+function ranks(result, values, found, sorted) {
+  const rank = new Map(sorted.map((value, index) => [value, sorted.length > 1 ? 0.1 + (0.9 * index) / (sorted.length - 1) : 0.6]));
+  const bins = new Uint32Array(STEPS);
+  values.forEach((value, at) => {
+    if (value == null) return;
+    result.codes[at] = rampStep(rank.get(value));
+    bins[result.codes[at]] += 1;
+  });
+  if (sorted.length > MOST_ENTRIES) return { ...result, kind: "ramp", low: sorted[0], high: sorted.at(-1), bins, entries: [] };
+  const entries = sorted.map((value) => ({ code: rampStep(rank.get(value)), text: value, count: found.get(value) }));
+  return { ...result, kind: "steps", entries };
+}
+
+function categories(result, values, found) {
+  const common = [...found].sort((a, b) => b[1] - a[1] || natural(a[0], b[0]));
+  const named = common.length > MOST_ENTRIES ? MOST_ENTRIES - 1 : common.length;
+  const code = new Map(common.map(([value], index) => [value, FIRST_CATEGORY + Math.min(index, named === common.length ? index : named)]));
+  values.forEach((value, at) => {
+    if (value != null) result.codes[at] = code.get(value);
+  });
+  const entries = common.slice(0, named).map(([value, nodes]) => ({ code: code.get(value), text: value === "" ? "no value" : value, count: nodes }));
+  const rest = common.slice(named);
+  if (rest.length) {
+    entries.push({ code: FIRST_CATEGORY + named, text: `${rest.length} other values`, count: rest.reduce((sum, [, nodes]) => sum + nodes, 0) });
+  }
+  return { ...result, kind: "categories", entries };
+}

@@ -1,0 +1,197 @@
+/** Shows one node: state, taints, labels, resources, pods, devices and events. What the map knows is there at once. */
+import { address } from "../../lib/address.js";
+import { getJSON, isAbort } from "../../lib/api.js";
+import { cluster } from "../../lib/cluster.js";
+import { h, replace, setText } from "../../lib/dom.js";
+import { age, clock, count, natural, number, quantity } from "../../lib/format.js";
+import { icon } from "../../lib/icons.js";
+import { bar } from "../../parts/bar.js";
+import { chip, chips, labelChip, phaseChip, taintChip } from "../../parts/chips.js";
+import { dataTable } from "../../parts/data-table.js";
+import { empty } from "../../parts/states.js";
+
+const AGAIN = 1000;
+
+export class NodePage {
+  #details = null;
+  #problem = "";
+  #timer = 0;
+  #asking = null;
+  #parts = {};
+
+  constructor(name, back) {
+    this.name = name;
+    this.element = this.#build(back);
+    this.#show();
+    this.#load();
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#asking?.abort();
+  }
+
+  /** Something about the node changed: shows it, and asks for the rest at most once a second. */
+  refresh() {
+    this.#show();
+    this.#timer ||= setTimeout(() => this.#load(), AGAIN);
+  }
+
+  async #load() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    this.#asking?.abort();
+    this.#asking = new AbortController();
+    try {
+      this.#details = await getJSON(`/api/node/${encodeURIComponent(this.name)}`, { signal: this.#asking.signal });
+      this.#problem = "";
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.#problem = error.message;
+    }
+    this.#show();
+  }
+
+  #build(back) {
+    const p = this.#parts;
+    p.state = h("span", { class: "row" });
+    p.facts = h("dl", { class: "facts" });
+    p.taints = h("div", {});
+    p.labels = h("div", {});
+    p.conditions = h("div", { class: "scroll" });
+    p.resources = h("div", { class: "stack node-bars" });
+    p.devices = h("div", { class: "scroll" });
+    p.events = h("div", { class: "scroll" });
+    p.podCount = h("span", { class: "muted nums" });
+    p.pods = dataTable({
+      label: `Pods on ${this.name}`,
+      columns: podColumns(),
+      sort: "key",
+      rowKey: (pod) => pod.key,
+      height: "20rem",
+      none: "No pod runs here",
+    });
+    p.gone = h("p", { class: "chip bad", hidden: true }, "This node is gone");
+    const panel = (title, body, ...more) => h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, title), ...more), h("div", { class: "padded" }, body));
+    return h(
+      "article",
+      { class: "node-page" },
+      h(
+        "div",
+        { class: "view-head" },
+        h("a", { class: "button quiet", href: back }, icon("left"), "All nodes"),
+        h("h1", { tabindex: "-1", class: "wrap" }, this.name),
+        p.state,
+        p.gone,
+        h("span", { class: "grow" }),
+        h("a", { class: "button", href: address.href("pending", { node: this.name }) }, "Why are other pods not here"),
+        h("a", { class: "button", href: address.href("slider", { node: this.name }) }, "What if its taints change"),
+      ),
+      h(
+        "div",
+        { class: "node-grid" },
+        h("div", { class: "stack" }, panel("Node", p.facts), panel("Taints", p.taints), panel("Labels", p.labels), panel("Conditions", p.conditions)),
+        h(
+          "div",
+          { class: "stack" },
+          panel("Resources requested", p.resources),
+          h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Pods"), p.podCount), p.pods),
+          panel("Devices", p.devices),
+          panel("Events", p.events),
+        ),
+      ),
+    );
+  }
+
+  #show() {
+    const p = this.#parts;
+    const row = cluster.nodes.get(this.name);
+    const details = this.#details;
+    const node = { ...(details ?? {}), ...(row ?? {}) };
+    p.gone.hidden = Boolean(row) || !cluster.loaded;
+    if (!row && !details) return;
+    replace(p.state, chip(node.ready ? "ready" : "not ready", node.ready ? "good" : "bad"), node.schedulable ? null : chip("cordoned", "warn"));
+    const addresses = (details?.addresses ?? []).map((one) => `${one.address} (${one.type})`).join(", ");
+    fact(p.facts, [["Version", node.version || "–"], ["Age", age(node.created)], ["Addresses", addresses || "–"]]);
+    replace(p.taints, chips((node.taints ?? []).map(taintChip), "No taints"));
+    const labels = Object.entries(node.labels ?? {}).sort((a, b) => natural(a[0], b[0]));
+    replace(p.labels, chips(labels.map(([key, value]) => labelChip(key, value)), "No labels"));
+    replace(p.resources, resourceBars(node));
+    this.#showPods(row);
+    if (details) {
+      replace(p.conditions, conditions(details.conditions ?? []));
+      replace(p.devices, devices(details.devices ?? [], details.deviceCount ?? 0));
+      replace(p.events, events(details.events ?? []));
+    } else if (this.#problem) {
+      for (const part of [p.conditions, p.devices, p.events]) replace(part, h("p", { class: "muted" }, this.#problem));
+    } else {
+      for (const part of [p.conditions, p.devices, p.events]) if (!part.firstChild) replace(part, h("p", { class: "muted" }, "Loading…"));
+    }
+  }
+
+  #showPods(row) {
+    const requests = new Map((this.#details?.pods ?? []).map(([key, , , wanted]) => [key, wanted]));
+    const keys = row ? [...row.pods] : [];
+    this.#parts.pods.rows = keys.map((key) => ({ ...cluster.pods.get(key), requests: requests.get(key) }));
+    setText(this.#parts.podCount, number(keys.length));
+  }
+}
+
+function fact(list, pairs) {
+  replace(list, pairs.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+function resourceBars(node) {
+  const resources = Object.entries(node.resources ?? {}).map(([name, pair]) => [name, name, ...pair]);
+  const drivers = Object.entries(node.devices ?? {}).filter(([, pair]) => Array.isArray(pair)).map(([name, pair]) => [`devices of ${name}`, "", ...pair]);
+  const list = [...resources, ...drivers].filter(([, , used, there]) => used > 0 || there > 0);
+  if (!list.length) return empty("The node reports no resources", "", { height: "3rem" });
+  return list.map(([label, name, used, there]) => bar({ label, value: used, max: there, text: `${quantity(name, used)} of ${quantity(name, there)}` }));
+}
+
+function podColumns() {
+  const amount = (name) => ({
+    id: name,
+    title: name,
+    width: "5rem",
+    end: true,
+    by: (pod) => pod.requests?.[name] ?? -1,
+    cell: (pod) => (pod.requests?.[name] ? quantity(name, pod.requests[name]) : "–"),
+  });
+  return [
+    { id: "key", title: "Pod", by: (pod) => pod.key, cell: (pod) => pod.key },
+    { id: "workload", title: "Workload", width: "34%", by: (pod) => pod.workload, cell: (pod) => pod.workload || "–" },
+    { id: "phase", title: "Phase", width: "7rem", by: (pod) => pod.phase, cell: (pod) => phaseChip(pod.phase) },
+    amount("cpu"),
+    amount("memory"),
+  ];
+}
+
+function table(heads, rows) {
+  return h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
+    h("tbody", {}, rows.map(([first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first), rest.map((cell) => h("td", { class: "wrap" }, cell))))),
+  );
+}
+
+function conditions(list) {
+  if (!list.length) return h("p", { class: "muted" }, "The node reports no conditions");
+  const wanted = (one) => (one.type === "Ready" ? "True" : "False");
+  const rows = list.map((one) => [one.type, chip(one.status, one.status === wanted(one) ? "good" : "bad"), [h("div", {}, one.reason ?? ""), h("div", { class: "muted small" }, one.message ?? "")]]);
+  return table(["Condition", "Status", "Reason"], rows);
+}
+
+function devices(list, total) {
+  if (!list.length) return h("p", { class: "muted" }, "No driver publishes devices of this node");
+  const rows = list.map((one) => [one.name, one.driver, one.pool, one.inUseBy?.length ? one.inUseBy.join(", ") : h("span", { class: "muted" }, "free"), chips((one.taints ?? []).map(taintChip), "–")]);
+  const more = total > list.length ? h("p", { class: "muted" }, `and ${count(total - list.length, "device")} more`) : null;
+  return [table(["Device", "Driver", "Pool", "In use by", "Taints"], rows), more];
+}
+
+function events(list) {
+  if (!list.length) return h("p", { class: "muted" }, "No events about this node");
+  const rows = list.map((one) => [clock(one.time), chip(one.reason ?? one.type, one.type === "Warning" ? "warn" : ""), one.message, one.count > 1 ? `× ${number(one.count)}` : ""]);
+  return table(["Time", "Reason", "Message", "Count"], rows);
+}
