@@ -70,26 +70,15 @@ def make_planner(
     seed: int,
 ) -> Planner:
     """Return a planner with the cluster of --kubeconfig, if there is one, and its gates. Raises UsageError."""
-    from moorage.plan.planner import Planner, Settings
+    from moorage.plan.input.configured import configured_planner
 
-    switched = parsed_gates(gates)
+    parsed_gates(gates)
+    if kubeconfig is None and endpoints:
+        raise click.UsageError("--scrape needs a cluster: --kubeconfig, --context or $KUBECONFIG.")
     live = live_input(kubeconfig, context, endpoints) if kubeconfig is not None else None
-    if live is None:
-        if endpoints:
-            raise click.UsageError("--scrape needs a cluster: --kubeconfig, --context or $KUBECONFIG.")
-        return Planner(Settings(switched, seed, read_configuration(config, switched), namespace or "default"))
-    from moorage.model.gates import Component, named_values
-    from moorage.plan.input.live_cluster import load_live
-    from moorage.plan.input.live_gates import gates_to_plan_with
-
-    wanted = named_values(gate_settings(gates))
-    found = gates_to_plan_with(live.gates, wanted)
-    configuration = read_configuration(config, found[Component.SCHEDULER])
-    planner = Planner(
-        Settings(found[Component.API_SERVER], seed, configuration, namespace or live.namespace, others=found)
+    return configured_planner(
+        gate_settings(gates), seed, namespace, lambda found: read_configuration(config, found), live
     )
-    load_live(planner, live, wanted)
-    return planner
 
 
 def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> GateSet:

@@ -52,7 +52,7 @@ class Simulator:
         self._seconds, self._memory, self._module = seconds, memory, questions
         self._questions: Mapping[str, Question] = importlib.import_module(questions).QUESTIONS
         self._turns = asyncio.Semaphore(at_once)
-        self._numbers = count(1)
+        self._numbers, self._generations = count(1), count(1)
         self._zygote: ZygoteProcess | None = None
         self._starting = asyncio.Lock()
         self._reviver: asyncio.Task[None] | None = None
@@ -132,7 +132,7 @@ class Simulator:
         for _ in range(_TRIES):
             try:
                 zygote = await self._running_zygote()
-                generation = Generation(next(self._numbers), spec, zygote.channel, self._lost)
+                generation = Generation(next(self._generations), spec, zygote.channel, self._lost)
             except (OSError, ProcessGone) as error:
                 self._problem = f"the simulator cannot be started: {error}"
                 continue

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -16,21 +16,22 @@ from moorage.telemetry.logs import get_logger
 _MODULE = "moorage.dashboard.simulator"
 #: A process with threads must not fork: the libraries of numpy start none then.
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_LONGEST_LINE = 1 << 16
+_BYTES = 65_536
 _LOG = get_logger("dashboard")
 
 
 class ZygoteProcess:
     """The process, which has a process group of its own: Ctrl-C in a terminal reaches the server only."""
 
-    def __init__(self, process: Process, channel: Channel) -> None:
-        self._process, self.channel = process, channel
-        self._log = asyncio.create_task(self._log_lines())
+    def __init__(self, process: Process, channel: Channel, written: socket.socket) -> None:
+        self._process, self.channel, self._written = process, channel, written
+        written.setblocking(False)
+        asyncio.get_running_loop().add_reader(written.fileno(), self._log)
 
     @classmethod
     async def start(cls, questions: str, memory: int, gone: Callable[[], None]) -> "ZygoteProcess":
         """Start it. Raises OSError."""
-        ours, theirs = socket.socketpair()
+        (ours, theirs), (written, stderr) = socket.socketpair(), socket.socketpair()
         number = theirs.fileno()
         options = (str(number), "--questions", questions, "--memory", str(memory))
         try:
@@ -38,33 +39,37 @@ class ZygoteProcess:
                 *(sys.executable, "-P", "-m", _MODULE, *options),
                 stdin=DEVNULL,
                 stdout=DEVNULL,
-                stderr=PIPE,
+                stderr=stderr.fileno(),
                 pass_fds=(number,),
                 start_new_session=True,
                 env={**os.environ, **_ONE_THREAD},
-                limit=_LONGEST_LINE,
             )
         except BaseException:
             ours.close()
+            written.close()
             raise
         finally:
             theirs.close()
-        return cls(process, Channel(ours, "the simulator", gone))
+            stderr.close()
+        return cls(process, Channel(ours, "the simulator", gone), written)
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    async def _log_lines(self) -> None:
-        assert self._process.stderr is not None
-        while True:
-            try:
-                line = await self._process.stderr.readline()
-            except ValueError:  # a line without end
-                continue
-            if not line:
-                return
-            _LOG.warning("A process of the simulator wrote", line=line.decode("utf-8", "replace").rstrip())
+    def _log(self) -> None:
+        """Log what any of the processes writes; asyncio's own pipe would make `wait` wait for all of them."""
+        with suppress(BlockingIOError):
+            text = self._written.recv(_BYTES).decode("utf-8", "replace")
+            if text:
+                _LOG.warning("A process of the simulator wrote", text=text)
+            else:
+                self._close_log()
+
+    def _close_log(self) -> None:
+        if self._written.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._written.fileno())
+            self._written.close()
 
     async def why_ended(self) -> str:
         """Wait for its end, and say why it ended."""
@@ -77,9 +82,4 @@ class ZygoteProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
         self.channel.close()
         await self._process.wait()
-        self._log.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._log
-        transport = getattr(self._process, "_transport", None)
-        if transport is not None:
-            transport.close()
+        self._close_log()
