@@ -112,6 +112,7 @@ export class SliderView extends HTMLElement {
   }
 
   async #begin() {
+    this.#map.refresh();
     if (embedded) return this.#showSaved();
     const given = decode(address.params.changes ?? "");
     if (address.params.changes && !given) setText(this.#parts.note, "The address holds changes that cannot be read: these are proposed instead.");
@@ -286,6 +287,7 @@ export class SliderView extends HTMLElement {
     if (change.source) this.#enable();
     if (!change.all && !change.nodes.size && !change.pods.size) return;
     if (change.all || change.nodes.size) this.#editors.forEach((one) => one.refresh());
+    if (change.all) this.#map.refresh();
     if (this.#complete().length && !document.hidden) this.#askAgain();
   }
 }

@@ -1,18 +1,52 @@
-/** Shows the map of the nodes with what an answer changes: `overlay(overlayOf(…))`, or null for the cluster as it is. */
-import { h } from "../../lib/dom.js";
-import { changedNodes } from "./overlay.js";
+/**
+ * Shows the map of the nodes with what an answer changes.
+ *
+ *   const map = whatIfMap(); map.element; map.changed(changes); map.overlay(overlayOf(…)), or null for what is
+ *
+ * It is coloured by the value that is moved, and grouped as the reader chooses.
+ */
+import { address } from "../../lib/address.js";
 import { cluster } from "../../lib/cluster.js";
+import { h } from "../../lib/dom.js";
+import { combobox } from "../../parts/combobox.js";
+import { groupingOptions } from "../../parts/map/grouping.js";
+import "../../parts/node-map.js";
+import { colouringOf } from "./overlay.js";
 
 export function whatIfMap() {
-  const map = document.createElement("moorage-node-map");
-  const element = h("div", { class: "what-if-map" }, map);
+  const map = h("moorage-node-map", { onopen: (event) => address.go("map", { node: event.detail.node }) });
+  const group = combobox({ label: "Group by", onchange: (value) => (map.group = value) });
+  const element = h(
+    "div",
+    { class: "what-if" },
+    h(
+      "div",
+      { class: "what-if-head" },
+      group,
+      h(
+        "ul",
+        { class: "what-if-signs", "aria-label": "Signs on the map" },
+        sign("leaves", "leaves"),
+        sign("lands", "lands"),
+        sign("frame", "changes"),
+      ),
+    ),
+    h("div", { class: "what-if-map" }, map),
+  );
   return {
     element,
-    overlay(overlay) {
-      map.setOverlay?.(overlay);
-    },
-    changed(changes) {
-      return changedNodes(changes, cluster.nodes);
+    overlay: (overlay) => map.setOverlay(overlay),
+    changed: (changes) => (map.colouring = colouringOf(changes)),
+    /** Offers the groupings of the cluster as it is now. */
+    refresh() {
+      group.options = groupingOptions([...cluster.nodes.values()]);
+      if (group.value) return;
+      group.value = ["zone", "pool"].find((one) => group.options.some((option) => option.value === one)) ?? "none";
+      map.group = group.value;
     },
   };
+}
+
+function sign(name, text) {
+  return h("li", {}, h("span", { class: `what-if-sign ${name}`, "aria-hidden": "true" }), text);
 }
