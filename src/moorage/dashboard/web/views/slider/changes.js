@@ -3,8 +3,8 @@
  *
  * A change is an object with one name: {taint: {nodes, key, value, effect}}, {untaint: {nodes, key, effect}},
  * {label: {nodes, key, value}}, {deviceTaint: {driver, pool, device, key, value, effect}}, {cordon | drain | remove:
- * node}, {scale: {workload, replicas}}, {apply: manifests}. `nodes` is a list of names, {label: {key, value}},
- * {taint: key} (the nodes that have such a taint) or "all".
+ * node}, {scale: {workload, replicas}}, {apply: manifests}. `nodes` is a list of names, {label: {key, value}} or "all";
+ * in the page and its address also {taint: key}, the nodes that have such a taint, which `asked` turns into names.
  */
 
 export const KINDS = {
@@ -42,7 +42,7 @@ export function missing(change) {
   if (!what.key) return "Choose a key.";
   if (Array.isArray(what.nodes)) return what.nodes.length ? "" : "Choose a node.";
   if (what.nodes?.label) return what.nodes.label.key ? "" : "Choose a label.";
-  return "";
+  return what.nodes ? "" : "Choose nodes.";
 }
 
 /** A change in the words of an engineer. */
@@ -94,6 +94,13 @@ export function nodesIn(scope, nodes) {
   return [];
 }
 
+/** A change as the question and the action take it. */
+export function asked(change, nodes) {
+  const kind = kindOf(change);
+  const what = change[kind];
+  return what?.nodes?.taint ? { [kind]: { ...what, nodes: nodesIn(what.nodes, nodes).map((row) => row.name) } } : change;
+}
+
 /** Writes changes for the address: JSON in the alphabet that addresses may have. */
 export function encode(changes) {
   const bytes = new TextEncoder().encode(JSON.stringify(changes));
@@ -122,8 +129,8 @@ function isChange(one) {
   if (["cordon", "drain", "remove", "apply"].includes(kind)) return typeof what === "string";
   if (!what || typeof what !== "object") return false;
   if (kind === "scale") return typeof what.workload === "string" && Number.isInteger(what.replicas);
-  const texts = kind === "deviceTaint" ? ["driver", "key"] : ["key"];
-  return texts.every((name) => typeof what[name] === "string") && (kind === "deviceTaint" || isScope(what.nodes));
+  const texts = [what.key, ...[what.value, what.effect, what.pool, what.device].filter((one) => one !== undefined)];
+  return texts.every((one) => typeof one === "string") && (kind === "deviceTaint" ? typeof what.driver === "string" : isScope(what.nodes));
 }
 
 function isScope(nodes) {

@@ -8,7 +8,7 @@ import { chip } from "../../parts/chips.js";
 import { codeBlock, copy } from "../../parts/code-block.js";
 import { openDialog } from "../../parts/dialog.js";
 import { failed, loading } from "../../parts/states.js";
-import { describe } from "./changes.js";
+import { describe, kindOf } from "./changes.js";
 
 /** The changes as commands: those of kubectl that make them, and that of Moorage that asks the same question. */
 export function showCommands(answer) {
@@ -24,18 +24,22 @@ export function showCommands(answer) {
   });
 }
 
+const LEFT_TO_KUBECTL = { drain: "A drain", remove: "The removal of a node", apply: "Applying manifests" };
+
 /** Why the changes cannot be applied here; "" where they can. */
-export function whyNotApply() {
+export function whyNotApply(changes) {
   if (cluster.source.kind !== "live") return "The cluster is in files: change the files.";
   if (cluster.past != null) return "You are looking at the past.";
-  return cluster.changes.allowed ? "" : "Start the dashboard with --allow-changes to apply changes.";
+  if (!cluster.changes.allowed) return "Start the dashboard with --allow-changes to apply changes.";
+  const left = changes.map((change) => LEFT_TO_KUBECTL[kindOf(change)]).find(Boolean);
+  return left ? `${left} is left to kubectl: see the commands.` : "";
 }
 
 /** Tries the changes with a dry run, lists what will be written, and writes it once that is confirmed. */
 export async function applyChanges(changes) {
   const tried = h("div", { class: "apply-tried" }, loading("Trying it with a dry run", { height: "8rem" }));
   const list = h("ul", { class: "apply-list" }, changes.map((change) => h("li", {}, describe(change))));
-  const trial = act("apply", { changes, dryRun: true }).then(
+  const trial = act("dry-run", { changes }).then(
     (answer) => replace(tried, h("p", {}, "The API server would take:"), resultTable(answer)),
     (error) => replace(tried, failed(error.message)),
   );
@@ -50,9 +54,9 @@ export async function applyChanges(changes) {
   if (confirmed !== "apply") return;
   await trial;
   const done = h("div", {}, loading("Writing", { height: "8rem" }));
-  const shown = openDialog({ title: "Applying", body: [done] });
+  const shown = openDialog({ title: "Applying the changes", body: [done] });
   try {
-    const answer = await act("apply", { changes, dryRun: false });
+    const answer = await act("apply", { changes });
     replace(done, resultTable(answer));
     announce(summary(answer));
   } catch (error) {
@@ -71,20 +75,34 @@ function resultTable(answer) {
     h(
       "tr",
       {},
-      h("th", { scope: "row", class: "wrap" }, one.object ?? ""),
-      h("td", {}, one.error ? chip("refused", "bad") : chip(one.changed === false ? "as it is" : "written", "good")),
-      h("td", { class: "wrap" }, one.error || one.change || one.message || ""),
+      h("th", { scope: "row", class: "wrap" }, targetText(one.target)),
+      h("td", {}, one.ok ? chip(answer.dryRun ? "accepted" : "written", "good") : chip("refused", "bad")),
+      h("td", { class: "wrap" }, one.message || (one.changes ?? []).map(operationText).join("; ") || one.command || ""),
     ),
   );
-  return h(
-    "table",
-    { class: "apply-results" },
-    h("thead", {}, h("tr", {}, ["Object", "Result", "What"].map((title) => h("th", { scope: "col" }, title)))),
-    h("tbody", {}, rows.length ? rows : h("tr", {}, h("td", { colspan: 3, class: "muted" }, "Nothing is to be written."))),
-  );
+  const left = (answer.of ?? rows.length) - rows.length;
+  return [
+    h(
+      "table",
+      { class: "apply-results" },
+      h("thead", {}, h("tr", {}, ["Object", "Result", "What"].map((title) => h("th", { scope: "col" }, title)))),
+      h("tbody", {}, rows.length ? rows : h("tr", {}, h("td", { colspan: 3, class: "muted" }, "Everything is so already: nothing is to be written."))),
+    ),
+    left > 0 ? h("p", { class: "warn" }, `${count(left, "object")} after the refused one: not written.`) : null,
+  ];
+}
+
+function targetText({ kind, namespace, name }) {
+  return `${kind} ${namespace ? `${namespace}/` : ""}${name}`;
+}
+
+/** An operation of a JSON patch in one line. */
+function operationText({ op, path, value }) {
+  const field = path.slice(1).split("/").map((one) => one.replaceAll("~1", "/").replaceAll("~0", "~")).join(".");
+  return op === "remove" ? `${field}: removed` : `${field}: ${JSON.stringify(value)}`;
 }
 
 function summary(answer) {
-  const refused = (answer.results ?? []).filter((one) => one.error).length;
+  const refused = (answer.results ?? []).filter((one) => !one.ok).length;
   return refused ? `${count(refused, "object")} could not be written` : "Everything was written";
 }

@@ -9,7 +9,7 @@ import { debounce, h, replace, setText } from "../../lib/dom.js";
 import { age } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 import { Asking } from "./asking.js";
-import { MOST, decode, encode, missing } from "./changes.js";
+import { MOST, asked, decode, encode, missing } from "./changes.js";
 import { applyChanges, share, showCommands, whyNotApply } from "./dialogs.js";
 import { ChangeEditor } from "./editor.js";
 import { overlayOf } from "./overlay.js";
@@ -205,7 +205,10 @@ export class SliderView extends HTMLElement {
   }
 
   #complete() {
-    return this.#changes.filter((change) => !missing(change));
+    return this.#changes
+      .filter((change) => !missing(change))
+      .map((change) => asked(change, cluster.nodes))
+      .filter((change) => !missing(change));
   }
 
   #askNow(again = false) {
@@ -269,7 +272,7 @@ export class SliderView extends HTMLElement {
 
   #enable() {
     const isDone = this.state === "done";
-    const why = embedded ? "This is a saved page." : whyNotApply();
+    const why = embedded ? "This is a saved page." : whyNotApply(this.#changes);
     this.#parts.commands.disabled = !this.#answer || !isDone;
     this.#parts.apply.disabled = !isDone || Boolean(why);
     this.#parts.apply.title = why;
