@@ -1,0 +1,147 @@
+/** Shows one gate: what it guards, which objects depend on it, and what turning it off would do, step by step. */
+import { address } from "../../lib/address.js";
+import { h } from "../../lib/dom.js";
+import { count } from "../../lib/format.js";
+import { chip } from "../../parts/chips.js";
+import { codeBlock } from "../../parts/code-block.js";
+import { empty, failed, loading } from "../../parts/states.js";
+import { breakable, valueCell } from "./matrix.js";
+
+const LISTED = 50;
+
+export function gateDetail({ gate, gates, audit, problem, again }) {
+  if (!gate) return empty("Choose a gate", "Its name in the table shows who depends on it, and what turning it off would do.", { height: "12rem" });
+  return h(
+    "div",
+    { class: "stack" },
+    head(gate),
+    facts(gate, gates.components),
+    dependants(gate, audit, problem, again),
+    turningOff(gate, audit),
+    runbook(gate),
+  );
+}
+
+function head(gate) {
+  return h(
+    "div",
+    { class: "gate-title" },
+    h("h2", {}, breakable(gate.name)),
+    h("a", { class: "button small quiet", href: address.href("gates", { ...address.params, gate: null }) }, "Close"),
+  );
+}
+
+function facts(gate, components) {
+  const read = components.filter((name) => name in gate.values);
+  return h(
+    "dl",
+    { class: "facts" },
+    h("dt", {}, "guards"),
+    h("dd", {}, gate.feature),
+    h("dt", {}, "stage"),
+    h("dd", {}, `${gate.stage.toLowerCase()}, ${gate.default ? "on" : "off"} by default${gate.locked ? ", locked: it cannot be turned off" : ""}`),
+    h("dt", {}, "Kubernetes"),
+    h("dd", {}, gate.since ? `accepts it since ${gate.since}` : "has no release with it yet"),
+    gate.needs.length ? [h("dt", {}, "needs"), h("dd", {}, gate.needs.join(", "))] : null,
+    h("dt", {}, "set to"),
+    h("dd", { class: "gate-values" }, read.map((name) => h("span", { class: "row" }, valueCell(gate.values[name]), name))),
+  );
+}
+
+function dependants(gate, audit, problem, again) {
+  const title = h("h3", {}, "What depends on it");
+  if (problem) return h("section", { class: "stack" }, title, failed(problem, again));
+  if (!audit) return h("section", { class: "stack" }, title, loading("Looking at every object"));
+  const found = audit.gates.find((one) => one.name === gate.name);
+  const findings = found?.findings ?? [];
+  const total = audit.totals?.[gate.name] ?? { objects: findings.length, affected: 0 };
+  if (!findings.length) return h("section", { class: "stack" }, title, h("p", {}, chip("nothing", "good"), " No object uses what this gate guards."));
+  const more = total.objects - findings.length;
+  return h(
+    "section",
+    { class: "stack" },
+    title,
+    h(
+      "p",
+      {},
+      `${count(total.objects, "object")} ${total.objects === 1 ? "depends" : "depend"} on it; `,
+      total.affected ? h("strong", {}, `${total.affected} would notice`) : "none would notice",
+      " if it were off in every component now.",
+    ),
+    consequences(findings).map(group),
+    more > 0 ? h("p", { class: "muted" }, `${more} more objects are not listed here.`) : null,
+    codeBlock(`moorage gates audit --gate ${gate.name}`, { label: "The same in a terminal" }),
+  );
+}
+
+/** Groups the findings by what would happen: those with a visible effect first, then by how many objects. */
+function consequences(findings) {
+  const groups = new Map();
+  for (const finding of findings) {
+    const list = finding.consequences.length ? finding.consequences : [{ component: "", text: "nothing changes", breaks: false }];
+    for (const { component, text, breaks } of list) {
+      const key = `${breaks} ${component} ${text}`;
+      if (!groups.has(key)) groups.set(key, { component, text, breaks, findings: [] });
+      groups.get(key).findings.push(finding);
+    }
+  }
+  return [...groups.values()].sort((a, b) => b.breaks - a.breaks || b.findings.length - a.findings.length);
+}
+
+function group({ component, text, breaks, findings }) {
+  const shown = findings.slice(0, LISTED);
+  return h(
+    "details",
+    { class: ["gate-group", breaks ? "breaks" : ""], open: breaks && findings.length <= 5 },
+    h(
+      "summary",
+      {},
+      breaks ? chip("would notice", "bad") : chip("no effect", ""),
+      h("span", { class: "gate-what wrap" }, component && h("span", { class: "gate-who" }, `${component}: `), text),
+      h("span", { class: "gate-number nums" }, count(findings.length, "object")),
+    ),
+    h("ul", { class: "gate-objects" }, shown.map(object), findings.length > shown.length ? h("li", { class: "muted" }, `and ${findings.length - shown.length} more`) : null),
+  );
+}
+
+function object(finding) {
+  const name = `${finding.kind} ${finding.namespace ? `${finding.namespace}/` : ""}${finding.name}`;
+  return h("li", {}, h("span", { class: "gate-object" }, name), " ", h("code", { class: "muted wrap" }, finding.fields.join(", ")));
+}
+
+function turningOff(gate, audit) {
+  const title = h("h3", {}, "Turning it off");
+  if (gate.locked) return h("section", { class: "stack" }, title, h("p", {}, "It is locked to its default: no component can turn it off."));
+  const values = Object.values(gate.values);
+  const isOff = values.length > 0 && values.every((value) => value === false);
+  const total = audit?.totals?.[gate.name];
+  return h(
+    "section",
+    { class: "stack" },
+    title,
+    isOff ? h("p", {}, chip("off already", "info"), " It is off in every component that reads it. This is the order in which it would be turned off, and back on from the end.") : null,
+    !isOff && total?.affected ? h("p", {}, chip("first", "warn"), ` Take its use out of the ${count(total.affected, "object")} above that would notice, or accept what is said there.`) : null,
+    h("ol", { class: "gate-steps" }, gate.disabling.map((step, index) => offStep(gate, step, index))),
+    h("p", { class: "muted" }, "One component at a time, in this order; turn it on in the reverse order. Nothing that is stored is lost: once it is on again, pods that wait are scheduled and workloads make the pods they lack."),
+  );
+}
+
+function offStep(gate, step, index) {
+  const last = index === gate.disabling.length - 1;
+  return h(
+    "li",
+    {},
+    h("p", {}, h("strong", {}, step.component), " ", h("code", {}, `--feature-gates=${gate.name}=false`)),
+    step.happens.length
+      ? h("ul", {}, step.happens.map((text) => h("li", { class: "warn" }, `until the next step: ${text}`)))
+      : h("p", { class: "muted" }, last ? "It is off everywhere: what is said above happens." : "Until the next step nothing else goes wrong."),
+  );
+}
+
+function runbook(gate) {
+  return h(
+    "p",
+    { class: "muted" },
+    gate.runbook ? ["The runbook ", h("code", {}, gate.runbook), " has every command, what to observe in between, and how to go back."] : ["Moorage's ", h("code", {}, "docs/gates.md"), " says more about gates that are half enabled."],
+  );
+}
