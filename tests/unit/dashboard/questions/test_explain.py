@@ -27,7 +27,8 @@ _WEB = workload("Deployment", "web", replicas=3, cpu="3", pods={"tolerations": [
 
 def planner_of(*documents: Raw | str) -> Planner:
     planner = Planner(Settings(gates_from(_EVERY)))
-    sources: list[Source] = list(sources_of(documents)) if isinstance(documents[0], str) else written(*documents)
+    paths = [one for one in documents if isinstance(one, str)]
+    sources: list[Source] = list(sources_of(paths)) if paths else written(*documents)
     planner.load(sources)
     return planner
 
