@@ -13,6 +13,7 @@ from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.plan.explain.explanation import Explanation, explain_pod, plain
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.target import Target, TargetError, find_target
+from moorage.plan.explain.text import verdict
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.diagnosis import Refusal
@@ -40,6 +41,7 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
 
     yield {
         "explanation": plain(told),
+        "verdict": verdict(told),
         "matrix": _matrix(simulation, target, told),
         "remedies": [remedy(one.change) for one in told.suggestions],
         "togetherRemedy": remedy(*told.together.changes) if told.together is not None else None,

@@ -53,7 +53,7 @@ class ExplanationText(ExplanationLines):
         if told.story:
             yield from self._wrapped("  ", 2, f"({told.story})", DIM)
         standing = self._styled(told.standing.value, _COLOUR[told.standing])
-        yield from self._wrapped(f"  {standing}: ", 4, _verdict(told))
+        yield from self._wrapped(f"  {standing}: ", 4, verdict(told))
         for trouble in told.troubles:
             yield from self._wrapped("  ", 4, f"But {trouble}", RED)
         if told.message:
@@ -213,7 +213,8 @@ class ExplanationText(ExplanationLines):
     # -- the rest -----------------------------------------------------------------------------------------------------
 
 
-def _verdict(told: Explanation) -> str:
+def verdict(told: Explanation) -> str:
+    """Say in one sentence what becomes of the pod."""
     of = f"{told.feasible:,} of {counted(told.nodes, 'node')}"
     if told.standing is Standing.BOUND:
         again = {group.nodes: group for group in told.groups if told.node in group.nodes}

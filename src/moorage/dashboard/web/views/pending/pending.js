@@ -1,9 +1,118 @@
-/** Shows the view "Why pending". */
-import { h, replace } from "../../lib/dom.js";
+/**
+ * Shows why pods are Pending: groups of them on the left, one pod explained on the right.
+ *
+ * Address: #/pending?pod=NAMESPACE/NAME&tab=matrix|help|preemption|scores&node=NAME. `pod` may also be
+ * deployment/NAMESPACE/NAME and the like: the first of its pods that waits, or the next one it would create.
+ */
+import { address } from "../../lib/address.js";
+import { cluster } from "../../lib/cluster.js";
+import { debounce, h, replace, setText } from "../../lib/dom.js";
+import { count } from "../../lib/format.js";
+import { announce } from "../../lib/notice.js";
+import { failed, loading } from "../../parts/states.js";
+import { explainPod, pendingGroups } from "./asking.js";
+import { detail, nothingChosen } from "./detail.js";
+import { GroupList } from "./groups.js";
+
+const REFRESH_MILLISECONDS = 2000;
 
 export class PendingView extends HTMLElement {
+  #groups = new GroupList({ onchoose: (group) => address.go("pending", { pod: group.example }) });
+  #lead = h("p", { class: "lead", role: "status" }, "Looking for pods that wait…");
+  #another = h("input", {
+    class: "input",
+    type: "search",
+    id: "pending-other",
+    placeholder: "default/web-1 or deployment/default/web",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  #detail = h("section", { class: "panel pending-detail", "aria-label": "Explanation" });
+  #asking = null;
+  #shown = "";
+  #stop = null;
+  #refresh = debounce(() => this.#load(), REFRESH_MILLISECONDS);
+
   connectedCallback() {
-    replace(this, h("h1", {}, "Why pending"));
+    const form = h(
+      "form",
+      { class: "pending-other", role: "search", onsubmit: (event) => this.#explainAnother(event) },
+      h("label", { for: "pending-other" }, "Explain any pod or workload"),
+      h("div", { class: "row" }, this.#another, h("button", { class: "button", type: "submit" }, "Explain")),
+    );
+    replace(
+      this,
+      h("div", { class: "view-head" }, h("h1", {}, "Why pending"), this.#lead),
+      h("div", { class: "pending-columns" }, h("div", { class: "pending-side stack" }, this.#groups.element, form), this.#detail),
+    );
+    this.#stop = cluster.subscribe((change) => {
+      if (change.all || change.pods.size || change.nodes.size) this.#refresh();
+    });
+    this.#load();
+    this.addressChanged(address.params);
+  }
+
+  disconnectedCallback() {
+    this.#stop?.();
+    this.#refresh.cancel();
+    this.#asking?.abort();
+    this.#asking = null;
+  }
+
+  addressChanged({ pod = "", node = "" }) {
+    this.#groups.selected = pod;
+    const wanted = `${pod} ${node}`;
+    if (wanted === this.#shown) return;
+    this.#shown = wanted;
+    this.#explain(pod, node);
+  }
+
+  async #load() {
+    try {
+      const told = await pendingGroups();
+      this.#groups.show(told);
+      const groups = told.groups.length + told.leftOut;
+      setText(
+        this.#lead,
+        told.pending
+          ? `${count(told.pending, "pod")} in ${count(groups, "group")} ${told.pending === 1 ? "waits" : "wait"} for a node`
+          : "Every pod has a node",
+      );
+      if (!address.params.pod && told.groups.length && matchMedia("(min-width: 60rem)").matches) {
+        address.set({ pod: told.groups[0].example });
+      }
+    } catch (error) {
+      if (!this.isConnected) return;
+      setText(this.#lead, "");
+      this.#groups.failed(error.message, () => this.#load());
+    }
+  }
+
+  async #explain(pod, node) {
+    this.#asking?.abort();
+    this.#asking = null;
+    if (!pod) {
+      replace(this.#detail, nothingChosen());
+      return;
+    }
+    const asking = new AbortController();
+    this.#asking = asking;
+    replace(this.#detail, loading(`Explaining ${pod}`, { height: "20rem" }));
+    try {
+      const told = await explainPod(pod, node, asking.signal);
+      if (asking.signal.aborted) return;
+      replace(this.#detail, detail(told, { again: () => this.#explain(pod, node) }));
+      announce(`${told.explanation.pod}: ${told.verdict}`);
+    } catch (error) {
+      if (asking.signal.aborted) return;
+      replace(this.#detail, failed(error.message, () => this.#explain(pod, node), { height: "20rem" }));
+    }
+  }
+
+  #explainAnother(event) {
+    event.preventDefault();
+    const pod = this.#another.value.trim();
+    if (pod) address.go("pending", { pod, tab: address.params.tab });
   }
 }
 

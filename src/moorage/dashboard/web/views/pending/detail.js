@@ -1,0 +1,86 @@
+/** Shows one pod: what becomes of it, what is said of it, and tabs with the reasons and what would help. */
+import { address } from "../../lib/address.js";
+import { h, replace } from "../../lib/dom.js";
+import { count } from "../../lib/format.js";
+import { chip } from "../../parts/chips.js";
+import { empty } from "../../parts/states.js";
+import { tabs } from "../../parts/tabs.js";
+import { schedulersWord } from "./asking.js";
+import { help, helpCount } from "./help.js";
+import { matrix } from "./matrix.js";
+import { preemption } from "./preemption.js";
+import { scores } from "./scores.js";
+
+const STANDINGS = { Pending: "warn", Preempts: "info", Fits: "good", Bound: "good" };
+
+export function nothingChosen() {
+  return empty("Choose a group", "Its nodes, what would help, and whom preemption would evict are shown here.", { height: "20rem" });
+}
+
+export function detail(told, { again }) {
+  const { explanation } = told;
+  const word = h("div", { class: "pending-word" });
+  schedulersWord(explanation.pod).then((condition) => replace(word, theirWord(condition, explanation)));
+  const helping = helpCount(told);
+  return h(
+    "div",
+    { class: "pending-explanation stack" },
+    h(
+      "header",
+      { class: "pending-head stack" },
+      h(
+        "div",
+        { class: "row" },
+        h("h2", { class: "wrap" }, explanation.pod),
+        chip(explanation.standing, STANDINGS[explanation.standing] ?? ""),
+        h("span", { class: "grow" }),
+        h("button", { class: "button small quiet", type: "button", onclick: again }, "Explain again"),
+      ),
+      h("p", { class: "muted wrap" }, facts(explanation)),
+      h("p", { class: "wrap pending-verdict" }, told.verdict),
+      explanation.message && h("p", { class: "pending-message wrap" }, `${explanation.reason}: ${explanation.message}`),
+      explanation.troubles.map((one) => h("p", { class: "bad wrap" }, `But ${one}`)),
+      word,
+    ),
+    tabs({
+      label: "Explanation",
+      selected: address.params.tab,
+      onselect: (tab) => address.set({ tab: tab === "matrix" ? null : tab }),
+      tabs: [
+        { id: "matrix", title: "Matrix", build: () => matrix(told) },
+        { id: "help", title: helping ? `What would help (${helping})` : "What would help", build: () => help(told) },
+        { id: "preemption", title: "Preemption", build: () => preemption(told) },
+        { id: "scores", title: explanation.scores.length ? `Scores (${explanation.feasible})` : "Scores", build: () => scores(told) },
+      ],
+    }),
+    notes(explanation),
+  );
+}
+
+function facts(explanation) {
+  const parts = [
+    explanation.workload || "no controller",
+    explanation.story,
+    `priority ${explanation.priority}`,
+    `scheduler ${explanation.scheduler}`,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+/** What the cluster's scheduler says, where it says something else than the simulation. */
+function theirWord(condition, explanation) {
+  if (!condition || condition.status === "True" || !condition.message) return null;
+  if (condition.message === explanation.message) return h("p", { class: "muted" }, "The cluster's scheduler says the same.");
+  return h("p", { class: "wrap muted" }, h("strong", {}, "The cluster's scheduler says: "), `${condition.reason}: ${condition.message}`);
+}
+
+function notes(explanation) {
+  const doubts = explanation.notes.filter((note) => note.level !== "info");
+  if (!doubts.length) return null;
+  return h(
+    "details",
+    { class: "pending-notes" },
+    h("summary", {}, `${count(doubts.length, "note")} that may matter`),
+    h("ul", {}, doubts.slice(0, 50).map((note) => h("li", { class: "wrap" }, `${note.object ? `${note.object}: ` : ""}${note.message}`))),
+  );
+}
