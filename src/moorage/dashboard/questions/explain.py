@@ -15,6 +15,7 @@ from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.target import Target, TargetError, find_target
 from moorage.plan.explain.text import verdict
 from moorage.plan.report.plain import as_data
+from moorage.plan.report.reasons import shortened
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.preemption.nominations import NominatedPods
@@ -42,6 +43,7 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     yield {
         "explanation": plain(told),
         "verdict": verdict(told),
+        "short": shortened(told.message),
         "matrix": _matrix(simulation, target, told),
         "remedies": [remedy(one.change) for one in told.suggestions],
         "togetherRemedy": remedy(*told.together.changes) if told.together is not None else None,

@@ -1,7 +1,8 @@
 /** Shows one pod: what becomes of it, what is said of it, and tabs with the reasons and what would help. */
 import { address } from "../../lib/address.js";
+import { cluster } from "../../lib/cluster.js";
 import { h, replace } from "../../lib/dom.js";
-import { count } from "../../lib/format.js";
+import { count, number } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
 import { empty } from "../../parts/states.js";
 import { tabs } from "../../parts/tabs.js";
@@ -17,9 +18,10 @@ export function nothingChosen() {
   return empty("Choose a group", "Its nodes, what would help, and whom preemption would evict are shown here.", { height: "20rem" });
 }
 
-export function detail(told, { again }) {
+/** `group` has the pods that are like this one, where there are some. */
+export function detail(told, { again, group = null }) {
   const { explanation } = told;
-  const word = h("div", { class: "pending-word" });
+  const word = h("div", { class: cluster.source.kind === "live" ? "pending-word" : "" });
   schedulersWord(explanation.pod).then((condition) => replace(word, theirWord(condition, explanation)));
   const helping = helpCount(told);
   return h(
@@ -38,9 +40,10 @@ export function detail(told, { again }) {
       ),
       h("p", { class: "muted wrap" }, facts(explanation)),
       h("p", { class: "wrap pending-verdict" }, told.verdict),
-      explanation.message && h("p", { class: "pending-message wrap" }, `${explanation.reason}: ${explanation.message}`),
+      message(told),
       explanation.troubles.map((one) => h("p", { class: "bad wrap" }, `But ${one}`)),
       word,
+      group && group.count > 1 && alike(group, explanation.pod),
     ),
     tabs({
       label: "Explanation",
@@ -65,6 +68,25 @@ function facts(explanation) {
     `scheduler ${explanation.scheduler}`,
   ];
   return parts.filter(Boolean).join(" · ");
+}
+
+/** The message as people read it, and as the event has it. */
+function message({ explanation, short }) {
+  if (!explanation.message) return null;
+  const brief = h("p", { class: "pending-message wrap" }, `${explanation.reason}: ${short}`);
+  if (short === explanation.message) return brief;
+  return [
+    brief,
+    h("details", { class: "pending-more" }, h("summary", {}, "The event in full"), h("p", { class: "pending-message wrap" }, explanation.message)),
+  ];
+}
+
+function alike(group, pod) {
+  const links = group.pods.map((key) =>
+    h("li", {}, h("a", { href: address.href("pending", { ...address.params, pod: key, node: null }), "aria-current": key === pod ? "true" : null }, key)),
+  );
+  const more = group.morePods ? h("li", { class: "muted" }, `${number(group.morePods)} more`) : null;
+  return h("details", { class: "pending-more" }, h("summary", {}, `${count(group.count, "pod")} wait alike`), h("ul", { class: "pending-alike" }, links, more));
 }
 
 /** What the cluster's scheduler says, where it says something else than the simulation. */

@@ -35,6 +35,10 @@ export class GroupList {
     this.#mark();
   }
 
+  groupOf(pod) {
+    return this.#told?.groups.find((group) => group.pods.includes(pod)) ?? null;
+  }
+
   show(told) {
     // An answer that says the same changes nothing: focus and scroll position stay.
     const key = JSON.stringify(told.groups);
@@ -92,8 +96,7 @@ export class GroupList {
 
   #mark() {
     for (const link of this.#list.querySelectorAll("a")) {
-      const group = this.#told.groups.find((one) => one.example === link.dataset.example);
-      const chosen = group && (group.example === this.#selected || group.pods.includes(this.#selected));
+      const chosen = link.dataset.example === (this.groupOf(this.#selected)?.example ?? this.#selected);
       if (chosen) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }

@@ -108,7 +108,6 @@ class Matrix {
           "tr",
           {},
           h("th", { scope: "col", class: "matrix-nodes" }, "Nodes"),
-          h("th", { scope: "col" }, "Distance"),
           columns.map((plugin) => h("th", { scope: "col", class: plugin.checks ? "" : "idle" }, breakable(plugin.name))),
         ),
       ),
@@ -125,8 +124,7 @@ class Matrix {
     return h(
       "tr",
       { class: row.fits ? "fits" : row.distance === 1 ? "near" : "" },
-      h("th", { scope: "row", class: "matrix-nodes" }, this.#names(row)),
-      h("td", { class: "matrix-distance" }, distance(row)),
+      h("th", { scope: "row", class: "matrix-nodes" }, this.#names(row), h("span", { class: "matrix-distance" }, distance(row))),
       columns.map((plugin) => this.#cell(row, plugin)),
     );
   }
@@ -171,13 +169,18 @@ class Matrix {
         h("span", { class: "visually-hidden" }, word),
       );
     }
-    const text = cell.reasons.join("; ") || cell.details[0] || "refused";
+    const [inequality, ...others] = cell.details;
     const button = h(
       "button",
       { class: "cell-no", type: "button", "aria-expanded": "false" },
       h("span", { class: "cell-sign", "aria-hidden": "true" }, "✕"),
-      h("span", { class: "visually-hidden" }, "refuses: "),
-      h("span", { class: "cell-text" }, briefly(text)),
+      h(
+        "span",
+        { class: "cell-text" },
+        h("span", { class: "visually-hidden" }, "refuses: "),
+        h("span", { class: "cell-reason" }, briefly(cell.reasons.join("; ") || "refused")),
+        inequality && h("span", { class: "cell-inequality mono" }, inequality, others.length > 0 && ` (and ${number(others.length)} more)`),
+      ),
     );
     this.#explainer.attach(button, () => ({ title: plugin.name, nodes: row, ...cell }));
     return h("td", { class: "no" }, button);

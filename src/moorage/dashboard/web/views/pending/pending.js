@@ -101,7 +101,7 @@ export class PendingView extends HTMLElement {
     try {
       const told = await explainPod(pod, node, asking.signal);
       if (asking.signal.aborted) return;
-      replace(this.#detail, detail(told, { again: () => this.#explain(pod, node) }));
+      replace(this.#detail, detail(told, { again: () => this.#explain(pod, node), group: this.#groups.groupOf(told.explanation.pod) }));
       announce(`${told.explanation.pod}: ${told.verdict}`);
     } catch (error) {
       if (asking.signal.aborted) return;

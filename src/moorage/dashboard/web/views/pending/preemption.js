@@ -17,7 +17,7 @@ export function preemption({ explanation }) {
         : "There are no nodes.";
     return empty("Preemption is not considered", why);
   }
-  if (!found.victims.length) return empty("Preemption would not help", found.message);
+  if (!found.victims.length) return empty("Preemption would not help", found.message.replace(/^preemption: /, ""));
   return h(
     "div",
     { class: "stack" },
