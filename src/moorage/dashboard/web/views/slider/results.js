@@ -8,7 +8,7 @@
  */
 import { address } from "../../lib/address.js";
 import { cluster } from "../../lib/cluster.js";
-import { h, setText } from "../../lib/dom.js";
+import { h, replace, setText } from "../../lib/dom.js";
 import { number } from "../../lib/format.js";
 import { dataTable } from "../../parts/data-table.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -24,6 +24,7 @@ const NUMBERS = [
   ["tolerated", "Stay", "Pods on these nodes that tolerate the change"],
 ];
 const WAITING = "…";
+const MOST_NOTES = 20;
 
 export class Results {
   #numbers = {};
@@ -50,6 +51,8 @@ export class Results {
     { id: "message", title: "Why", cell: (row) => row.message, width: "36rem" },
   ]);
 
+  #notes = h("ul", { class: "slider-notes" });
+
   constructor() {
     const numbers = NUMBERS.map(([name, title, what]) => {
       this.#numbers[name] = h("dd", { class: "number nums", dataset: { number: name } }, "0");
@@ -64,6 +67,7 @@ export class Results {
       section("Pending", this.#pending, "wide"),
       section("Get a node", this.#placed),
       section("Held by disruption budgets", this.#blocked),
+      this.#notes,
     );
     this.none();
   }
@@ -99,12 +103,25 @@ export class Results {
     this.#pending.rows = waiting;
     this.#placed.rows = (part.placed ?? []).map((one) => ({ ...one, pod: podOf(one) }));
     this.#blocked.rows = part.blocked ?? [];
+    this.#note(part);
   }
 
   none() {
     this.#set(Object.fromEntries(NUMBERS.map(([name]) => [name, 0])));
     this.#chart.show([]);
     for (const table of [this.#evicted, this.#pending, this.#placed, this.#blocked]) table.rows = [];
+    this.#note({});
+  }
+
+  /** What the simulation has to say beside: what kubectl would refuse, what was not simulated to its end. */
+  #note(part) {
+    const notes = [part.stopped, ...(part.notes ?? [])].filter(Boolean);
+    const more = notes.length - MOST_NOTES;
+    replace(
+      this.#notes,
+      notes.slice(0, MOST_NOTES).map((text) => h("li", { class: "wrap" }, text)),
+      more > 0 ? h("li", {}, `and ${number(more)} more`) : null,
+    );
   }
 
   #set(values) {
@@ -169,11 +186,16 @@ function showPod(row) {
 }
 
 function nodeLink(name) {
-  return cluster.nodes.has(name) ? h("a", { href: address.href("map", { node: name }) }, name) : name;
+  return cluster.nodes.has(name) ? link(address.href("map", { node: name }), name) : name;
+}
+
+/** A link in a dialog, which closes when it is followed. */
+function link(href, text) {
+  return h("a", { href, onclick: (event) => event.currentTarget.closest("dialog")?.close() }, text);
 }
 
 /** Only a pod that is pending now has a page that says why; a successor does not exist yet. */
 function pendingLink(row) {
   if (cluster.pods.get(row.pod)?.phase !== "Pending") return null;
-  return h("a", { href: address.href("pending", { pod: row.pod }) }, "Why it is pending now");
+  return link(address.href("pending", { pod: row.pod }), "Why it is pending now");
 }

@@ -234,7 +234,8 @@ export class SliderView extends HTMLElement {
     this.#results.stale = isOld;
     if (part.done) {
       this.#answer = part;
-      this.#answered = Date.now() / 1000;
+      // Of a live cluster the answer is as old as the state that was simulated.
+      this.#answered = cluster.source.kind === "live" ? (part.asked?.time ?? Date.now() / 1000) : Date.now() / 1000;
       this.#results.last(part);
       setText(this.#parts.status, sentence(part));
     } else if (part.part === "evictions") {
