@@ -27,6 +27,7 @@ MAX_PART = 64 << 20
 #: The first and the longest pause before a process that died is started anew.
 _PAUSE, _LONGEST_PAUSE = 0.05, 30.0
 _TRIES = 2
+_ENDED = "the simulator has ended"
 _LOG = get_logger("dashboard")
 
 
@@ -71,6 +72,11 @@ class Simulator:
         """Which state answers now, and what is wrong with the newest."""
         info = self._current.info if self._current is not None else GenerationInfo()
         return msgspec.structs.replace(info, problem=self._problem, loading=self._is_loading)
+
+    @property
+    def pid(self) -> int | None:
+        """The process group of the simulator; None before the start."""
+        return self._zygote.pid if self._zygote is not None else None
 
     @property
     def _is_loading(self) -> bool:
@@ -241,7 +247,7 @@ class Simulator:
         while True:
             while self._ready(settled=settled) is None:
                 if self._is_stopped:
-                    raise _NoAnswer("the simulator has ended")
+                    raise _NoAnswer(_ENDED)
                 if not self._is_loading:
                     raise _NoAnswer(self._problem or "no cluster is loaded")
                 await self._news.wait()
@@ -289,7 +295,9 @@ class Simulator:
                 yield part
             if not is_done:
                 why = await channel.why_ended(number)
-                if channel.is_closed and not is_begun and not self._is_stopped:
+                if self._is_stopped:
+                    raise _NoAnswer(_ENDED)
+                if channel.is_closed and not is_begun:
                     raise _Lost
                 raise _NoAnswer(f"the process that computed the answer {why or 'ended'}")
         finally:

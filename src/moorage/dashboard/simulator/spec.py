@@ -121,7 +121,11 @@ def problem_of(planner: Planner, spec: InputSpec) -> str:
     inventory = planner.inventory
     if inventory.items:
         return ""
-    where = spec.live.server if spec.live is not None else ", ".join(spec.files)
+    where = (
+        spec.live.server
+        if spec.live is not None
+        else ", ".join(STDIN_NAME if path == STDIN else path for path in spec.files)
+    )
     if not inventory.sources:
         return f"no *.yaml, *.yml or *.json files in {where}"
     errors = [str(note) for note in inventory.notes if note.level is Severity.ERROR]

@@ -46,7 +46,7 @@ def much(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
 
 def kill_holder(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     os.kill(os.getppid(), signal.SIGKILL)
-    signal.pause()
+    os.kill(os.getpid(), signal.SIGKILL)
     yield {}
 
 
