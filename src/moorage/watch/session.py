@@ -125,6 +125,10 @@ class Session:
         self._informers[resource] = informer
         return informer
 
+    def look_again(self) -> None:
+        """Ask whether the server answers, and read the kubeconfig again: something else has failed."""
+        self._has_failed.set()
+
     def objects(self, kind: Kind) -> Iterable[Object]:
         """Return the objects of a kind that is watched, as they are now."""
         informer = self._informers.get(kind.plural)

@@ -177,9 +177,10 @@ class LiveSource:
         while True:
             await asyncio.sleep(_CHECK_EVERY)
             problem = await self._problem()
-            if problem == self.board.source.problem:
-                continue
-            self.board.set_source(self._info(problem))
+            if problem:
+                self._session.look_again()
+            if problem != self.board.source.problem:
+                self.board.set_source(self._info(problem))
 
     async def _problem(self) -> str:
         server = self.access.server
