@@ -1,10 +1,347 @@
-/** Shows the view "Playground". */
-import { h, replace } from "../../lib/dom.js";
+/**
+ * Shows the view "Playground": a rule in an editor, what is wrong with it, which nodes it matches and why not the others,
+ * how else it can be said, and which gates it needs. The rule is in the address, so that it can be shared.
+ */
+import { address } from "../../lib/address.js";
+import { NOT_HERE, answerable, ask, embedded, isAbort } from "../../lib/api.js";
+import { cluster } from "../../lib/cluster.js";
+import { debounce, freshId, h, replace, setText } from "../../lib/dom.js";
+import { count } from "../../lib/format.js";
+import { icon } from "../../lib/icons.js";
+import { announce } from "../../lib/notice.js";
+import { copy } from "../../parts/code-block.js";
+import { empty, failed } from "../../parts/states.js";
+import { Editor } from "./editor.js";
+import { EXAMPLES, fromCluster } from "./examples.js";
+import { nodeGroups, summary, taintTable } from "./node-results.js";
+import { expressionFacts, forms, gates } from "./rule-results.js";
+import { fromParams, toParams } from "./sharing.js";
+
+const KINDS = [
+  ["tolerations", "Tolerations"],
+  ["affinity", "Affinity"],
+  ["nodeSelector", "Node selector"],
+  ["cel", "CEL expression"],
+];
+/** Tells the server which questions come from this tab, so that it can drop the older ones. */
+const TAB = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export class PlaygroundView extends HTMLElement {
+  #state = { kind: "tolerations", text: "", taints: null, gates: {} };
+  #drafts = new Map();
+  #asking = null;
+  #answer = {};
+  #started = false;
+  #ask = debounce(() => this.#judge(), 150);
+  #share = debounce(() => this.#remember(), 300);
+  #stop = () => {};
+
   connectedCallback() {
-    replace(this, h("h1", {}, "Playground"));
+    if (!this.#started) this.#build();
+    this.#started = true;
+    const given = fromParams(address.params);
+    if (given) this.#show(given);
+    else cluster.ready.then(() => this.isConnected && !this.#state.text && this.#show(this.#first()));
+    this.#stop = cluster.subscribe((change) => this.#clusterChanged(change));
   }
+
+  disconnectedCallback() {
+    this.#stop();
+    this.#ask.cancel();
+    this.#share.cancel();
+    this.#asking?.abort();
+    this.editor.close();
+  }
+
+  addressChanged(params) {
+    const given = fromParams(params);
+    if (given && JSON.stringify(given) !== JSON.stringify(this.#state)) this.#show(given);
+  }
+
+  #first() {
+    const example = fromCluster(cluster.nodes.values());
+    return { kind: example.kind, text: example.text, taints: example.taints, gates: {} };
+  }
+
+  /** A cluster with other taints or labels may have another answer. */
+  #clusterChanged(change) {
+    if ((change.all || change.nodes.size) && this.#state.taints == null && this.#answer.nodes && !embedded) this.#ask();
+    this.#countNodes();
+  }
+
+  // -- layout
+
+  #build() {
+    const ids = { problems: freshId("problems"), hint: freshId("hint"), pasted: freshId("pasted") };
+    this.editor = new Editor({
+      label: "Rule",
+      describedBy: ids.problems,
+      hintId: ids.hint,
+      oninput: (text) => this.#change({ text }),
+      complete: (text, place, signal) => this.#complete(text, place, signal),
+      onplace: (place) => this.#atCursor(place),
+    });
+    this.editor.disabled = Boolean(embedded);
+    this.kinds = h("div", { class: "segmented", role: "group", "aria-label": "Kind of rule" }, KINDS.map(([kind, title]) => this.#kindButton(kind, title)));
+    this.problems = h("div", { class: "problems", id: ids.problems });
+    this.cursor = h("p", { class: "cursor-line muted small" });
+    this.costs = h("div", { class: "costs" });
+    this.sources = h("div", { class: "segmented", role: "group", "aria-label": "Nodes" }, this.#sourceButton(false), this.#sourceButton(true));
+    this.paste = h("textarea", {
+      id: ids.pasted,
+      class: "paste",
+      rows: 6,
+      spellcheck: "false",
+      placeholder: "node-1 key=value:NoSchedule other=1:NoExecute\nnode-2 zone=a",
+      oninput: () => this.#change({ taints: this.paste.value }),
+    });
+    this.pasteBox = h("div", { class: "field paste-box", hidden: true }, h("label", { for: ids.pasted }, "One node in a line: its name, taints key=value:Effect, labels key=value"), this.paste);
+    this.pasteProblems = h("ul", { class: "paste-problems warn" });
+    this.pasteBox.append(this.pasteProblems);
+    this.summary = h("h2", { class: "match-summary" }, "Nodes");
+    this.state = h("span", { class: "muted small", role: "status" });
+    this.nodes = h("div", { class: "matches" });
+    this.taints = h("section", { class: "panel", hidden: true });
+    this.forms = h("div", { class: "panel-body" });
+    this.gates = h("div", { class: "panel-body" });
+    const hint = "Control and Space: completions. Tab indents; Escape, then Tab leaves the editor.";
+    replace(
+      this,
+      h("div", { class: "view-head" }, h("h1", {}, "Playground"), this.kinds, this.#examples(), this.#shareButton()),
+      embedded ? h("p", { class: "muted" }, NOT_HERE) : null,
+      h(
+        "div",
+        { class: "play" },
+        h(
+          "div",
+          { class: "stack" },
+          h("section", { class: "panel", "aria-label": "Editor" }, this.editor.element, this.cursor, this.problems, h("p", { class: "editor-hint muted small", id: ids.hint }, hint)),
+          this.costs,
+        ),
+        h(
+          "div",
+          { class: "stack" },
+          h("section", { class: "panel match-panel" }, h("div", { class: "panel-head" }, this.summary, h("span", { class: "grow" }), this.state, this.sources), this.pasteBox, this.nodes),
+          this.taints,
+        ),
+      ),
+      h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "The same rule in other forms")), this.forms),
+      h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Feature gates and versions")), this.gates),
+    );
+  }
+
+  #kindButton(kind, title) {
+    return h("button", { class: "button", type: "button", "aria-pressed": false, dataset: { kind }, onclick: () => this.#switchKind(kind) }, title);
+  }
+
+  #sourceButton(pasted) {
+    const label = pasted ? "Pasted nodes" : "This cluster";
+    return h("button", { class: "button small", type: "button", "aria-pressed": false, dataset: { pasted }, onclick: () => this.#switchSource(pasted) }, label);
+  }
+
+  #examples() {
+    const groups = new Map();
+    EXAMPLES.forEach((example, index) => {
+      if (!groups.has(example.group)) groups.set(example.group, []);
+      groups.get(example.group).push(h("option", { value: String(index) }, example.title));
+    });
+    const select = h(
+      "select",
+      { "aria-label": "Examples", onchange: () => this.#useExample(select) },
+      h("option", { value: "" }, "Examples…"),
+      h("option", { value: "cluster" }, "From this cluster's taints"),
+      [...groups].map(([group, options]) => h("optgroup", { label: group }, options)),
+    );
+    select.disabled = Boolean(embedded);
+    return select;
+  }
+
+  #shareButton() {
+    const button = h("button", { class: "button", type: "button", onclick: () => this.#shareAddress(button) }, icon("share"), "Share");
+    return button;
+  }
+
+  async #shareAddress(button) {
+    this.#remember();
+    // The token of the first visit is gone from the address by now; what is left works for whom the dashboard lets in.
+    await copy(location.href, button);
+  }
+
+  // -- state
+
+  #show(state) {
+    this.#state = { ...state, gates: { ...state.gates } };
+    this.editor.language = state.kind === "cel" ? "cel" : "yaml";
+    this.editor.text = state.text;
+    this.#reflect();
+    this.#ask.cancel();
+    this.#judge();
+  }
+
+  #change(part) {
+    this.#state = { ...this.#state, ...part };
+    this.#reflect();
+    this.#ask();
+    this.#share();
+  }
+
+  #reflect() {
+    const { kind, taints } = this.#state;
+    for (const button of this.kinds.children) button.setAttribute("aria-pressed", String(button.dataset.kind === kind));
+    for (const button of this.sources.children) button.setAttribute("aria-pressed", String((button.dataset.pasted === "true") === (taints != null)));
+    this.pasteBox.hidden = taints == null;
+    if (taints != null && this.paste.value !== taints) this.paste.value = taints;
+    this.#countNodes();
+  }
+
+  #countNodes() {
+    setText(this.sources.firstChild, cluster.loaded ? `This cluster (${count(cluster.nodes.size, "node")})` : "This cluster");
+  }
+
+  #remember() {
+    this.#share.cancel();
+    if (this.isConnected) address.set(toParams(this.#state));
+  }
+
+  #switchKind(kind) {
+    if (kind === this.#state.kind || embedded) return;
+    this.#drafts.set(this.#state.kind, this.#state.text);
+    const text = this.#drafts.get(kind) ?? EXAMPLES.find((example) => example.kind === kind)?.text ?? "";
+    this.#show({ ...this.#state, kind, text });
+    this.#share();
+  }
+
+  #switchSource(pasted) {
+    const kept = this.#drafts.get("pasted") ?? "";
+    if (!pasted && this.#state.taints != null) this.#drafts.set("pasted", this.#state.taints);
+    this.#change({ taints: pasted ? (this.#state.taints ?? kept) : null });
+    if (pasted) this.paste.focus();
+  }
+
+  #useExample(select) {
+    const chosen = select.value === "cluster" ? fromCluster(cluster.nodes.values()) : EXAMPLES[Number(select.value)];
+    const none = select.value === "";
+    select.value = "";
+    if (none || !chosen) return;
+    this.#show({ kind: chosen.kind, text: chosen.text, taints: chosen.taints, gates: this.#state.gates });
+    this.#remember();
+    this.editor.area.focus();
+  }
+
+  #setGate(name, on) {
+    const all = { ...this.#state.gates };
+    if (on == null) delete all[name];
+    else all[name] = on;
+    this.#change({ gates: all });
+  }
+
+  // -- asking
+
+  #arguments() {
+    const { kind, text, taints, gates: set } = this.#state;
+    return { kind, text, ...(taints != null && { taints }), ...(Object.keys(set).length && { gates: set }) };
+  }
+
+  async #judge() {
+    this.#asking?.abort();
+    const asking = new AbortController();
+    this.#asking = asking;
+    const args = this.#arguments();
+    if (embedded && !answerable("playground", args)) return;
+    setText(this.state, "asking…");
+    this.#answer = {};
+    try {
+      const options = { signal: asking.signal, onpart: (part) => this.#asking === asking && this.#take(part) };
+      await ask("playground", embedded ? args : { ...args, tab: TAB }, options);
+      if (this.#asking === asking) this.#finish();
+    } catch (error) {
+      if (isAbort(error) || this.#asking !== asking) return;
+      setText(this.state, "");
+      replace(this.nodes, failed(error.message, () => this.#judge()));
+    }
+  }
+
+  async #complete(text, place, signal) {
+    if (embedded) return null;
+    const parts = await ask("complete", { ...this.#arguments(), text, ...place, tab: TAB }, { signal });
+    return parts.at(-1);
+  }
+
+  // -- results
+
+  #take(part) {
+    this.#answer = { ...this.#answer, ...part };
+    if (part.errors) this.#showProblems(part);
+    if (part.nodes) this.#showNodes(part);
+    if (part.forms) replace(this.forms, part.forms.length ? forms(part.forms, embedded ? null : (yaml) => this.#useForm(yaml)) : h("p", { class: "muted" }, "There is nothing to say in another way."));
+  }
+
+  #finish() {
+    const { nodes, empty: isEmpty } = this.#answer;
+    setText(this.state, this.#answer.givenUp ? "some expressions were too expensive to try" : "");
+    if (nodes) return;
+    setText(this.summary, "Nodes");
+    replace(this.nodes, isEmpty ? empty("No rule yet", "Write one, or choose an example.") : empty("Not read yet", "Nodes are tried as soon as the rule can be read."));
+    replace(this.forms, h("p", { class: "muted" }, "They appear as soon as the rule can be read."));
+    this.taints.hidden = true;
+    replace(this.pasteProblems);
+  }
+
+  #showProblems({ errors, cel, gates: rows }) {
+    this.editor.problems = errors;
+    const bad = errors.filter((one) => one.severity === "error").length;
+    const rest = errors.length - bad;
+    const told = errors.length ? [bad ? count(bad, "error") : "", rest ? count(rest, "warning") : ""].filter(Boolean).join(", ") : "No problems";
+    replace(
+      this.problems,
+      h("h2", { class: ["problems-head", bad ? "bad" : rest ? "warn" : "good"] }, told),
+      h("ol", { class: "problem-list" }, errors.map((one) => this.#problem(one))),
+    );
+    replace(this.costs, cel.length ? h("section", { class: "panel padded" }, h("h2", {}, cel.length > 1 ? "Expressions" : "Expression"), expressionFacts(cel)) : null);
+    replace(this.gates, gates(rows, this.#state.gates, (name, on) => this.#setGate(name, on)));
+    this.#atCursor(null);
+  }
+
+  #problem(one) {
+    return h(
+      "li",
+      { class: ["problem", one.severity] },
+      h(
+        "button",
+        { class: "problem-button", type: "button", onclick: () => this.editor.select(one) },
+        h("span", { class: "problem-place nums" }, `${one.line}:${one.column}`),
+        h("span", { class: ["problem-word", one.severity === "error" ? "bad" : "warn"] }, one.severity),
+        h("span", { class: "wrap" }, shortened(one)),
+      ),
+      one.hint ? h("p", { class: "problem-hint muted wrap" }, one.hint) : null,
+    );
+  }
+
+  #atCursor(place) {
+    const found = place ? (this.#answer.errors ?? []).find((one) => one.line === place.line && one.column <= place.column && place.column <= one.endColumn) : null;
+    setText(this.cursor, found ? `${found.severity}: ${shortened(found)}` : "");
+  }
+
+  #showNodes({ nodes, pasted, pasteProblems, taints }) {
+    setText(this.summary, summary(nodes));
+    announce(summary(nodes));
+    replace(this.nodes, nodes.total ? nodeGroups(nodes, { pasted }) : empty("No nodes", pasted ? "Paste one node in a line." : "The cluster has none."));
+    replace(this.pasteProblems, pasteProblems.map(({ line, message }) => h("li", { class: "wrap" }, `line ${line}: ${message}`)));
+    this.taints.hidden = !taints?.length;
+    if (taints?.length) replace(this.taints, h("div", { class: "panel-head" }, h("h2", {}, count(taints.length, "distinct taint"))), taintTable(taints));
+  }
+
+  #useForm(yaml) {
+    const kind = this.#state.kind === "cel" ? "tolerations" : this.#state.kind;
+    this.#show({ ...this.#state, kind, text: `${yaml}\n` });
+    this.#remember();
+    this.editor.area.focus();
+  }
+}
+
+/** The path is where the problem is shown already. */
+function shortened({ message, path }) {
+  return path && message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
 }
 
 customElements.define("moorage-playground", PlaygroundView);

@@ -1,0 +1,109 @@
+/** Shows which nodes a rule matches and why not the others, and what it says of each taint. */
+import { address } from "../../lib/address.js";
+import { h } from "../../lib/dom.js";
+import { count, duration, number } from "../../lib/format.js";
+import { chip, taintChip } from "../../parts/chips.js";
+import { dataTable } from "../../parts/data-table.js";
+
+const NAMES = 12;
+
+/** One sentence for the heading and for screen readers. */
+export function summary(nodes) {
+  if (!nodes.total) return "There are no nodes to try it on.";
+  return `${number(nodes.matched)} of ${count(nodes.total, "node")} match${nodes.total === 1 && nodes.matched === 1 ? "es" : ""}.`;
+}
+
+export function nodeGroups(nodes, { pasted }) {
+  const share = nodes.total ? (nodes.matched / nodes.total) * 100 : 0;
+  return h(
+    "div",
+    { class: "stack" },
+    h(
+      "div",
+      { class: "match-bar", role: "img", "aria-label": summary(nodes) },
+      h("span", { class: "match-bar-yes", style: { width: `${share}%` } }),
+    ),
+    h(
+      "ul",
+      { class: "match-groups" },
+      nodes.groups.map((group) => nodeGroup(group, pasted)),
+    ),
+    nodes.leftOut.groups
+      ? h("p", { class: "muted" }, `${count(nodes.leftOut.nodes, "node")} with ${count(nodes.leftOut.groups, "other reason")} are not listed.`)
+      : null,
+  );
+}
+
+function nodeGroup(group, pasted) {
+  const verdict = group.matches ? chip("matches", "good") : chip("does not match", "bad");
+  return h(
+    "li",
+    { class: ["match-group", group.matches ? "yes" : "no"], dataset: { matches: group.matches } },
+    h(
+      "p",
+      { class: "row" },
+      verdict,
+      h("strong", { class: "nums" }, count(group.count, "node")),
+      evictionChip(group),
+      group.score != null ? chip(`score ${group.score}`, "", { title: "weights of the preferred terms that match" }) : null,
+    ),
+    names(group, pasted),
+    group.reasons.length ? h("ul", { class: "match-reasons" }, group.reasons.map((one) => h("li", { class: "wrap" }, one))) : null,
+    group.notes.length ? h("ul", { class: "match-reasons muted" }, group.notes.map((one) => h("li", { class: "wrap" }, one))) : null,
+  );
+}
+
+function evictionChip({ eviction, matches }) {
+  if (!eviction || (eviction.when === "never" && !matches)) return null;
+  if (eviction.when === "now") return chip("a pod there is evicted at once", "bad", { title: eviction.because });
+  if (eviction.when === "after") {
+    return chip(`evicted after ${duration(eviction.seconds)}`, "warn", { title: eviction.because });
+  }
+  return chip("stays", "", { title: "no taint of the node evicts the pod" });
+}
+
+function names({ nodes, count: total }, pasted) {
+  const shown = nodes.slice(0, NAMES);
+  const made = shown.map((name) =>
+    pasted ? h("span", { class: "node-name" }, name) : h("a", { class: "node-name", href: address.href("map", { node: name }) }, name),
+  );
+  if (total <= NAMES) return h("p", { class: "node-names" }, made);
+  const rest = nodes.slice(NAMES);
+  return h(
+    "div",
+    { class: "node-names" },
+    made,
+    h(
+      "details",
+      {},
+      h("summary", {}, `${number(total - NAMES)} more`),
+      h("p", { class: "node-names" }, rest.map((name) => h("span", { class: "node-name" }, name))),
+      total > nodes.length ? h("p", { class: "muted" }, `and ${number(total - nodes.length)} more`) : null,
+    ),
+  );
+}
+
+export function taintTable(taints) {
+  return dataTable({
+    label: "Taints",
+    height: `${Math.min(10, taints.length + 1) * 2 + 0.5}rem`,
+    none: "No node has a taint",
+    rowKey: (row) => `${row.key}=${row.value}:${row.effect}`,
+    rows: taints,
+    columns: [
+      { id: "taint", title: "Taint", cell: (row) => taintChip(row), by: (row) => `${row.key}=${row.value}` },
+      { id: "nodes", title: "Nodes", cell: (row) => number(row.nodes), by: (row) => row.nodes, width: "5rem", end: true },
+      { id: "answer", title: "Answer", cell: answerCell, by: (row) => (row.tolerated ? 0 : 1) },
+    ],
+  });
+}
+
+function answerCell(row) {
+  if (!row.tolerated) {
+    const why = row.reason.replace(/^.*? is not tolerated: /, "");
+    return h("span", { class: "cut", title: row.reason }, chip("not tolerated", "bad"), ` ${why}`);
+  }
+  const by = row.by == null ? "by a toleration that the API server adds" : `by tolerations[${row.by}]`;
+  const limit = row.seconds != null && row.effect === "NoExecute" ? ` for ${duration(row.seconds)}` : "";
+  return h("span", { class: "cut" }, chip("tolerated", "good"), ` ${by}${limit}`);
+}
