@@ -7,7 +7,7 @@ import msgspec
 
 from moorage.columns.cluster import Cluster
 from moorage.dashboard.questions.playing.known_nodes import KnownNode, distinct_taints, taint_parts
-from moorage.match.node_selector import compile_preferred_terms, compile_required_node_affinity
+from moorage.match.node_selector import compile_preferred_terms, compile_required_node_affinity, gate_obstacle
 from moorage.match.taint_eviction import When, decide_eviction
 from moorage.match.taint_text import describe_taint_with_effect
 from moorage.match.tolerations import NO_TOLERATION, TolerationSet
@@ -135,6 +135,8 @@ class LabelAnswers:
         node_affinity = spec.affinity.nodeAffinity if spec.affinity else None
         preferred = node_affinity.preferredDuringSchedulingIgnoredDuringExecution if node_affinity else ()
         self._preferred = compile_preferred_terms(preferred, gates) if preferred else None
+        required = node_affinity.requiredDuringSchedulingIgnoredDuringExecution if node_affinity else None
+        self._obstacle = gate_obstacle(required, gates)
         terms = _terms(spec.affinity)
         keys = {one.key for term in terms for one in term.matchExpressions} | set(spec.nodeSelector)
         self._keys = sorted(keys)
@@ -151,6 +153,8 @@ class LabelAnswers:
 
     def _answer(self, labels: dict[str, str], name: str) -> NodeAnswer:
         reason = self._required.explain(labels, name)
+        if reason is not None and self._obstacle is not None:
+            reason = f"{self._obstacle} in the scheduler"
         if self._preferred is None:
             return NodeAnswer(reason is None, (reason,) if reason else ())
         notes = tuple(self._preferred.explain(labels, name)) if reason is None else ()

@@ -77,7 +77,7 @@ def _row(gate: Gate, what: list[str], pod: Raw, gates_of: Callable[[Component], 
         "feature": gate.feature,
         "neededBy": what[:20],
         "components": [
-            {"component": str(one), "on": gates_of(one).enabled(gate), "whenOff": _when_off(gate, one, said)}
+            {"component": str(one), "on": gates_of(one).enabled(gate), "whenOff": _when_off(gate, one, said, what)}
             for one in components
         ],
         "on": all(gates_of(one).enabled(gate) for one in components),
@@ -93,11 +93,13 @@ def _row(gate: Gate, what: list[str], pod: Raw, gates_of: Callable[[Component], 
     }
 
 
-def _when_off(gate: Gate, component: Component, said: str) -> str:
+def _when_off(gate: Gate, component: Component, said: str, what: list[str]) -> str:
     """Return what happens where the gate is off in this component: the API server's words, else the table of skews."""
     if component is Component.API_SERVER:
         return said
-    happens = (hazard.happens for hazard in HAZARDS if gate in hazard.gates and hazard.off is component)
+    happens = [hazard.happens for hazard in HAZARDS if gate in hazard.gates and hazard.off is component]
+    if len(happens) > 1 and not any("tolerations[" in one for one in what):
+        happens = [one for one in happens if "affinity" in one] or happens
     return "; ".join(dict.fromkeys(happens))
 
 

@@ -81,7 +81,9 @@ def _placed(text: RuleText, finding: Finding) -> RuleProblem | None:
     steps = text.steps_of(path) if path else text.rule.written
     if steps is None:
         return None
-    place = text.range_of(steps, names_key=finding.rule in _NAMES_KEY)
+    # That an expression is not allowed at all is no matter of its text.
+    names_key = finding.rule in _NAMES_KEY or (finding.rule == "rejected" and path.endswith(".expression"))
+    place = text.range_of(steps, names_key=names_key)
     page = f"{SITE}/findings/{finding.rule}/" if finding.rule in BY_NAME else ""
     return _problem(
         place,

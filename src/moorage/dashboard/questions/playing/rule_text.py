@@ -123,9 +123,13 @@ class RuleText:
         return self.rule.path + written[len(base) :] if written[: len(base)] == base else None
 
     def range_of(self, steps: Steps, *, names_key: bool = False) -> TextRange:
-        """Return the value at these steps, or its key, in its first line; of what is not there, what is around it."""
+        """Return the value at these steps, or its key, in its first line; of what is not there, what is around it.
+
+        A bare expression has no key: its first character stands for it.
+        """
         if self._root is None:
-            return self._between(0, len(self.text))
+            start = len(self.text) - len(self.text.lstrip())
+            return self._between(start, start + 1 if names_key else len(self.text))
         key, value, exact = self._walk(steps)
         if key is not None and (names_key or not exact or not isinstance(value, ScalarNode) or not value.value):
             return self._of_node(key)

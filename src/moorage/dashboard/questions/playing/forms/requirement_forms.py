@@ -15,6 +15,7 @@ from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, Node
 
 _NO_EXPRESSIONS = "node affinity has no expressions: CEL exists in tolerations only"
 _NO_ORDER = "In and NotIn compare texts, they have no order"
+_TITLES = {**TITLES, TEXT: "text: In, NotIn and Exists"}
 _MAX_TRIED = 2_000
 _MAX_SHOWN = 5
 _COMMON_VALUES = ("", "0", "5", "007", "1.2", "1.2.3", "v1.2.3", "1.2.3-rc.1", "4.2.0", "abc")
@@ -28,7 +29,8 @@ def requirement_forms(requirement: NodeSelectorRequirement, nodes: list[KnownNod
     forms = [_shown(current, requirement, requirement, "", nodes, current=True)]
     for form, made, told in _others(requirement, comparison, current):
         if made is None:
-            forms.append({"form": form, "title": TITLES[form], "exists": False, "whyNot": told, "current": False})
+            title = _TITLES[form]
+            forms.append({"form": form, "title": title, "exists": False, "whyNot": told, "current": False})
         else:
             forms.append(_shown(form, made, requirement, told, nodes))
     order = (TEXT, NUMBER, VERSION, EXPRESSION)
@@ -91,7 +93,7 @@ def _shown(
 ) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "form": form,
-        "title": TITLES[form] if form != TEXT else "text: In, NotIn and Exists",
+        "title": _TITLES[form],
         "exists": True,
         "current": current,
         "yaml": requirement_yaml(made),

@@ -85,8 +85,9 @@ export class CompletionList {
       if (index === this.#at) item.scrollIntoView({ block: "nearest" });
     });
     this.#owner.setAttribute("aria-activedescendant", `${this.#id}-${this.#at}`);
-    const { detail, doc } = this.#items[this.#at];
-    replace(this.note, detail && h("code", {}, detail), doc && h("span", {}, doc));
-    this.note.hidden = !detail && !doc;
+    const { detail, doc, kind } = this.#items[this.#at];
+    const signature = kind === "function" || kind === "macro" ? detail : "";
+    replace(this.note, signature && h("code", {}, signature), doc && h("span", {}, doc));
+    this.note.hidden = !signature && !doc;
   }
 }

@@ -1,19 +1,18 @@
 /** Shows which nodes a rule matches and why not the others, and what it says of each taint. */
 import { address } from "../../lib/address.js";
 import { h } from "../../lib/dom.js";
-import { count, duration, number } from "../../lib/format.js";
-import { chip, taintChip } from "../../parts/chips.js";
-import { dataTable } from "../../parts/data-table.js";
+import { count, duration, number, taint } from "../../lib/format.js";
+import { chip } from "../../parts/chips.js";
 
 const NAMES = 12;
 
 /** One sentence for the heading and for screen readers. */
 export function summary(nodes) {
   if (!nodes.total) return "There are no nodes to try it on.";
-  return `${number(nodes.matched)} of ${count(nodes.total, "node")} match${nodes.total === 1 && nodes.matched === 1 ? "es" : ""}.`;
+  return `${number(nodes.matched)} of ${count(nodes.total, "node")} ${nodes.total === 1 ? "matches" : "match"}.`;
 }
 
-export function nodeGroups(nodes, { pasted }) {
+export function nodeGroups(nodes, { pasted, bare }) {
   const share = nodes.total ? (nodes.matched / nodes.total) * 100 : 0;
   return h(
     "div",
@@ -24,9 +23,13 @@ export function nodeGroups(nodes, { pasted }) {
       h("span", { class: "match-bar-yes", style: { width: `${share}%` } }),
     ),
     h(
-      "ul",
-      { class: "match-groups" },
-      nodes.groups.map((group) => nodeGroup(group, pasted)),
+      "div",
+      { class: "match-scroll", tabindex: "0", role: "region", "aria-label": "Nodes by answer" },
+      h(
+        "ul",
+        { class: "match-groups" },
+        nodes.groups.map((group) => nodeGroup(group, pasted, bare)),
+      ),
     ),
     nodes.leftOut.groups
       ? h("p", { class: "muted" }, `${count(nodes.leftOut.nodes, "node")} with ${count(nodes.leftOut.groups, "other reason")} are not listed.`)
@@ -34,7 +37,7 @@ export function nodeGroups(nodes, { pasted }) {
   );
 }
 
-function nodeGroup(group, pasted) {
+function nodeGroup(group, pasted, bare) {
   const verdict = group.matches ? chip("matches", "good") : chip("does not match", "bad");
   return h(
     "li",
@@ -48,7 +51,7 @@ function nodeGroup(group, pasted) {
       group.score != null ? chip(`score ${group.score}`, "", { title: "weights of the preferred terms that match" }) : null,
     ),
     names(group, pasted),
-    group.reasons.length ? h("ul", { class: "match-reasons" }, group.reasons.map((one) => h("li", { class: "wrap" }, one))) : null,
+    group.reasons.length ? h("ul", { class: "match-reasons" }, group.reasons.map((one) => h("li", { class: "wrap" }, plain(one, bare)))) : null,
     group.notes.length ? h("ul", { class: "match-reasons muted" }, group.notes.map((one) => h("li", { class: "wrap" }, one))) : null,
   );
 }
@@ -83,27 +86,33 @@ function names({ nodes, count: total }, pasted) {
   );
 }
 
-export function taintTable(taints) {
-  return dataTable({
-    label: "Taints",
-    height: `${Math.min(10, taints.length + 1) * 2 + 0.5}rem`,
-    none: "No node has a taint",
-    rowKey: (row) => `${row.key}=${row.value}:${row.effect}`,
-    rows: taints,
-    columns: [
-      { id: "taint", title: "Taint", cell: (row) => taintChip(row), by: (row) => `${row.key}=${row.value}` },
-      { id: "nodes", title: "Nodes", cell: (row) => number(row.nodes), by: (row) => row.nodes, width: "5rem", end: true },
-      { id: "answer", title: "Answer", cell: answerCell, by: (row) => (row.tolerated ? 0 : 1) },
-    ],
-  });
+export function taintTable(taints, bare) {
+  return h(
+    "div",
+    { class: "taint-scroll", tabindex: "0", role: "region", "aria-label": "Taints" },
+    h(
+      "table",
+      { class: "taints" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Taint"), h("th", { scope: "col", class: "end" }, "Nodes"), h("th", { scope: "col" }, "Answer"))),
+      h(
+        "tbody",
+        {},
+        taints.map((row) =>
+          h("tr", {}, h("th", { scope: "row", class: "wrap" }, h("code", {}, taint(row))), h("td", { class: "end nums" }, number(row.nodes)), h("td", { class: "wrap" }, answer(row, bare))),
+        ),
+      ),
+    ),
+  );
 }
 
-function answerCell(row) {
-  if (!row.tolerated) {
-    const why = row.reason.replace(/^.*? is not tolerated: /, "");
-    return h("span", { class: "cut", title: row.reason }, chip("not tolerated", "bad"), ` ${why}`);
-  }
+function answer(row, bare) {
+  if (!row.tolerated) return [chip("not tolerated", "bad"), ` ${plain(row.reason, bare).replace(/^.*? is not tolerated: /, "")}`];
   const by = row.by == null ? "by a toleration that the API server adds" : `by tolerations[${row.by}]`;
   const limit = row.seconds != null && row.effect === "NoExecute" ? ` for ${duration(row.seconds)}` : "";
-  return h("span", { class: "cut" }, chip("tolerated", "good"), ` ${by}${limit}`);
+  return [chip("tolerated", "good"), ` ${by}${limit}`];
+}
+
+/** Where the whole rule is one expression, there is no need to repeat it in each reason. */
+function plain(reason, bare) {
+  return bare ? reason.replace(/ \(toleration expression ".*"\)$/s, "") : reason;
 }

@@ -31,6 +31,8 @@ export class PlaygroundView extends HTMLElement {
   #drafts = new Map();
   #asking = null;
   #answer = {};
+  #answered = false;
+  #known = new Map();
   #started = false;
   #ask = debounce(() => this.#judge(), 150);
   #share = debounce(() => this.#remember(), 300);
@@ -63,10 +65,15 @@ export class PlaygroundView extends HTMLElement {
     return { kind: example.kind, text: example.text, taints: example.taints, gates: {} };
   }
 
-  /** A cluster with other taints or labels may have another answer. */
+  /** A cluster with other taints or labels may have another answer; nodes change in other ways all the time. */
   #clusterChanged(change) {
-    if ((change.all || change.nodes.size) && this.#state.taints == null && this.#answer.nodes && !embedded) this.#ask();
+    const concerned = change.all || [...change.nodes].some((name) => this.#known.get(name) !== facts(cluster.nodes.get(name)));
+    if (concerned && this.#state.taints == null && this.#answered && !embedded) this.#ask();
     this.#countNodes();
+  }
+
+  #noteNodes() {
+    this.#known = new Map([...cluster.nodes].map(([name, node]) => [name, facts(node)]));
   }
 
   // -- layout
@@ -86,6 +93,7 @@ export class PlaygroundView extends HTMLElement {
     this.problems = h("div", { class: "problems", id: ids.problems });
     this.cursor = h("p", { class: "cursor-line muted small" });
     this.costs = h("div", { class: "costs" });
+    this.gateNotice = h("div", { class: "gate-notice", hidden: true });
     this.sources = h("div", { class: "segmented", role: "group", "aria-label": "Nodes" }, this.#sourceButton(false), this.#sourceButton(true));
     this.paste = h("textarea", {
       id: ids.pasted,
@@ -101,7 +109,7 @@ export class PlaygroundView extends HTMLElement {
     this.summary = h("h2", { class: "match-summary" }, "Nodes");
     this.state = h("span", { class: "muted small", role: "status" });
     this.nodes = h("div", { class: "matches" });
-    this.taints = h("section", { class: "panel", hidden: true });
+    this.taints = h("section", { class: "panel taint-panel", hidden: true });
     this.forms = h("div", { class: "panel-body" });
     this.gates = h("div", { class: "panel-body" });
     const hint = "Control and Space: completions. Tab indents; Escape, then Tab leaves the editor.";
@@ -112,18 +120,10 @@ export class PlaygroundView extends HTMLElement {
       h(
         "div",
         { class: "play" },
-        h(
-          "div",
-          { class: "stack" },
-          h("section", { class: "panel", "aria-label": "Editor" }, this.editor.element, this.cursor, this.problems, h("p", { class: "editor-hint muted small", id: ids.hint }, hint)),
-          this.costs,
-        ),
-        h(
-          "div",
-          { class: "stack" },
-          h("section", { class: "panel match-panel" }, h("div", { class: "panel-head" }, this.summary, h("span", { class: "grow" }), this.state, this.sources), this.pasteBox, this.nodes),
-          this.taints,
-        ),
+        h("section", { class: "panel play-editor", "aria-label": "Editor" }, this.editor.element, this.cursor, this.problems, h("p", { class: "editor-hint muted small", id: ids.hint }, hint)),
+        this.costs,
+        h("section", { class: "panel match-panel" }, h("div", { class: "panel-head" }, this.summary, h("span", { class: "grow" }), this.state, this.sources), this.pasteBox, this.gateNotice, this.nodes),
+        this.taints,
       ),
       h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "The same rule in other forms")), this.forms),
       h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Feature gates and versions")), this.gates),
@@ -250,6 +250,7 @@ export class PlaygroundView extends HTMLElement {
     if (embedded && !answerable("playground", args)) return;
     setText(this.state, "asking…");
     this.#answer = {};
+    this.#noteNodes();
     try {
       const options = { signal: asking.signal, onpart: (part) => this.#asking === asking && this.#take(part) };
       await ask("playground", embedded ? args : { ...args, tab: TAB }, options);
@@ -276,18 +277,22 @@ export class PlaygroundView extends HTMLElement {
     if (part.forms) replace(this.forms, part.forms.length ? forms(part.forms, embedded ? null : (yaml) => this.#useForm(yaml)) : h("p", { class: "muted" }, "There is nothing to say in another way."));
   }
 
+  /** While a rule cannot be read, the answer to the last one that could stays, marked as such. */
   #finish() {
     const { nodes, empty: isEmpty } = this.#answer;
-    setText(this.state, this.#answer.givenUp ? "some expressions were too expensive to try" : "");
-    if (nodes) return;
+    const stale = !nodes && !isEmpty && this.#answered;
+    this.classList.toggle("stale", stale);
+    setText(this.state, stale ? "of the last rule that could be read" : this.#answer.givenUp ? "some expressions were too expensive to try" : "");
+    this.#answered = Boolean(nodes) || stale;
+    if (nodes || stale) return;
     setText(this.summary, "Nodes");
     replace(this.nodes, isEmpty ? empty("No rule yet", "Write one, or choose an example.") : empty("Not read yet", "Nodes are tried as soon as the rule can be read."));
-    replace(this.forms, h("p", { class: "muted" }, "They appear as soon as the rule can be read."));
+    for (const place of [this.forms, this.gates]) replace(place, h("p", { class: "muted" }, "They are told as soon as there is a rule that can be read."));
     this.taints.hidden = true;
     replace(this.pasteProblems);
   }
 
-  #showProblems({ errors, cel, gates: rows }) {
+  #showProblems({ errors, cel, gates: rows, readable }) {
     this.editor.problems = errors;
     const bad = errors.filter((one) => one.severity === "error").length;
     const rest = errors.length - bad;
@@ -298,8 +303,22 @@ export class PlaygroundView extends HTMLElement {
       h("ol", { class: "problem-list" }, errors.map((one) => this.#problem(one))),
     );
     replace(this.costs, cel.length ? h("section", { class: "panel padded" }, h("h2", {}, cel.length > 1 ? "Expressions" : "Expression"), expressionFacts(cel)) : null);
-    replace(this.gates, gates(rows, this.#state.gates, (name, on) => this.#setGate(name, on)));
+    if (readable) this.#noticeGates(rows);
+    if (readable) replace(this.gates, gates(rows, this.#state.gates, (name, on) => this.#setGate(name, on)));
     this.#atCursor(null);
+  }
+
+  /** Where a gate is off nothing can match: say so where the nodes are, and offer to try. */
+  #noticeGates(rows) {
+    const off = rows.filter((gate) => !gate.on).map((gate) => gate.name);
+    this.gateNotice.hidden = !off.length;
+    if (!off.length) return;
+    const on = Object.fromEntries(off.map((name) => [name, true]));
+    replace(
+      this.gateNotice,
+      h("p", { class: "wrap" }, `${off.join(", ")} ${off.length > 1 ? "are" : "is"} off here: what needs it matches nothing.`),
+      h("button", { class: "button small", type: "button", onclick: () => this.#change({ gates: { ...this.#state.gates, ...on } }) }, "Try as if on"),
+    );
   }
 
   #problem(one) {
@@ -323,12 +342,13 @@ export class PlaygroundView extends HTMLElement {
   }
 
   #showNodes({ nodes, pasted, pasteProblems, taints }) {
+    const bare = this.#state.kind === "cel";
     setText(this.summary, summary(nodes));
     announce(summary(nodes));
-    replace(this.nodes, nodes.total ? nodeGroups(nodes, { pasted }) : empty("No nodes", pasted ? "Paste one node in a line." : "The cluster has none."));
+    replace(this.nodes, nodes.total ? nodeGroups(nodes, { pasted, bare }) : empty("No nodes", pasted ? "Paste one node in a line." : "The cluster has none."));
     replace(this.pasteProblems, pasteProblems.map(({ line, message }) => h("li", { class: "wrap" }, `line ${line}: ${message}`)));
     this.taints.hidden = !taints?.length;
-    if (taints?.length) replace(this.taints, h("div", { class: "panel-head" }, h("h2", {}, count(taints.length, "distinct taint"))), taintTable(taints));
+    if (taints?.length) replace(this.taints, h("div", { class: "panel-head" }, h("h2", {}, count(taints.length, "distinct taint"))), taintTable(taints, bare));
   }
 
   #useForm(yaml) {
@@ -337,6 +357,11 @@ export class PlaygroundView extends HTMLElement {
     this.#remember();
     this.editor.area.focus();
   }
+}
+
+/** What rules read of a node, as a text to compare. */
+function facts(node) {
+  return node && JSON.stringify([node.taints, node.labels]);
 }
 
 /** The path is where the problem is shown already. */

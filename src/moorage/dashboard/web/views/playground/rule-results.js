@@ -60,14 +60,25 @@ export function forms(list, onuse) {
         "section",
         { class: "form-rule" },
         h("h3", { class: "wrap" }, rule.title),
-        h("div", { class: "form-cards" }, rule.forms.map((form) => formCard(form, rule, onuse && list.length === 1 ? onuse : null))),
+        h("div", { class: "form-cards" }, merged(rule.forms).map((form) => formCard(form, onuse && list.length === 1 ? onuse : null))),
       ),
     ),
   );
 }
 
-function formCard(form, rule, onuse) {
-  const head = h("h4", {}, form.title);
+/** Forms that do not exist for the same reason are one. */
+function merged(list) {
+  const byReason = new Map();
+  return list.filter((form) => {
+    const first = form.exists ? null : byReason.get(form.whyNot);
+    if (first) first.titles.push(form.title);
+    else if (!form.exists) byReason.set(form.whyNot, Object.assign(form, { titles: [form.title] }));
+    return !first;
+  });
+}
+
+function formCard(form, onuse) {
+  const head = h("h4", {}, (form.titles ?? [form.title]).join("; "));
   if (!form.exists) {
     return h("div", { class: "form-card none" }, head, h("p", {}, chip("no such form", "")), h("p", { class: "muted wrap" }, form.whyNot));
   }
@@ -77,7 +88,7 @@ function formCard(form, rule, onuse) {
     { class: ["form-card", form.current ? "current" : ""], dataset: { form: form.form } },
     head,
     h("p", { class: "row" }, formChips(form)),
-    codeBlock(form.yaml, { label: form.title }),
+    codeBlock(form.yaml, { label: "YAML" }),
     form.differs ? h("p", { class: "muted wrap small" }, form.differs) : null,
     form.agreement ? agreement(form.agreement) : null,
     can ? h("button", { class: "button small", type: "button", onclick: () => onuse(form.yaml) }, "Try this form") : null,
