@@ -34,7 +34,7 @@ class DeviceEvictions:
         self._simulation = simulation
         self._gates: GateSet = simulation.settings.gates_of(Component.CONTROLLER_MANAGER)
         self._had: dict[str, tuple[ResourceClaim, ...]] = {}  # by the pod's UID
-        for pod in simulation.world.all(POD):
+        for pod in simulation.world.all(POD) if simulation.world.count(CLAIM) else ():
             if pod.view.spec.resourceClaims and pod.view.spec.nodeName:
                 self._had[pod.uid] = claims_of(pod.view, simulation.world)
 

@@ -3,6 +3,7 @@
 Nothing in an `Outcome` refers to the simulation, so it can be kept while the simulation goes on.
 """
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -14,21 +15,18 @@ from moorage.columns.shape import Shape
 from moorage.control.framework.workloads import ready_condition
 from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
+from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.plan.devices import DeviceCount, DeviceLine, device_counts, devices_of
+from moorage.plan.devices import DeviceCount, DeviceLine, device_counts, device_counts_of, devices_of
 from moorage.plan.input.hints import template_hints
 from moorage.plan.input.inventory import Inventory, Key, Note
 from moorage.plan.input.references import unbound_claims
-from moorage.plan.simulation.loading import COUNTED
 from moorage.plan.simulation.namespace_limits import default_notes
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import UNSCHEDULABLE
-from moorage.schedule.engine.candidates import NO_SLOT
 from moorage.schedule.plugins.resources.node_resources_fit import shown
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 
-#: So many more pods of a workload are tried at most.
-MAX_MORE = 1000
 NOT_CREATED = "NotCreated"
 NO_SCHEDULER = "NoScheduler"
 TERMINATING = "Terminating"
@@ -77,9 +75,12 @@ def planned_pod(simulation: Simulation, found: Object) -> PlannedPod:
     return PlannedPod(found.key, pod, Key(*owner) if owner is not None else None, pod.spec.nodeName, existing)
 
 
-def planned_pods(simulation: Simulation) -> list[PlannedPod]:
-    """Return all pods that are not over, those that wait with the reason; then those that are not made yet."""
-    pods = [planned_pod(simulation, found) for found in simulation.pods()]
+def planned_pods(simulation: Simulation, only: Sequence[Object] | None = None) -> list[PlannedPod]:
+    """Return all pods that are not over, those that wait with the reason; then those that are not made yet.
+
+    `only`: these and no others, in their order, and those that are not made yet.
+    """
+    pods = [planned_pod(simulation, found) for found in (simulation.pods() if only is None else only)]
     told: dict[tuple[str, Shape], str] = {}
     for pod in pods:
         if not pod.node:
@@ -267,6 +268,12 @@ _GAVE_UP = (
 
 
 def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
+    pods = [pod_line(pod, simulation) for pod in planned_pods(simulation)]
+    return outcome_with(pods, node_lines(simulation.cluster), simulation, inventory)
+
+
+def outcome_with(pods: list[PodLine], nodes: list[NodeLine], simulation: Simulation, inventory: Inventory) -> Outcome:
+    """Return the outcome with these lines."""
     notes = [
         *inventory.notes,
         *default_notes(simulation, inventory),
@@ -275,8 +282,8 @@ def outcome_of(simulation: Simulation, inventory: Inventory) -> Outcome:
         *([Note(Severity.WARNING, "", _GAVE_UP)] if simulation.evaluations.given_up else ()),
     ]
     return Outcome(
-        pods=[pod_line(pod, simulation) for pod in planned_pods(simulation)],
-        nodes=node_lines(simulation.cluster),
+        pods=pods,
+        nodes=nodes,
         failed=_failed(simulation, inventory),
         preempted=[
             Preempted(victim.key, planned_pod(simulation, victim).workload, victim.view.spec.nodeName, by)
@@ -321,63 +328,35 @@ def pod_line(pod: PlannedPod, simulation: Simulation) -> PodLine:
 
 def node_lines(cluster: Cluster) -> list[NodeLine]:
     table, devices = cluster.nodes, device_counts(cluster)
-    lines = []
     usages: dict[str, list[Usage]] = {}
-    for slot, node in table:
-        resources = {}
-        for name in dict.fromkeys((CPU, MEMORY, PODS, *node.status.allocatable)):
-            if name not in usages:
-                allocatable, free = table.allocatable(name), table.free(name)
-                usages[name] = list(map(Usage, (allocatable - free).tolist(), allocatable.tolist()))
-            resources[name] = usages[name][slot]
-        taints = tuple(f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in node.spec.taints)
-        lines.append(
-            NodeLine(
-                node.metadata.name, not node.spec.unschedulable, taints, resources, devices.get(node.metadata.name, {})
-            )
-        )
-    return lines
+
+    def usage(resource: str, slot: int) -> Usage:
+        if resource not in usages:
+            allocatable, free = table.allocatable(resource), table.free(resource)
+            usages[resource] = list(map(Usage, (allocatable - free).tolist(), allocatable.tolist()))
+        return usages[resource][slot]
+
+    return [_node_line(node, slot, usage, devices.get(node.metadata.name, {})) for slot, node in table]
+
+
+def node_line(cluster: Cluster, slot: int) -> NodeLine:
+    """Return the line of one node."""
+    table = cluster.nodes
+
+    def usage(resource: str, slot: int) -> Usage:
+        allocatable = table.allocatable(resource).item(slot)
+        return Usage(allocatable - table.free(resource).item(slot), allocatable)
+
+    node = table.node(slot)
+    return _node_line(node, slot, usage, device_counts_of(cluster.devices, node.metadata.name))
+
+
+def _node_line(node: Node, slot: int, usage: Callable[[str, int], Usage], devices: dict[str, DeviceCount]) -> NodeLine:
+    names = dict.fromkeys((CPU, MEMORY, PODS, *node.status.allocatable))
+    taints = tuple(f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in node.spec.taints)
+    resources = {name: usage(name, slot) for name in names}
+    return NodeLine(node.metadata.name, not node.spec.unschedulable, taints, resources, devices)
 
 
 def shown_usage(resource: str, usage: Usage) -> str:
     return f"{shown(resource, usage.requested)}/{shown(resource, usage.allocatable)}"
-
-
-def headroom(simulation: Simulation) -> tuple[dict[str, int], dict[str, str]]:
-    """Return how many more pods of each workload fit, by the workload's name, and why that cannot be told of others.
-
-    Copies of a pod are placed one after the other without preemption, and taken away again. A pod with claims has no
-    copies: another one would have claims of its own.
-    """
-    found: dict[str, int] = {}
-    untold: dict[str, str] = {}
-    for pod in planned_pods(simulation):
-        name = pod.workload if pod.owner is not None and pod.owner.kind in COUNTED else ""
-        if not name or name in found or name in untold:
-            continue
-        if not simulation.scheduler.knows(pod.pod.spec.schedulerName):
-            untold[name] = f"its pods wait for scheduler {pod.pod.spec.schedulerName}"
-            continue
-        spec = msgspec.structs.replace(pod.pod.spec, nodeName="")
-        record = simulation.cluster.record(pod.key, msgspec.structs.replace(pod.pod, spec=spec))
-        if record.claims or record.shape.devices or pod.pod.spec.resourceClaims:
-            what = "volumes" if record.claims else "devices"
-            untold[name] = f"its pods claim {what}, and each further pod would need claims of its own"
-        else:
-            found[name] = _more(simulation, record)
-    return found, untold
-
-
-def _more(simulation: Simulation, like: PodRecord) -> int:
-    cluster, engine = simulation.cluster, simulation.scheduler.engines[like.pod.spec.schedulerName]
-    placed: list[PodRecord] = []
-    while len(placed) < MAX_MORE:
-        record = PodRecord(f"{like.key}+{len(placed)}", like.pod, like.shape)
-        slot = engine.find(record)
-        if slot == NO_SLOT:
-            break
-        cluster.add_pod(record, slot)
-        placed.append(record)
-    for record in placed:
-        cluster.remove_pod(record)
-    return len(placed)

@@ -169,8 +169,11 @@ class World:
 
 
 def _stays_in_place(old: Pod, new: Pod) -> bool:
-    """Return whether a pod that shares its metadata with its older state is in all indices that had that."""
-    return old.metadata is new.metadata and old.spec.nodeName in ("", new.spec.nodeName)
+    """Return whether a pod that shares its metadata, or what is indexed of it, is in all indices that had that."""
+    before, metadata = old.metadata, new.metadata
+    return (
+        before is metadata or (before.labels is metadata.labels and before.ownerReferences is metadata.ownerReferences)
+    ) and old.spec.nodeName in ("", new.spec.nodeName)
 
 
 def telling_label(selector: LabelSelector | None) -> tuple[str, str]:

@@ -11,8 +11,9 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import folded, printable, visible_length
+from moorage.plan.headroom import MAX_MORE
 from moorage.plan.input.inventory import Note
-from moorage.plan.outcome import MAX_MORE, NodeLine, Outcome, State, Usage, shown_usage
+from moorage.plan.outcome import NodeLine, Outcome, State, Usage, shown_usage
 from moorage.plan.report.grouping import (
     MAX_NODES,
     PendingGroup,

@@ -2,8 +2,8 @@
 
 Every change goes through the functions of `admit` that the server's verbs call, and is published at once as an old
 and a new object to `listeners`. Two shortcuts keep ten thousand pods cheap: pods that differ by their names only are
-admitted once (`PodTemplates`), and what a kubelet or a binding writes into a pod is put into its typed view, the
-document being made when it is asked for. `actor` names the component at work; deletions record it.
+admitted once (`PodTemplates`), and what components write into a pod is put into its typed view (`pod_edits`).
+`actor` names the component at work; deletions record it.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Unpack
 import msgspec
 
 from moorage.admit.admission import Admitted
+from moorage.admit.plugins.limit_ranger import ANNOTATION
 from moorage.admit.plugins.standard import check_namespace_deletion
-from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
 from moorage.admit.subresources.deletion import decide_deletion, is_finalized
@@ -37,15 +37,21 @@ from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
-from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition, PodStatus
-from moorage.model.types.request import Binding
+from moorage.plan.simulation.pod_edits import (
+    Bound,
+    Edit,
+    NewConditions,
+    SimulatedObject,
+    binding_to,
+    decide_pod_deletion,
+    marked,
+)
 from moorage.serve.admission.quota_ledger import QUOTA
 from moorage.serve.api import Api, admitted
 from moorage.serve.decoding import check_kind
 from moorage.serve.options import delete_options
-from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import key_of
 from moorage.serve.templates import Likeness
 from moorage.serve.verbs.changing import Changed, admit_change, check_namespace, expected_revision, name_owners_once
@@ -94,60 +100,6 @@ class Deletion(NamedTuple):
     actor: str
 
 
-class _Bound(NamedTuple):
-    """A binding that was written into a pod: all that its document needs."""
-
-    node: str
-    time: str
-    labels: Mapping[str, str] = NO_TOPOLOGY
-
-
-class _SimulatedObject(Object):
-    """An object whose document is made when it is asked for.
-
-    It is the admitted document with `edits`: bindings, and statuses as JSON, which takes a third of a dict's room.
-    """
-
-    __slots__ = ("_document", "_edits", "_template")
-    view = Object.__dict__["_view"]  # it is always there: read without a call
-
-    def __init__(
-        self,
-        kind: Kind,
-        key: str,
-        revision: int,
-        view: Any,
-        template: Template | None,
-        document: Raw,
-        edits: tuple[_Bound | bytes, ...] = (),
-    ) -> None:
-        self.kind, self.key, self.revision = kind, key, revision
-        self._body, self._raw, self._view = b"", None, view
-        self._document, self._template, self._edits = document, template, edits
-
-    @property
-    def template(self) -> Template | None:
-        return self._template
-
-    def edited(self, revision: int, view: Any, edit: _Bound | bytes) -> "_SimulatedObject":
-        edits = (*self._edits, edit)
-        return _SimulatedObject(self.kind, self.key, revision, view, self._template, self._document, edits)
-
-    def _decode(self) -> Raw:
-        raw = self._document
-        for edit in self._edits:
-            if isinstance(edit, bytes):
-                raw = apply_strategic_merge(raw, {"status": _decode(edit)}, schema_of(POD))
-            else:
-                binding = binding_with_labels(_binding(self.name, self.uid, edit.node), edit.labels)
-                raw = bind_pod(raw, binding, edit.time)
-        return {**raw, "metadata": {**raw["metadata"], "resourceVersion": str(self.revision)}}
-
-
-def _binding(name: str, uid: str, node: str) -> Binding:
-    return Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
-
-
 class _Admission(Api):
     """The admission half of the API server, which notes no field owners."""
 
@@ -180,6 +132,7 @@ class SimulatedApi:
         self.listeners: list[Listener] = []
         self.deletions: list[Deletion] = []
         self.created_pods: list[tuple[Object, float]] = []
+        self.limited_pods: list[Object] = []  # those for which a LimitRange has set something
         self.actor = ""
         self.writes, self.max_writes = 0, MAX_WRITES
         self._revision = 0
@@ -187,6 +140,7 @@ class SimulatedApi:
         self._conditions: tuple[tuple[PodCondition, ...], list[Raw], tuple[PodCondition, ...]] | None = None
         self._zone_labels: dict[tuple[int, int], tuple[dict[str, str], Mapping[str, str], dict[str, str]]] = {}
         self._bound_statuses: dict[int, tuple[PodStatus, str, PodStatus]] = {}
+        self._new_conditions = NewConditions()
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -203,7 +157,7 @@ class SimulatedApi:
         metadata = view.metadata
         key = _key(kind, metadata.namespace, metadata.name)
         self._revision += 1
-        made = _SimulatedObject(kind, key, self._revision, view, template, raw)
+        made = SimulatedObject(kind, key, self._revision, view, template, raw)
         self._publish(kind, self.world.get(kind, key), made)
         return made
 
@@ -225,6 +179,8 @@ class SimulatedApi:
                 made = self.put(kind, result.object, result.view, template)
                 if is_pod:
                     self.created_pods.append((made, self.clock.now))
+                    if ANNOTATION in made.view.metadata.annotations:
+                        self.limited_pods.append(made)
                 return made
         raise already_exists(kind, name)
 
@@ -286,6 +242,11 @@ class SimulatedApi:
             expected = None if is_same else expected_revision(kind, name, new)
             return admit_change(self.rules, Ref(kind, namespace, name), new, old, expected, None, subresource, view)
 
+        if kind is POD and subresource == "status" and patch_type is PatchType.STRATEGIC:
+            found = self.get(kind, name, namespace)
+            added = self._new_conditions.added(found, patch)
+            if added is not None:
+                return self._edit(found, *added)
         return self._change(kind, name, namespace, make)
 
     def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
@@ -294,12 +255,15 @@ class SimulatedApi:
         found = self.get(kind, name, namespace)
         options = delete_options({}, render_delete_options(**demands) or None)
         now = datetime.fromtimestamp(int(self.clock.now), UTC)
-        deletion = decide_deletion(kind, found.raw, options, now, str(found.revision))
+        plain = decide_pod_deletion(found, options, now) if kind is POD else None
+        deletion = plain or decide_deletion(kind, found.raw, options, now, str(found.revision))
         if kind is POD and found.view.metadata.deletionTimestamp is None:
             self.deletions.append(Deletion(found, self.clock.now, self.actor))
         if deletion.removes:
             self._revision += 1
             self._publish(kind, found, None)
+        elif deletion.changed and plain is not None:
+            self._edit(found, *marked(found.view, plain))
         elif deletion.changed:
             self.put(kind, deletion.object, convert_view(deletion.object, kind.view))
 
@@ -319,13 +283,13 @@ class SimulatedApi:
             if topology:
                 view = _replace(view, metadata=_replace(pod.metadata, labels=self._labels_on(pod, topology)))
         else:
-            binding = binding_with_labels(_binding(name, uid, node), topology)
+            binding = binding_with_labels(binding_to(name, uid, node), topology)
             bound = bind_pod(found.raw, binding, now, str(found.revision))
             view = bound_view(pod, bound)
             if len(self._bound_statuses) > 4096:
                 self._bound_statuses.clear()
             self._bound_statuses[id(pod.status)] = pod.status, now, view.status
-        self._edit(found, view, _Bound(node, now, topology))
+        self._edit(found, view, Bound(node, now, topology))
 
     def _labels_on(self, pod: Pod, topology: Mapping[str, str]) -> dict[str, str]:
         """Return the labels of a pod with those of its zone; pods of one template in one zone share them."""
@@ -393,10 +357,12 @@ class SimulatedApi:
             return found
         return self.put(kind, new, changed.admitted.view)
 
-    def _edit(self, found: Object, view: Any, edit: _Bound | bytes) -> None:
-        assert isinstance(found, _SimulatedObject)
+    def _edit(self, found: Object, view: Any, edit: Edit) -> Object:
+        assert isinstance(found, SimulatedObject)
         self._revision += 1
-        self._publish(found.kind, found, found.edited(self._revision, view, edit))
+        new = found.edited(self._revision, view, edit)
+        self._publish(found.kind, found, new)
+        return new
 
     def _publish(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         self.writes += 1

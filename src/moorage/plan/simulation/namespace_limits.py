@@ -104,7 +104,7 @@ def default_notes(simulation: Simulation, inventory: Inventory) -> Iterator[Note
     """Note once for each workload, and for each pod without one, what LimitRanges set in its containers."""
     new = [item for item in inventory.of_kind("Pod") if not item.existing]
     pods = [(item.view, item.key) for item in new]
-    pods += [(pod.view, Key(*simulation.workload_of(pod))) for pod, _ in simulation.api.created_pods]
+    pods += [(pod.view, Key(*simulation.workload_of(pod))) for pod in simulation.api.limited_pods]
     noted: set[tuple[Key, str]] = set()
     for pod, key in pods:
         text = pod.metadata.annotations.get(ANNOTATION, "")

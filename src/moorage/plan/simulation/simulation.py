@@ -221,6 +221,7 @@ class Simulation:
         self.scheduling = SimulatedScheduler(self.api, self.gates, settings.configuration, settings.seed, evaluations)
         self.scheduler, self.cluster = self.scheduling.scheduler, self.scheduling.cluster
         self.order: dict[str, int] = {}  # UIDs of pods, in the order in which they were made
+        self.finished: set[str] = set()  # UIDs of pods that are over
         self.bound_at_start: set[str] = set()
         #: Workloads that stand in for others of the same uid: what the others are called.
         self.shown_owners: dict[str, OwnerName] = {}
@@ -236,8 +237,11 @@ class Simulation:
         self.told(report)
 
     def _count(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is POD and old is None and new is not None:
-            self.order[new.uid] = len(self.order)
+        if kind is POD and new is not None:
+            if old is None:
+                self.order[new.uid] = len(self.order)
+            if new.view.status.phase in FINISHED_PHASES:
+                self.finished.add(new.uid)
 
     # -- time ---------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ Kubernetes: the nominator, and RunFilterPluginsWithNominatedPods.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -58,7 +58,7 @@ class Nominations:
     def at(self, slot: int) -> Mapping[str, PodRecord]:
         return self._on.get(slot, _NONE)
 
-    def slots(self) -> Iterable[int]:
+    def slots(self) -> KeysView[int]:
         return self._on.keys()
 
     def below(self, slot: int, priority: int) -> list[PodRecord]:
@@ -75,6 +75,7 @@ class _Want(msgspec.Struct, eq=False):
     shape: Shape
     codes: NDArray[np.int64] = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))
     objections: Interner[tuple[str, tuple[str, ...]] | None] = msgspec.field(default_factory=lambda: Interner(None))
+    refused: set[int] = msgspec.field(default_factory=set)  # the slots with an objection
     position: int = -1
     revision: Any = None
 
@@ -139,10 +140,16 @@ class NominatedPods(Plugin[_Want]):
         if changed is None or len(want.codes) != capacity:
             want.codes = np.zeros(capacity, np.int64)
             changed = list(self._nominations.slots())
-        for slot in dict.fromkeys(changed):
+            want.refused.clear()
+        # Every change of a node is logged; few nodes have nominated pods, or had some when last looked at.
+        nominated = self._nominations.slots()
+        for slot in dict.fromkeys(changed) if nominated or want.refused else ():
+            if slot not in nominated and slot not in want.refused:
+                continue
             objection = self._objection(want.shape, cluster, slot)
             code = 0 if objection is None else want.objections.intern((objection[0], objection[1].reasons))
             want.codes[slot] = code
+            (want.refused.add if code else want.refused.discard)(slot)
         want.position, want.revision = changes.position, self.epoch(want, cluster)
 
     def _objection(self, shape: Shape, cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:

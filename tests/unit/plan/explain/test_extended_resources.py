@@ -8,7 +8,7 @@ from tests.unit.plan.device_worlds import DRIVER, deployment, device_class, gpu,
 from tests.unit.plan.explaining import explained, told
 from tests.unit.plan.planning import Plan, Raw, pod, workload
 
-from moorage.plan.outcome import headroom
+from moorage.plan.headroom import headroom
 from moorage.plan.planner import Planner
 from moorage.plan.report.markdown import MarkdownReport
 from moorage.plan.report.plain import plain
