@@ -1,6 +1,7 @@
-"""Parse and make changes of nodes: taints as `kubectl taint` writes them, and new nodes.
+"""Parse and make changes of nodes: taints and labels as kubectl writes them, and new nodes.
 
-What the API server refuses is a `ChangeError` in its words.
+A taint or label is for one node, for all of them (`*`), or for those with a label (`{pool=spot}`). What the API server
+refuses is a `ChangeError` in its words.
 """
 
 from difflib import get_close_matches
@@ -27,8 +28,16 @@ class ChangeError(ValueError):
     """A change that cannot be made, with the reason."""
 
 
+ALL_NODES = "*"
+
+
+def with_label(key: str, value: str) -> str:
+    """Return how the nodes with a label are named."""
+    return f"{{{key}={value}}}"
+
+
 class TaintChange(msgspec.Struct, frozen=True):
-    """A taint to add to a node, in the place of one with the same key and effect."""
+    """A taint to add to nodes, in the place of one with the same key and effect."""
 
     node: str
     key: str
@@ -36,22 +45,59 @@ class TaintChange(msgspec.Struct, frozen=True):
     effect: str
 
     def __str__(self) -> str:
-        return f"taint node {self.node} with {self.key}{self.value and f'={self.value}'}:{self.effect}"
+        return f"taint {_said(self.node)} with {self.key}{self.value and f'={self.value}'}:{self.effect}"
 
 
 class UntaintChange(msgspec.Struct, frozen=True):
-    """Taints to remove from a node: those of a key, or of a key and an effect."""
+    """Taints to remove from nodes: those of a key, or of a key and an effect."""
 
     node: str
     key: str
     effect: str
 
     def __str__(self) -> str:
-        return f"remove taint {self.key}{self.effect and f':{self.effect}'} from node {self.node}"
+        return f"remove taint {self.key}{self.effect and f':{self.effect}'} from {_said(self.node)}"
+
+
+class LabelChange(msgspec.Struct, frozen=True):
+    """A label to give to nodes, or to take from them if there is no value."""
+
+    node: str
+    key: str
+    value: str | None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"remove label {self.key} from {_said(self.node)}"
+        return f"label {_said(self.node)} with {self.key}={self.value}"
+
+
+def _said(nodes: str) -> str:
+    if nodes == ALL_NODES:
+        return "all nodes"
+    return f"nodes with label {nodes[1:-1]}" if nodes.startswith("{") else f"node {nodes}"
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """Split what comes before the first `=`, the nodes, from the rest; a label in braces has one of its own."""
+    if text.startswith("{"):
+        nodes, brace, rest = text.partition("}=")
+        return nodes + "}" if brace else "", "=" if brace else "", rest
+    return text.partition("=")
+
+
+def parse_label(text: str) -> LabelChange:
+    node, equals, rest = _split(text)
+    key, sign, value = rest.partition("=")
+    if not sign and key.endswith("-"):
+        key, sign = key[:-1], "-"
+    if not node or not equals or not key or not sign:
+        raise ChangeError(f"{text!r} is not of the form NODE=KEY=VALUE or NODE=KEY-")
+    return LabelChange(node, key, value if sign == "=" else None)
 
 
 def parse_taint(text: str) -> TaintChange:
-    node, equals, rest = text.partition("=")
+    node, equals, rest = _split(text)
     body, colon, effect = rest.rpartition(":")
     key, _, value = body.partition("=")
     if not node or not equals or not colon or not key:
@@ -60,7 +106,7 @@ def parse_taint(text: str) -> TaintChange:
 
 
 def parse_untaint(text: str) -> UntaintChange:
-    node, equals, rest = text.partition("=")
+    node, equals, rest = _split(text)
     key, colon, effect = rest.partition(":")
     if not node or not equals or not key:
         raise ChangeError(f"{text!r} is not of the form NODE=KEY or NODE=KEY:EFFECT")
@@ -146,19 +192,54 @@ def add_nodes(simulation: Simulation, change: AddedNodes) -> None:
 
 
 def taint(simulation: Simulation, change: TaintChange) -> None:
-    """Add a taint as `kubectl taint` does. Raises ChangeError."""
+    """Add a taint as `kubectl taint --overwrite` does. Raises ChangeError."""
     added = {"key": change.key, "effect": change.effect, **({"value": change.value} if change.value else {})}
-    node = find_node(simulation, change.node)
-    _write_taints(simulation, node, [*_others(node, change.key, change.effect), added])
+    for node in find_nodes(simulation, change.node):
+        _write_taints(simulation, node, [*_others(node, change.key, change.effect), added])
 
 
 def untaint(simulation: Simulation, change: UntaintChange) -> None:
     """Remove taints. Raises ChangeError."""
-    node = find_node(simulation, change.node)
-    kept = _others(node, change.key, change.effect)
-    if len(kept) == len(_taints(node)):
-        raise ChangeError(f"node {change.node} has no taint {change.key}{change.effect and f':{change.effect}'}")
-    _write_taints(simulation, node, kept)
+    kept = [(node, _others(node, change.key, change.effect)) for node in find_nodes(simulation, change.node)]
+    fewer = [(node, taints) for node, taints in kept if len(taints) < len(_taints(node))]
+    if not fewer:
+        missing = f"taint {change.key}{change.effect and f':{change.effect}'}"
+        raise ChangeError(_nowhere(change.node, missing))
+    for node, taints in fewer:
+        _write_taints(simulation, node, taints)
+
+
+def label(simulation: Simulation, change: LabelChange) -> None:
+    """Set or remove a label as `kubectl label --overwrite` does. Raises ChangeError."""
+    nodes = find_nodes(simulation, change.node)
+    if change.value is None:
+        nodes = [node for node in nodes if change.key in node.view.metadata.labels]
+        if not nodes:
+            raise ChangeError(_nowhere(change.node, f"label {change.key}"))
+    for node in nodes:
+        try:
+            simulation.api.patch(NODE, node.name, "", {"metadata": {"labels": {change.key: change.value}}})
+        except ApiError as error:
+            raise ChangeError(error.message) from None
+
+
+def _nowhere(nodes: str, what: str) -> str:
+    if nodes == ALL_NODES or nodes.startswith("{"):
+        return f"none of the {_said(nodes).removeprefix('all ')} has {what}"
+    return f"node {nodes} has no {what}"
+
+
+def find_nodes(simulation: Simulation, nodes: str) -> list[Object]:
+    """Return the nodes that are meant. Raises ChangeError if there is none."""
+    if nodes != ALL_NODES and not nodes.startswith("{"):
+        return [find_node(simulation, nodes)]
+    found = list(simulation.world.all(NODE))
+    if nodes != ALL_NODES:
+        key, _, value = nodes[1:-1].partition("=")
+        found = [node for node in found if node.view.metadata.labels.get(key) == value]
+    if not found:
+        raise ChangeError(f"there are no {_said(nodes).removeprefix('all ')} in the input")
+    return found
 
 
 def find_node(simulation: Simulation, name: str) -> Object:

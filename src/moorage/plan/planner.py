@@ -6,11 +6,12 @@ from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.world import controller_of
 from moorage.lint.sources import Source
+from moorage.plan.headroom import headroom as pods_that_fit
 from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, deployment_of
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.outcome import Outcome, outcome_of
-from moorage.plan.outcome import headroom as pods_that_fit
+from moorage.plan.outcome_update import Updated
 from moorage.plan.rollout import Rollout, RolloutWatch, find_workload
 from moorage.plan.simulation.loading import simulate
 from moorage.plan.simulation.simulation import Settings, Simulation
@@ -96,16 +97,29 @@ class Planner:
         `until` ends it after so many seconds. With `rollout`, the update of a workload is watched: to the template
         that `sources` have, or a restart.
         """
-        base = self.inventory.copy()
+        updated, difference, played = self.play(simulation, before, changes, sources, rollout, until)
+        return updated.outcome, difference, played
+
+    def play(
+        self,
+        simulation: Simulation,
+        before: Outcome,
+        changes: Changes,
+        sources: Iterable[Source],
+        rollout: str = "",
+        until: float | None = None,
+    ) -> tuple[Updated, Difference, Rollout | None]:
+        """Answer `what_if`, and say which lines of pods and nodes have changed. Raises ChangeError."""
+        base = self.inventory.copy() if rollout else self.inventory
         key = find_workload(base, rollout) if rollout else None
         what_if = WhatIf(simulation, self.inventory)
         watch = RolloutWatch(simulation, key) if key is not None else None
-        after, difference = what_if.play(changes, lambda reader: reader.read(sources), before, key, until)
+        updated, difference = what_if.play(changes, lambda reader: reader.read(sources), before, key, until)
         played = watch.rollout() if watch is not None else None
         if played is not None and key is not None and not played.completes:
             fixed_key = key
             played.fix = _find_fix(base, key, lambda fixed: self._restart_completes(fixed, fixed_key))
-        return after, difference, played
+        return updated, difference, played
 
     def _restart_completes(self, inventory: Inventory, key: Key) -> bool:
         simulation = self.build(inventory)

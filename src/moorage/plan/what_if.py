@@ -12,27 +12,26 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
 from moorage.lint.finding import Severity
-from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
-from moorage.match.tolerations import compile_tolerations
 from moorage.model.api_error import ApiError
-from moorage.model.gates import Component
 from moorage.model.kinds import KINDS, view_of
-from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.plan.device_evictions import DeviceEvictions
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
     AddedNodes,
     ChangeError,
+    LabelChange,
     ScaleChange,
     TaintChange,
     UntaintChange,
     add_nodes,
     find_node,
+    label,
     taint,
     untaint,
 )
-from moorage.plan.outcome import Outcome, PodLine, State, outcome_of
+from moorage.plan.outcome import Outcome, PodLine, State
+from moorage.plan.outcome_update import Follower, Updated
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.api import NODE, POD, Deletion
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, POD_GARBAGE, TAINT_EVICTION
@@ -40,7 +39,7 @@ from moorage.plan.simulation.drain import DRAIN, complaints, cordon, drain
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load, load_services
 from moorage.plan.simulation.scheduling import SCHEDULER
 from moorage.plan.simulation.simulation import Simulation
-from moorage.schedule.config.default_profile import program_cache
+from moorage.plan.taint_evictions import TaintEvictions
 
 _USER = "user"
 _NAMESPACE = KINDS["v1", "Namespace"]
@@ -101,28 +100,27 @@ class Difference(msgspec.Struct):
 def difference_of(
     changes: Sequence[str],
     before: Outcome,
-    after: Outcome,
+    updated: Updated,
     departures: list[Departure],
     blocked: Iterable[tuple[str, str]],
 ) -> Difference:
     """Complete the departures with their successors, and collect the other pods that are new."""
-    then = {pod.key: pod for pod in before.pods}
-    now = {pod.key: pod for pod in after.pods}
+    lines = {pod.key: pod for pod in updated.pods}
     explained = set()
     for departure in departures:
-        successor = now.get(departure.replaced_by)
+        successor = lines.get(departure.replaced_by)
         if successor is not None:
             explained.add(successor.key)
             departure.new_node, departure.message = successor.node, successor.message
     placed, pending = [], []
-    for pod in after.pods:
-        old = then.get(pod.key)
-        if pod.key in explained:
+    for key, pod in lines.items():
+        if key in explained:
             continue
+        old = updated.then.get(key)
         if pod.state is State.PENDING:
-            if old is None or old.state is not State.PENDING:
+            if old is not State.PENDING:
                 pending.append(pod)
-        elif old is None or old.state is State.PENDING:
+        elif old is None or old is State.PENDING:
             placed.append(pod)
     return Difference(tuple(changes), before, departures, list(blocked), placed, pending)
 
@@ -138,6 +136,7 @@ class Changes(msgspec.Struct, frozen=True):
     scales: tuple[ScaleChange, ...] = ()
     cordons: tuple[str, ...] = ()
     adds: tuple[AddedNodes, ...] = ()
+    labels: tuple[LabelChange, ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__struct_fields__)
@@ -147,6 +146,7 @@ class Changes(msgspec.Struct, frozen=True):
             *(f"apply {name}" for name in self.files),
             *map(str, self.taints),
             *map(str, self.untaints),
+            *map(str, self.labels),
             *(f"drain node {name}" for name in self.drains),
             *(f"remove node {name}" for name in self.removes),
             *map(str, self.scales),
@@ -161,14 +161,19 @@ class WhatIf:
     def __init__(self, simulation: Simulation, inventory: Inventory) -> None:
         self._simulation, self._inventory = simulation, inventory
         self._start = simulation.clock.now
-        self._programs = program_cache(simulation.gates, simulation.evaluations)
         self._first_deletion = len(simulation.api.deletions)
         self._first_created = len(simulation.api.created_pods)
         self._first_preempted = len(simulation.scheduling.preempted)
         self._new_templates: set[Key] = set()
         self._removed: set[str] = set()
         self._devices = DeviceEvictions(simulation)
-        self._before = {pod.uid for pod in simulation.world.all(POD) if pod.view.status.phase not in FINISHED_PHASES}
+        self._first_new, self._over = len(simulation.order), frozenset(simulation.finished)
+        self._follower = Follower(simulation)
+        self._evictions = TaintEvictions(simulation)
+
+    def _is_old(self, pod: Object) -> bool:
+        """Return whether a pod was there before the changes, and not over."""
+        return self._simulation.order[pod.uid] < self._first_new and pod.uid not in self._over
 
     def play(
         self,
@@ -177,7 +182,7 @@ class WhatIf:
         before: Outcome,
         rolled_out: Key | None = None,
         until: float | None = None,
-    ) -> tuple[Outcome, Difference]:
+    ) -> tuple[Updated, Difference]:
         """Make the changes and let the cluster go on until nothing more happens. Raises ChangeError.
 
         The workload that is `rolled_out` is restarted, unless its template is among the changes. With `until`, the
@@ -192,6 +197,8 @@ class WhatIf:
             taint(simulation, change)
         for removed in changes.untaints:
             untaint(simulation, removed)
+        for labelled in changes.labels:
+            label(simulation, labelled)
         for name in (*changes.drains, *changes.removes, *changes.cordons):
             find_node(simulation, name)
         for scale in changes.scales:
@@ -214,8 +221,8 @@ class WhatIf:
             simulation.settle(self._awaits_eviction)
         else:
             simulation.run_until(max(self._start + until, simulation.clock.now))
-        after = outcome_of(simulation, self._inventory)
-        return after, difference_of(changes.described(), before, after, self._departures(), blocked)
+        updated = self._follower.update(before, self._inventory)
+        return updated, difference_of(changes.described(), before, updated, self._departures(), blocked)
 
     def _scale(self, change: ScaleChange) -> None:
         key = find_workload(self._inventory, change.workload, SCALED)
@@ -279,12 +286,9 @@ class WhatIf:
 
     def _awaits_eviction(self) -> bool:
         """Return whether a pod from before the changes still has to leave its node, sooner or later."""
-        for node in self._simulation.world.all(NODE):
-            if any(one.effect == NO_EXECUTE for one in node.view.spec.taints):
-                for pod in self._simulation.world.pods_on(node.name):
-                    is_old = pod.uid in self._before and pod.view.metadata.deletionTimestamp is None
-                    if is_old and self._eviction(pod).when is When.AFTER:
-                        return True
+        for name in self._evictions.tainted_nodes():
+            if self._evictions.are_due(pod for pod in self._simulation.world.pods_on(name) if self._is_old(pod)):
+                return True
         return self._devices.is_due()
 
     # -- what went ----------------------------------------------------------------------------------------------------
@@ -295,7 +299,7 @@ class WhatIf:
         departures = []
         for deletion in simulation.api.deletions[self._first_deletion :]:
             pod = deletion.pod
-            if pod.uid not in self._before and not pod.view.spec.nodeName:
+            if not self._is_old(pod) and not pod.view.spec.nodeName:
                 continue
             cause, because = self._why(deletion, victims.get(pod.uid, ""))
             owner = simulation.owner_of(pod)
@@ -308,7 +312,7 @@ class WhatIf:
     def _why(self, deletion: Deletion, preemptor: str) -> tuple[Cause, str]:
         pod, actor = deletion.pod, deletion.actor
         if actor == TAINT_EVICTION:
-            return Cause.TAINT, self._eviction(deletion.pod).because
+            return Cause.TAINT, self._evictions.of(deletion.pod).because
         if actor == DEVICE_TAINT_EVICTION:
             return Cause.DEVICE_TAINT, self._devices.because(pod.uid)
         if actor == DRAIN:
@@ -320,34 +324,27 @@ class WhatIf:
         if actor == _USER:
             return Cause.DELETED, "was deleted"
         owner = self._simulation.owner_of(pod)
-        if owner is not None and Key(*owner) in self._new_templates and pod.uid in self._before:
+        if owner is not None and Key(*owner) in self._new_templates and self._is_old(pod):
             return Cause.NEW_TEMPLATE, f"{Key(*owner)} has a new template"
         return Cause.CONTROLLER, "is no longer wanted"
 
-    def _eviction(self, pod: Object) -> Eviction:
-        """Return what the taints of its node, as they are now, mean for a pod."""
-        spec, gates = pod.view.spec, self._simulation.settings.gates_of(Component.CONTROLLER_MANAGER)
-        node = self._simulation.world.view(NODE, spec.nodeName)
-        tolerations = compile_tolerations(spec.tolerations, gates, self._programs)
-        return decide_eviction(node.spec.taints if node is not None else (), tolerations)
-
     def _pair(self, departures: list[Departure]) -> None:
         """Name for each pod that went the one that its workload made in its stead."""
-        made: dict[str, list[str]] = {}
+        made: dict[str, dict[str, None]] = {}
         for pod, _ in self._simulation.api.created_pods[self._first_created :]:
             owner = self._simulation.owner_of(pod)
             if owner is not None:
-                made.setdefault(str(Key(*owner)), []).append(pod.key)
+                made.setdefault(str(Key(*owner)), {})[pod.key] = None
         for departure in departures:
-            successors = made.get(departure.workload, [])
+            successors = made.get(departure.workload)
             if departure.cause is Cause.CONTROLLER or not successors:
                 continue
             if departure.workload.startswith("DaemonSet "):
                 chosen = next((key for key in successors if self._node_of(key) == departure.node), "")
             else:
-                chosen = departure.pod if departure.pod in successors else successors[0]
+                chosen = departure.pod if departure.pod in successors else next(iter(successors))
             if chosen:
-                successors.remove(chosen)
+                del successors[chosen]
                 departure.replaced_by = chosen
 
     def _node_of(self, key: str) -> str:

@@ -58,6 +58,7 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @_what_if("change", "files", "FILE", "these manifests were applied on top")
 @_what_if("taint", "taints", "NODE=KEY=VALUE:EFFECT", "a node got this taint")
 @_what_if("untaint", "untaints", "NODE=KEY[:EFFECT]", "it lost this taint")
+@_what_if("label", "labels", "NODE=KEY=VALUE", "it got this label, or with KEY- lost it")
 @_what_if("drain", "drains", "NODE", "a node were drained")
 @_what_if("remove", "removes", "NODE", "a node were gone")
 @_what_if("cordon", "cordons", "NODE", "a node were cordoned")
@@ -97,6 +98,7 @@ def command(
     files: tuple[str, ...],
     taints: tuple[str, ...],
     untaints: tuple[str, ...],
+    labels: tuple[str, ...],
     drains: tuple[str, ...],
     removes: tuple[str, ...],
     cordons: tuple[str, ...],
@@ -130,6 +132,7 @@ def command(
       kubectl get nodes,pods,pv,pvc,sc,deploy,sts,ds,pdb -A -o yaml | moorage plan -
       kubectl get nodes,pods,deploy -A -o yaml | moorage plan - --change new.yaml --strict
       moorage plan cluster/ --taint node-1=maintenance=soon:NoExecute --drain node-2
+      moorage plan cluster/ --taint '{pool=spot}=failure-probability=35:NoExecute' --label 'node-3=pool=spot'
       moorage plan cluster/ --rollout deployment/web
       moorage plan cluster/ --scale deployment/web=20 --add-nodes 2 --like node-1
       moorage plan cluster/ --at 10m --headroom
@@ -142,6 +145,7 @@ def command(
     from moorage.plan.node_changes import (
         ChangeError,
         parse_added_nodes,
+        parse_label,
         parse_scale,
         parse_taint,
         parse_time,
@@ -168,6 +172,7 @@ def command(
             tuple(map(parse_scale, scales)),
             cordons,
             parse_added_nodes(add_nodes, like),
+            tuple(map(parse_label, labels)),
         )
         outcome, difference, played = _plan(planner, paths, changes, rollout, until, headroom=headroom)
     except ChangeError as error:

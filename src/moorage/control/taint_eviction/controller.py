@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
@@ -91,6 +93,28 @@ def countdown(
 def noticed_text(now: float) -> str:
     """Format a time, rounded up, so that no pod is evicted too early."""
     return time_text(math.ceil(now))
+
+
+def deadline(
+    taints: Iterable[Taint],
+    eviction: Eviction,
+    pod: Pod,
+    now: float,
+    *,
+    begun: Mapping[str, float],
+    changed: Collection[str],
+) -> float:
+    """Return when a pod has to leave, if its node has these taints and a missing `timeAdded` is written down now."""
+    if eviction.when is not When.AFTER:
+        return now if eviction.when is When.NOW else math.inf
+    written = [
+        msgspec.structs.replace(one, timeAdded=noticed_text(now))
+        if one.key in changed or added_at(one, now) is None
+        else one
+        for one in taints
+    ]
+    due = countdown(written, eviction, pod, now, begun=begun, changed=()).due
+    return math.inf if due is None else due
 
 
 _REMEMBERED = 4096
@@ -276,6 +300,18 @@ class TaintEvictionController(Controller):
             return Plan(again_after=due - now)
         self._waiting.pop(key, None)
         return Plan(tuple(self._evict(found, due, now)))
+
+    @property
+    def timed(self) -> Iterable[Object]:
+        """The pods whose timers run, as they were when last looked at."""
+        return [waiting.pod for waiting in self._waiting.values()]
+
+    def foresee(self, found: Object, taints: Taints, eviction: Eviction, now: float) -> float:
+        """Return when a pod would have to leave if its node got these NoExecute taints now."""
+        waited = self._waiting.get(found.key)
+        begun = waited.begun if waited is not None and waited.pod.uid == found.uid else {}
+        changed = self._changed.get(found.view.spec.nodeName, {})
+        return deadline(taints, eviction, found.view, now, begun=begun, changed=changed)
 
     def _cancel(self, key: str) -> list[Action]:
         waited = self._waiting.pop(key, None)

@@ -29,7 +29,7 @@ def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollo
     if outcome.no_headroom:
         document["headroomUnknown"] = outcome.no_headroom
     if difference is not None:
-        document["whatIf"] = _difference(difference)
+        document["whatIf"] = difference_data(difference)
     if rollout is not None:
         document["rollout"] = as_data(rollout)
     return document
@@ -93,7 +93,7 @@ def _node(node: NodeLine) -> dict[str, Any]:
     }
 
 
-def _difference(difference: Difference) -> dict[str, Any]:
+def difference_data(difference: Difference) -> dict[str, Any]:
     return {
         "changes": list(difference.changes),
         "before": summary(difference.before),

@@ -1,0 +1,94 @@
+"""Changes of several nodes at once, and of labels."""
+
+import pytest
+from tests.unit.plan.planning import Plan, node, workload
+
+from moorage.plan.node_changes import ChangeError, LabelChange, TaintChange, UntaintChange, parse_label, parse_taint
+from moorage.plan.what_if import Changes
+
+ROOM = [node("a", pool="spot"), node("b", pool="spot"), node("c", pool="calm")]
+
+
+def on_spot(replicas: int) -> Plan:
+    return Plan(*ROOM, workload("Deployment", "web", "1", {"nodeSelector": {"pool": "spot"}}, replicas=replicas))
+
+
+def taints(plan: Plan) -> dict[str, tuple[str, ...]]:
+    return {line.name: line.taints for line in plan.outcome.nodes}
+
+
+def test_a_taint_for_all_nodes_and_for_those_with_a_label() -> None:
+    plan = on_spot(1)
+    changes = Changes(
+        taints=(TaintChange("*", "risk", "", "NoSchedule"), TaintChange("{pool=spot}", "os", "1", "NoSchedule")),
+        untaints=(UntaintChange("{pool=calm}", "risk", ""),),
+    )
+    difference = plan.what_if(changes)
+    both = ("risk:NoSchedule", "os=1:NoSchedule")
+    assert taints(plan) == {"a": both, "b": both, "c": ()}
+    assert difference.changes == (
+        "taint all nodes with risk:NoSchedule",
+        "taint nodes with label pool=spot with os=1:NoSchedule",
+        "remove taint risk from nodes with label pool=calm",
+    )
+
+
+def test_a_label_lets_pods_in_and_without_it_they_stay_but_no_more_come() -> None:
+    plan = on_spot(10)
+    assert len(plan.outcome.pending) == 2
+    difference = plan.what_if(Changes(labels=(LabelChange("c", "pool", "spot"),)))
+    assert [line.node for line in difference.placed] == ["c", "c"]
+    assert difference.changes == ("label node c with pool=spot",)
+    plan = on_spot(8)
+    difference = plan.what_if(Changes(labels=(LabelChange("*", "pool", None),), drains=("a",)))
+    assert {one.new_node for one in difference.evicted} == {""}
+    assert difference.changes[0] == "remove label pool from all nodes"
+    assert sum(line.node == "b" for line in plan.outcome.pods) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (Changes(labels=(LabelChange("x", "k", "v"),)), "there is no node 'x' in the input"),
+        (Changes(labels=(LabelChange("a", "k", None),)), "node a has no label k"),
+        (
+            Changes(labels=(LabelChange("{pool=spot}", "k", None),)),
+            "none of the nodes with label pool=spot has label k",
+        ),
+        (Changes(labels=(LabelChange("a", "k", "v w"),)), "Invalid value"),
+        (Changes(untaints=(UntaintChange("*", "k", "NoExecute"),)), "none of the nodes has taint k:NoExecute"),
+        (Changes(taints=(TaintChange("{pool=x}", "k", "", "NoExecute"),)), "there are no nodes with label pool=x"),
+    ],
+)
+def test_changes_that_cannot_be_made(changes: Changes, said: str) -> None:
+    with pytest.raises(ChangeError, match=said.replace("(", r"\(")):
+        on_spot(1).what_if(changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("n1=pool=spot", LabelChange("n1", "pool", "spot")),
+        ("n1=pool=", LabelChange("n1", "pool", "")),
+        ("n1=a/b=c=d", LabelChange("n1", "a/b", "c=d")),
+        ("n1=pool-", LabelChange("n1", "pool", None)),
+        ("*=pool-", LabelChange("*", "pool", None)),
+        ("{a=b}=pool=x", LabelChange("{a=b}", "pool", "x")),
+        ("n1=pool", None),
+        ("n1", None),
+        ("=pool=x", None),
+        ("n1=-", None),
+        ("{a=b=pool=x", None),
+    ],
+)
+def test_labels_as_they_are_written(text: str, change: LabelChange | None) -> None:
+    if change is None:
+        with pytest.raises(ChangeError, match="is not of the form NODE=KEY=VALUE or NODE=KEY-"):
+            parse_label(text)
+    else:
+        assert parse_label(text) == change
+
+
+def test_taints_of_several_nodes_as_they_are_written() -> None:
+    assert parse_taint("{a=b}=risk=3:NoExecute") == TaintChange("{a=b}", "risk", "3", "NoExecute")
+    assert parse_taint("*=risk:NoExecute") == TaintChange("*", "risk", "", "NoExecute")
