@@ -1,0 +1,204 @@
+"""Read the changes of a what-if: what the page asks for as the changes that `moorage plan` makes.
+
+Each change is an object with one name. They are made in the order of `plan`, whatever their order here: manifests,
+taints, removed taints, labels, replicas, new nodes, cordons, drains, removals.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from moorage.dashboard.questions.base import BadQuestion
+from moorage.lint.sources import Source
+from moorage.plan.node_changes import (
+    ALL_NODES,
+    EFFECTS,
+    MAX_NODES,
+    MAX_SECONDS,
+    AddedNodes,
+    LabelChange,
+    ScaleChange,
+    TaintChange,
+    UntaintChange,
+    with_label,
+)
+from moorage.plan.simulation.loading import MAX_PODS
+from moorage.plan.what_if import Changes
+
+MAX_CHANGES = 1_000
+MAX_TEXT = 1 << 20
+_DEVICE_EFFECTS = (*EFFECTS[:1], EFFECTS[2], "None")
+_RULE = "resource.k8s.io/v1beta2"
+
+
+class WantedChanges(msgspec.Struct):
+    """The changes, and the manifests that are applied first, by the names that the changes have for them."""
+
+    changes: Changes
+    manifests: dict[str, str]
+
+    @property
+    def sources(self) -> list[Source]:
+        return [Source(name, content=text.encode()) for name, text in self.manifests.items()]
+
+
+def read_changes(arguments: dict[str, Any]) -> WantedChanges:
+    """Return the changes. Raises BadQuestion with the path of what is wrong."""
+    given = arguments.get("changes")
+    if not isinstance(given, list):
+        raise BadQuestion("changes: must be a list")
+    if len(given) > MAX_CHANGES:
+        raise BadQuestion(f"changes: at most {MAX_CHANGES:,} are made together, not {len(given):,}")
+    found: dict[str, list[Any]] = {}
+    manifests: dict[str, str] = {}
+    for index, one in enumerate(given):
+        path = f"changes[{index}]"
+        if not isinstance(one, dict) or len(one) != 1:
+            raise BadQuestion(f"{path}: must be an object with one name, such as taint or drain")
+        ((name, what),) = one.items()
+        if name == "apply":
+            manifests[f"what-if-{len(manifests) + 1}.yaml"] = _text(what, f"{path}.apply", most=MAX_TEXT)
+        elif name == "deviceTaint":
+            manifests[f"what-if-{len(manifests) + 1}.yaml"] = _rule(what, f"{path}.deviceTaint", len(manifests) + 1)
+        elif name in _READERS:
+            field, read = _READERS[name]
+            found.setdefault(field, []).extend(read(what, f"{path}.{name}"))
+        else:
+            known = ", ".join((*_READERS, "deviceTaint", "apply"))
+            raise BadQuestion(f"{path}: {str(name)[:80]!r} is no change; there are {known}")
+    made = Changes(files=tuple(manifests), **{field: tuple(all_) for field, all_ in found.items()})
+    return WantedChanges(made, manifests)
+
+
+def read_until(arguments: dict[str, Any]) -> float | None:
+    until = arguments.get("until")
+    if until is None:
+        return None
+    if isinstance(until, bool) or not isinstance(until, int | float) or not 0 <= until <= MAX_SECONDS:
+        raise BadQuestion(f"until: must be a number of seconds from 0 to {MAX_SECONDS}, or null")
+    return float(until)
+
+
+# -- one change -------------------------------------------------------------------------------------------------------
+
+
+def _object(given: Any, path: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise BadQuestion(f"{path}: must be an object")
+    unknown = next((name for name in given if name not in fields), None)
+    if unknown is not None:
+        raise BadQuestion(f"{path}: has no field {str(unknown)[:80]!r}; there are {', '.join(fields)}")
+    return given
+
+
+def _text(given: Any, path: str, *, empty: bool = False, most: int = 1000) -> str:
+    if not isinstance(given, str) or not (given or empty):
+        raise BadQuestion(f"{path}: must be a text{'' if empty else ' that is not empty'}")
+    if len(given) > most:
+        raise BadQuestion(f"{path}: is longer than {most:,} characters")
+    return given
+
+
+def _effect(given: Any, path: str, effects: tuple[str, ...] = EFFECTS) -> str:
+    if given not in effects:
+        raise BadQuestion(f"{path}: must be one of {', '.join(effects)}")
+    return str(given)
+
+
+def _number(given: Any, path: str, least: int, most: int) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+        raise BadQuestion(f"{path}: must be a number from {least} to {most:,}")
+    return given
+
+
+def _nodes(given: Any, path: str) -> list[str]:
+    if given == "all":
+        return [ALL_NODES]
+    if isinstance(given, list):
+        if not given or len(given) > MAX_NODES:
+            raise BadQuestion(f"{path}: must name from 1 to {MAX_NODES:,} nodes")
+        return [_node(name, f"{path}[{index}]") for index, name in enumerate(given)]
+    if isinstance(given, dict) and list(given) == ["label"]:
+        label = _object(given["label"], f"{path}.label", ("key", "value"))
+        key = _text(label.get("key"), f"{path}.label.key")
+        return [with_label(key, _text(label.get("value"), f"{path}.label.value", empty=True))]
+    raise BadQuestion(f'{path}: must be a list of names, {{"label": {{"key": …, "value": …}}}} or "all"')
+
+
+def _node(given: Any, path: str) -> str:
+    name = _text(given, path)
+    if name == ALL_NODES or name.startswith("{"):
+        raise BadQuestion(f"{path}: {name[:80]!r} is no name of a node")
+    return name
+
+
+def _taints(given: Any, path: str) -> list[TaintChange]:
+    what = _object(given, path, ("nodes", "key", "value", "effect"))
+    key, value = _text(what.get("key"), f"{path}.key"), _text(what.get("value", ""), f"{path}.value", empty=True)
+    effect = _effect(what.get("effect"), f"{path}.effect")
+    return [TaintChange(node, key, value, effect) for node in _nodes(what.get("nodes"), f"{path}.nodes")]
+
+
+def _untaints(given: Any, path: str) -> list[UntaintChange]:
+    what = _object(given, path, ("nodes", "key", "effect", "value"))
+    key = _text(what.get("key"), f"{path}.key")
+    effect = _effect(what["effect"], f"{path}.effect") if what.get("effect") else ""
+    return [UntaintChange(node, key, effect) for node in _nodes(what.get("nodes"), f"{path}.nodes")]
+
+
+def _labels(given: Any, path: str) -> list[LabelChange]:
+    what = _object(given, path, ("nodes", "key", "value"))
+    key, value = _text(what.get("key"), f"{path}.key"), what.get("value")
+    text = None if value is None else _text(value, f"{path}.value", empty=True)
+    return [LabelChange(node, key, text) for node in _nodes(what.get("nodes"), f"{path}.nodes")]
+
+
+def _names(given: Any, path: str) -> list[str]:
+    return _nodes(given if isinstance(given, list) else [given], path)
+
+
+def _scales(given: Any, path: str) -> list[ScaleChange]:
+    what = _object(given, path, ("workload", "replicas"))
+    workload = _text(what.get("workload"), f"{path}.workload")
+    return [ScaleChange(workload, _number(what.get("replicas"), f"{path}.replicas", 0, MAX_PODS))]
+
+
+def _adds(given: Any, path: str) -> list[AddedNodes]:
+    what = _object(given, path, ("count", "like"))
+    return [
+        AddedNodes(_number(what.get("count"), f"{path}.count", 1, MAX_NODES), _node(what.get("like"), f"{path}.like"))
+    ]
+
+
+#: By the name of a change: the field of `Changes`, and how its members are read.
+_READERS: dict[str, tuple[str, Callable[[Any, str], list[Any]]]] = {
+    "taint": ("taints", _taints),
+    "untaint": ("untaints", _untaints),
+    "label": ("labels", _labels),
+    "drain": ("drains", _names),
+    "remove": ("removes", _names),
+    "cordon": ("cordons", _names),
+    "scale": ("scales", _scales),
+    "addNodes": ("adds", _adds),
+}
+
+
+def _rule(given: Any, path: str, number: int) -> str:
+    """Return a DeviceTaintRule that taints the devices, as a manifest."""
+    what = _object(given, path, ("driver", "pool", "device", "key", "value", "effect"))
+    selector = {name: _text(what[name], f"{path}.{name}") for name in ("driver", "pool", "device") if what.get(name)}
+    if not selector:
+        raise BadQuestion(f"{path}: must name a driver, a pool or a device")
+    taint = {
+        "key": _text(what.get("key"), f"{path}.key"),
+        "value": _text(what.get("value", ""), f"{path}.value", empty=True),
+        "effect": _effect(what.get("effect"), f"{path}.effect", _DEVICE_EFFECTS),
+    }
+    document = {
+        "apiVersion": _RULE,
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": f"what-if-{number}"},
+        "spec": {"deviceSelector": selector, "taint": {name: text for name, text in taint.items() if text}},
+    }
+    return msgspec.yaml.encode(document).decode()

@@ -1,0 +1,76 @@
+"""Tell what changes would do: at once who has to leave because of taints, then everything that follows.
+
+The first part is decided as the taint eviction controller decides, once for each distinct list of taints and
+tolerations. The last is the simulation of `moorage plan` with the same changes, and what that prints as `whatIf`.
+How the two agree says `plan.taint_evictions`; the last part may add pods that waited and got a tainted node, and those
+that go because of drains, devices, removed nodes, controllers and pods of higher priority.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from moorage.control.framework.world import controller_of
+from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.dashboard.questions.changing.changes import read_changes, read_until
+from moorage.dashboard.questions.changing.commands import kubectl_commands, plan_command
+from moorage.plan.input.inventory import Key
+from moorage.plan.node_changes import ChangeError
+from moorage.plan.outcome import NodeLine
+from moorage.plan.report.plain import difference_data, summary
+from moorage.plan.simulation.simulation import Simulation
+from moorage.plan.taint_evictions import Foreseen, TaintEvictions
+from moorage.plan.what_if import Cause, Departure
+
+
+def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
+    asked, until = read_changes(arguments), read_until(arguments)
+    planner, simulation, before = base.planner, base.simulation, base.plan
+    try:
+        foreseen = TaintEvictions(simulation).foresee(asked.changes.taints, asked.changes.untaints, until)
+        yield {
+            "part": "evictions",
+            "evicted": msgspec.to_builtins(_departures(simulation, foreseen)),
+            "tolerated": foreseen.tolerated,
+        }
+        commands = kubectl_commands(asked, planner.inventory)
+        first_note = len(planner.inventory.notes)
+        updated, difference, _ = planner.play(simulation, before, asked.changes, asked.sources, until=until)
+    except ChangeError as error:
+        raise BadQuestion(str(error)) from None
+    yield {
+        "part": "whatIf",
+        **difference_data(difference),
+        "summary": summary(updated.outcome),
+        "nodes": [_node_row(line) for line in updated.nodes],
+        "notes": [str(note) for note in planner.inventory.notes[first_note:]],
+        "stopped": simulation.stopped,
+        "kubectl": commands,
+        "plan": plan_command(asked, until),
+        "done": True,
+    }
+
+
+def _departures(simulation: Simulation, foreseen: Foreseen) -> list[Departure]:
+    workloads: dict[str, str] = {"": ""}
+    found = []
+    for pod, seconds, because in foreseen.leaving:
+        reference = controller_of(pod.view.metadata)
+        uid = reference.uid if reference is not None else ""
+        if uid not in workloads:
+            owner = simulation.owner_of(pod)
+            workloads[uid] = str(Key(*owner)) if owner is not None else ""
+        found.append(Departure(pod.key, workloads[uid], pod.view.spec.nodeName, Cause.TAINT, seconds, because))
+    return found
+
+
+def _node_row(line: NodeLine) -> Part:
+    """Return how full a node is, in the units of the dashboard's rows."""
+    return {
+        "name": line.name,
+        "schedulable": line.schedulable,
+        "taints": list(line.taints),
+        "resources": {name: [usage.requested, usage.allocatable] for name, usage in line.resources.items()},
+        "devices": {driver: [count.in_use, count.published] for driver, count in line.devices.items()},
+    }
