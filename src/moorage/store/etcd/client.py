@@ -5,7 +5,7 @@ tried again only if etcd has surely not begun with it; else EtcdUncertain is rai
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from moorage.store.etcd.errors import (
@@ -114,6 +114,14 @@ class EtcdClient:
             return decode_txn(answer)
         except BadAnswer as error:
             raise EtcdUncertain(self._bad_answer(error)) from None
+
+    def send_txn(self, message: bytes, tell: Callable[[bytes | Exception], None]) -> None:
+        """Send an encoded transaction once, and tell a function the answer, or GrpcStatus or EtcdError."""
+        member = self._members.current
+        if member is None:
+            tell(EtcdUnreachable("no member of etcd is connected"))
+        else:
+            member.connection.send(member.block(_TXN), message, self._seconds, tell)
 
     async def compact(self, revision: int) -> None:
         """Forget what was superseded before the revision, if it is not forgotten already."""

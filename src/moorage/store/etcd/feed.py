@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count, groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdCompacted, EtcdError
@@ -28,6 +28,8 @@ _PAGE, _AT_ONCE = 500, 500
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 #: While so many writes wait, changes are gathered for so long, then taken for so long without a pause.
 _CROWD, _GATHER_SECONDS, _TAKEN_SECONDS = 8, 0.008, 0.001
+#: Seconds for which an acknowledgement waits for memory, and after which it is looked at how long some have waited.
+PUBLISH_SECONDS, _LOOK_SECONDS = 5.0, 0.5
 
 
 class OwnWrite(NamedTuple):
@@ -36,6 +38,14 @@ class OwnWrite(NamedTuple):
     value: bytes
     view: Any
     template: Any
+
+
+class Awaiting(Protocol):
+    """A write that etcd has made, and that waits for its change."""
+
+    def publish(self, change: Change) -> None: ...
+
+    def give_up(self, revision: int) -> None: ...
 
 
 class Feed:
@@ -50,6 +60,9 @@ class Feed:
         self._client, self._layout, self._state, self._read_value = client, layout, state, read_value
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._tickets = count()
+        #: Writes that wait for their changes, by revision, and since when.
+        self._awaiting: dict[int, tuple[Awaiting, float]] = {}
+        self._looking: asyncio.TimerHandle | None = None
         self._gathered = 0.0
 
     # Loading.
@@ -111,7 +124,7 @@ class Feed:
     async def _gather(self) -> None:
         """Let changes come together while many writes wait: publishing them one by one costs several times as much."""
         now = asyncio.get_running_loop().time()
-        if len(self._waiting) >= _CROWD and now >= self._gathered + _TAKEN_SECONDS:
+        if len(self._waiting) + len(self._awaiting) >= _CROWD and now >= self._gathered + _TAKEN_SECONDS:
             await asyncio.sleep(_GATHER_SECONDS)
             self._gathered = asyncio.get_running_loop().time()
 
@@ -133,7 +146,7 @@ class Feed:
                 continue
             key = self._layout.from_etcd(item.key)
             old = newest[key] if key in newest else values.get(key)
-            new = None if event.is_delete else self._published(item)
+            new = None if event.is_delete else self._published(key, item)
             if old is None and new is None:
                 continue  # it could not be read, and was never shown
             newest[key] = new
@@ -142,12 +155,15 @@ class Feed:
             state.publish(changes)
         state.advance(events[-1].item.modified)
         state.trim()
+        if self._awaiting:
+            for change in changes:
+                if (awaiting := self._awaiting.pop(change.revision, None)) is not None:
+                    awaiting[0].publish(change)
         self._wake()
 
-    def _published(self, item: KeyValue) -> Stored | None:
+    def _published(self, key: str, item: KeyValue) -> Stored | None:
         own = self.own.get(item.key)
         if own is not None and own.value == item.value:
-            key = self._layout.from_etcd(item.key)
             return Stored(key, own.value, item.modified, item.created, own.view, own.template)
         return self.stored(item)
 
@@ -165,6 +181,30 @@ class Feed:
         except TimeoutError:
             raise FutureRevision(revision, self._state.revision) from None
 
+    def await_change(self, revision: int, awaiting: Awaiting) -> None:
+        """Let a write have its change when it is published, or be told that it takes too long."""
+        loop = asyncio.get_running_loop()
+        self._awaiting[revision] = awaiting, loop.time()
+        if self._looking is None:
+            self._looking = loop.call_later(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Give up changes that have not come in time, or were in all that was loaded again."""
+        loop = asyncio.get_running_loop()
+        for revision, (awaiting, since) in list(self._awaiting.items()):
+            if revision <= self._state.revision or loop.time() >= since + PUBLISH_SECONDS:
+                del self._awaiting[revision]
+                awaiting.give_up(revision)
+        self._looking = loop.call_later(_LOOK_SECONDS, self._look) if self._awaiting else None
+
+    def close(self) -> None:
+        """Let go of what waits: nothing is published any more."""
+        if self._looking is not None:
+            self._looking.cancel()
+        for revision, (awaiting, _) in list(self._awaiting.items()):
+            awaiting.give_up(revision)
+        self._awaiting.clear()
+
     def _wake(self) -> None:
         waiting, revision = self._waiting, self._state.revision
         while waiting and waiting[0][0] <= revision:
@@ -175,6 +215,10 @@ class Feed:
 
 def _in_pieces(events: list[WatchedEvent]) -> Iterator[list[WatchedEvent]]:
     """Yield events in their order, some at a time; those of one revision stay together."""
+    if len(events) < _AT_ONCE:
+        if events:
+            yield events
+        return
     piece: list[WatchedEvent] = []
     for _, same in groupby(events, key=_revision_of):
         piece += same

@@ -13,6 +13,7 @@ from moorage.store.etcd.errors import EtcdError
 from moorage.store.etcd.layout import KeyLayout
 from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue
 from moorage.store.etcd.shared_run import SharedRun
+from moorage.store.etcd.wire.requests import encode_fence
 
 #: A fence of a process that was killed goes away after so many seconds. It is written anew long before.
 LEASE_SECONDS = 24 * 3600
@@ -25,13 +26,21 @@ class Fence:
     def __init__(self, client: EtcdClient, layout: KeyLayout) -> None:
         self._client = client
         self._key = layout.note(f"fences/{secrets.token_hex(8)}")
-        self.raised = 0
+        self.raised = self._encoded_at = 0
+        self._encoded = encode_fence(self._key, 0)
         self.renew = SharedRun(self._renew)
 
     @property
     def compare(self) -> Compare:
         """Return the condition of a write."""
         return Compare(self._key, self.raised)
+
+    @property
+    def encoded(self) -> tuple[bytes, bytes]:
+        """Return the condition of a write and what it reads if it does not hold, as etcd takes them."""
+        if self._encoded_at != self.raised:
+            self._encoded, self._encoded_at = encode_fence(self._key, self.raised), self.raised
+        return self._encoded
 
     @property
     def get(self) -> Get:

@@ -19,6 +19,13 @@ class Leases:
         self._client, self._seconds, self._clock = client, seconds, clock
         self._lease, self._keys, self._until = 0, 0, 0.0
 
+    def at_hand(self) -> int:
+        """Return the lease of one more key; 0 if another one must be granted first, by `next`."""
+        if not self._lease or self._keys >= MAX_KEYS or self._clock() >= self._until:
+            return 0
+        self._keys += 1
+        return self._lease
+
     async def next(self) -> int:
         """Return the lease of one more key. Raises EtcdError."""
         self._keys += 1

@@ -81,6 +81,8 @@ class Members:
         #: The member in use. It may not be usable any more.
         self.current: Member | None = None
         self._cluster = 0
+        #: Why a member could not be taken when that was tried last.
+        self._trouble = ""
         self._token = ""
         self._renewing = asyncio.Lock()
         self._dialing: asyncio.Task[Member] | None = None
@@ -95,12 +97,13 @@ class Members:
         if self.is_closed:
             raise EtcdUnreachable("the client of etcd is closed")
         if self._dialing is None:
+            self._trouble = ""
             self._dialing = asyncio.create_task(self._replace())
             self._dialing.add_done_callback(self._end_dialing)
         dialing = self._dialing
         await asyncio.wait((dialing,), timeout=max(0.0, seconds))
         if not dialing.done() or dialing.cancelled():
-            raise NotYet(f"etcd does not answer at {','.join(self._settings.servers)}")
+            raise NotYet(self._trouble or f"etcd does not answer at {','.join(self._settings.servers)}")
         return dialing.result()
 
     def _end_dialing(self, task: "asyncio.Task[Member]") -> None:
@@ -228,7 +231,8 @@ class Members:
         while True:
             try:
                 return await self._open(endpoint)
-            except NotYet:
+            except NotYet as error:
+                self._trouble = str(error)
                 if asyncio.get_running_loop().time() + _ASK_AGAIN >= end:
                     raise
             await asyncio.sleep(_ASK_AGAIN)

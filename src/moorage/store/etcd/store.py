@@ -268,6 +268,7 @@ class EtcdStore:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._feed.close()
         await self._barrier.close()
         try:
             await self._fence.close()

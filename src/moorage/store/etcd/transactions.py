@@ -2,6 +2,7 @@
 
 A transaction compares the revision of its key, the fence, and that claims are free. It is not given up when its caller
 is: a client that disconnects does not leave a write half known. Writes of this process to one key wait for each other.
+Nearly every write is sent and answered without a task of its own (`SentWrite`); what else can happen is a task's work.
 If the answer to a write is lost, the fence is raised, and the log tells whether the write was made; nothing is repeated
 whose fate is not known. Kubernetes: etcd3's store.
 """
@@ -13,11 +14,15 @@ from typing import NamedTuple
 
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError, EtcdUncertain
-from moorage.store.etcd.feed import Feed, OwnWrite
+from moorage.store.etcd.feed import PUBLISH_SECONDS, Feed, OwnWrite
 from moorage.store.etcd.fence import Fence
 from moorage.store.etcd.layout import KeyLayout
 from moorage.store.etcd.leases import Leases
-from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Operation, Put
+from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Operation, Put, TxnResult
+from moorage.store.etcd.wire.answers import BadAnswer, decode_txn, decode_written
+from moorage.store.etcd.wire.refusals import meaning
+from moorage.store.etcd.wire.requests import encode_write
+from moorage.store.etcd.wire.streams import GrpcStatus
 from moorage.store.partition import wake
 from moorage.store.protocol import (
     Change,
@@ -33,8 +38,8 @@ from moorage.store.protocol import (
 )
 from moorage.store.state import State
 
-#: Seconds for which an acknowledgement waits for memory, and a refusal for what it is about.
-_PUBLISH_SECONDS, _PATIENCE_SECONDS = 5.0, 0.05
+#: Seconds for which a refusal waits until memory has what it is about.
+_PATIENCE_SECONDS = 0.05
 #: Writes are made once more if the fence was raised meanwhile, or if it is known that they were not made.
 _TRIES = 10
 
@@ -71,14 +76,48 @@ class Transactions:
 
     async def make(self, write: Write) -> Change:
         """Return the change when it is durable, and memory has it. Raises what `protocol.Store` says of writes."""
-        await self.turn(write.key)
-        found = self._state.values.get(write.key)
-        if write.expected and found is not None and found.revision > write.expected:
+        key, expected, own, claims, released = write
+        if key in self._waiting:
+            await self.turn(key)
+        found = self._state.values.get(key)
+        if expected and found is not None and found.revision > expected:
             raise RevisionMismatch(found)  # an older value in memory decides nothing
-        self._waiting[write.key] = []
-        task = asyncio.get_running_loop().create_task(self._carry_out(write))
-        task.add_done_callback(_retrieve)  # its caller may have been given up
-        return await asyncio.shield(task)
+        self._waiting[key] = []
+        in_etcd = self._layout.to_etcd(key)
+        sent = SentWrite(write, in_etcd, found, self._state.revision, self)
+        if own is not None:
+            self._feed.own[in_etcd] = own
+            leases = self.leases.get(key[: key.find("/", 1) + 1])
+            lease = leases.at_hand() if leases is not None else 0
+            if not claims and not released and (lease or leases is None):
+                sent.fence = self._fence.compare
+                message = encode_write(in_etcd, expected, own.value, lease, self._fence.encoded)
+                self._client.send_txn(message, sent.hear)
+                return await sent.done
+        self.go_on(sent, None)
+        return await sent.done
+
+    def published(self, sent: "SentWrite", revision: int) -> None:
+        """Acknowledge a write that was made at a revision, as soon as memory has it."""
+        if self._state.revision >= revision:
+            self.acknowledge(sent, self.change_at(sent, revision))
+        else:
+            self._feed.await_change(revision, sent)
+
+    def acknowledge(self, sent: "SentWrite", change: Change) -> None:
+        self.complaint = ""
+        self._forget(sent)
+        if not sent.done.done():
+            sent.done.set_result(change)
+
+    def go_on(self, sent: "SentWrite", outcome: bytes | Exception | None) -> None:
+        """Do what it takes after a first outcome that is not what one expects, or from the beginning."""
+        task = asyncio.get_running_loop().create_task(self._carry_out(sent, outcome))
+        task.add_done_callback(sent.settle)
+
+    def _forget(self, sent: "SentWrite") -> None:
+        self._feed.own.pop(sent.in_etcd, None)
+        wake(self._waiting.pop(sent.write.key))
 
     async def turn(self, key: str) -> None:
         """Wait until no write to the key is under way."""
@@ -92,41 +131,47 @@ class Transactions:
         for key in [*self._waiting]:
             await self.turn(key)
 
-    async def _carry_out(self, write: Write) -> Change:
-        in_etcd = self._layout.to_etcd(write.key)
-        if write.own is not None:
-            self._feed.own[in_etcd] = write.own
-        since = self._state.revision
+    async def _carry_out(self, sent: "SentWrite", outcome: bytes | Exception | None) -> Change:
+        write = sent.write
         try:
             for _ in range(_TRIES):
                 try:
-                    done = await self._try(write, in_etcd)
+                    if (result := _result_of(outcome)) is None:
+                        result = await self._try(sent)
+                    done = await self._judge(sent, result)
                 except EtcdUncertain as lost:
-                    done = await self._find_out(write, since, lost)
+                    done = await self._find_out(write, sent.since, lost)
                 if done is not None:
                     self.complaint = ""
                     return done
+                outcome = None
             raise StoreUncertain(f"the write of {write.key} was not answered {_TRIES} times")
         except EtcdError as error:
             self.complaint = str(error)
             raise StoreFailed(f"the write could not be made durable: {error}") from None
         finally:
-            self._feed.own.pop(in_etcd, None)
-            wake(self._waiting.pop(write.key))
+            self._forget(sent)
 
-    async def _try(self, write: Write, in_etcd: bytes) -> Change | None:
-        """Send the transaction; None if it is to be sent again. Raises StoreError, EtcdError."""
-        key, expected, own, claims, released = write
+    async def _try(self, sent: "SentWrite") -> TxnResult:
+        """Send the transaction. Raises EtcdError."""
+        key, expected, own, claims, released = sent.write
+        in_etcd = sent.in_etcd
         operation = Delete(in_etcd) if own is None else Put(in_etcd, own.value, await self._lease_of(key))
         taken = [self.claim(claim) for claim in claims]
-        fence = self._fence.compare
-        compares = [Compare(in_etcd, expected), fence, *(Compare(claim, 0) for claim in taken)]
+        sent.fence = self._fence.compare
+        compares = [Compare(in_etcd, expected), sent.fence, *(Compare(claim, 0) for claim in taken)]
         then: list[Operation] = [operation, *(Put(claim, in_etcd) for claim in taken)]
         then += (Delete(self.claim(claim)) for claim in released)
         otherwise = [Get(in_etcd), self._fence.get, *map(Get, taken)]
-        result = await self._client.txn(compares, then, otherwise)
+        return await self._client.txn(compares, then, otherwise)
+
+    async def _judge(self, sent: "SentWrite", result: TxnResult) -> Change | None:
+        """Return the change that was made; None if the write is to be sent again. Raises StoreError, EtcdError."""
+        key, expected, _, claims, _ = sent.write
         if result.succeeded:
-            return await self._published(write, result.revision)
+            with suppress(FutureRevision):
+                await self._feed.reach(result.revision, PUBLISH_SECONDS)
+            return self.change_at(sent, result.revision)
         found, now, *holders = result.found
         with suppress(FutureRevision):  # the caller will look into memory for what refused the write
             await self._feed.reach(found.modified if found is not None else result.revision, _PATIENCE_SECONDS)
@@ -134,7 +179,7 @@ class Transactions:
         for claim, holder in zip(claims, holders, strict=True):
             if holder is not None:
                 raise ClaimTaken(claim)
-        if not self._fence.adopt(now, fence):
+        if not self._fence.adopt(now, sent.fence):
             raise StoreFailed(f"etcd refused the write of {key} for no reason that is known")
         if now is None:
             await self._fence.renew()  # its lease has ended
@@ -160,15 +205,13 @@ class Transactions:
         leases = self.leases.get(key[: key.find("/", 1) + 1]) if self.leases else None
         return 0 if leases is None else await leases.next()
 
-    async def _published(self, write: Write, revision: int) -> Change:
-        """Return the change that was made at a revision, once memory has it, or without it if memory is far behind."""
-        key, _, own, _, _ = write
-        old = self._state.values.get(key)
-        with suppress(FutureRevision):
-            await self._feed.reach(revision, _PUBLISH_SECONDS)
-            for change in self._state.partition(key).since(revision - 1):
-                if change.key == key:
-                    return change
+    def change_at(self, sent: "SentWrite", revision: int) -> Change:
+        """Return the change that was made at a revision, also if memory does not have it."""
+        key, _, own, _, _ = sent.write
+        for change in self._state.partition(key).since(revision - 1):
+            if change.key == key and change.revision == revision:
+                return change
+        old = sent.old
         created = old.created if old is not None else revision
         return Change(revision, old, None if own is None else Stored(key, own.value, revision, created))
 
@@ -197,7 +240,58 @@ class Transactions:
         return None
 
 
-def _retrieve(task: "asyncio.Task[Change]") -> None:
-    """Look at the error of a write, so that it is not logged as one that no caller has seen."""
-    if not task.cancelled():
-        task.exception()
+class SentWrite:
+    """A write that is under way. `old` is what memory had before it, `since` at which revision."""
+
+    __slots__ = ("_transactions", "done", "fence", "in_etcd", "old", "since", "write")
+
+    def __init__(
+        self, write: Write, in_etcd: bytes, old: Stored | None, since: int, transactions: Transactions
+    ) -> None:
+        self.write, self.in_etcd, self.old, self.since = write, in_etcd, old, since
+        self.fence = Compare(b"", 0)
+        #: The caller waits for it, and may be given up.
+        self.done: asyncio.Future[Change] = asyncio.get_running_loop().create_future()
+        self._transactions = transactions
+
+    def hear(self, outcome: bytes | Exception) -> None:
+        """Take etcd's answer, or why there is none."""
+        revision = decode_written(outcome) if isinstance(outcome, bytes) else 0
+        if revision:
+            self._transactions.published(self, revision)
+        else:
+            self._transactions.go_on(self, outcome)
+
+    def publish(self, change: Change) -> None:
+        """Take what memory has of the write now."""
+        self._transactions.acknowledge(self, change)
+
+    def give_up(self, revision: int) -> None:
+        """Be acknowledged without memory, which is far behind: etcd has it."""
+        self._transactions.acknowledge(self, self._transactions.change_at(self, revision))
+
+    def settle(self, task: "asyncio.Task[Change]") -> None:
+        """Take what became of the write in a task."""
+        if self.done.done():
+            if not task.cancelled():
+                task.exception()
+        elif task.cancelled():
+            self.done.cancel()
+        elif (error := task.exception()) is not None:
+            self.done.set_exception(error)
+        else:
+            self.done.set_result(task.result())
+
+
+def _result_of(outcome: bytes | Exception | None) -> TxnResult | None:
+    """Return what etcd answered; None if nothing was done, and all is to be done anew. Raises EtcdUncertain."""
+    if isinstance(outcome, bytes):
+        try:
+            return decode_txn(outcome)
+        except BadAnswer as error:
+            raise EtcdUncertain(f"etcd sent an answer that cannot be read: {error}") from None
+    if isinstance(outcome, GrpcStatus):
+        outcome = meaning(outcome, "etcd")
+    if isinstance(outcome, EtcdUncertain):
+        raise outcome
+    return None

@@ -120,7 +120,7 @@ async def test_a_member_that_lost_its_leader_is_left(tmp_path: Path) -> None:
         with pytest.raises(EtcdUnreachable):
             await client.range(b"/a")
         with pytest.raises(EtcdUnreachable, match="has no leader"):
-            await EtcdClient.connect(etcd.settings(call_seconds=0.5, dial_seconds=0.5))
+            await EtcdClient.connect(etcd.settings(call_seconds=1.0, dial_seconds=1.0))
         etcd.members[1].start()
         revision = await write(client, b"/again")
         assert (await client.range(b"/again")).items[0].modified == revision

@@ -18,6 +18,7 @@ from moorage.store.etcd.wire.answers import (
     decode_token,
     decode_txn,
     decode_watch,
+    decode_written,
 )
 
 
@@ -53,6 +54,26 @@ STATUS = (
 
 def test_a_range() -> None:
     assert run(decode_range(RANGE)) == RangeResult([READ, READ], 1234567, 9, True)
+
+
+def test_a_write_that_was_made_is_seen_at_a_glance() -> None:
+    assert decode_written(TXN) == decode_txn(TXN).revision
+    assert decode_written(HEADER + field(3, field(1, HEADER))) == 0
+    assert decode_written(field(1, field(3, 7)) + field(2, 1)) == 0  # for `decode_txn`
+    assert {decode_written(TXN[:end]) for end in range(len(TXN))} == {0, 1234567}
+    assert decode_written(field(1, field(1, 1) + field(2, 1) + b"\x18\xff") + field(2, 1)) == 0
+
+
+@given(
+    key=st.binary(min_size=1, max_size=300),
+    modified=st.integers(0, 2**62),
+    value=st.binary(max_size=20_000),
+    lease=st.integers(0, 2**62),
+)
+def test_a_write_is_the_transaction_that_it_stands_for(key: bytes, modified: int, value: bytes, lease: int) -> None:
+    conditions = Compare(key, modified), Compare(b"/fence", 12345)
+    written = requests.encode_txn(conditions, [Put(key, value, lease)], [Get(key), Get(b"/fence")])
+    assert requests.encode_write(key, modified, value, lease, requests.encode_fence(b"/fence", 12345)) == written
 
 
 def test_a_transaction() -> None:

@@ -170,6 +170,18 @@ def decode_txn(data: bytes) -> TxnResult:
     return TxnResult(bool(succeeded), revision, tuple(found))
 
 
+def decode_written(data: bytes) -> int:
+    """Return the revision of a TxnResponse whose conditions held, 0 for any other: `decode_txn` reads it."""
+    if len(data) < 2 or data[0] != 0x0A or data[1] > 127:
+        return 0
+    after = 2 + data[1]
+    begin = _BEFORE_REVISION(data, 2, after)
+    if begin is None or data[after : after + 2] != b"\x10\x01":
+        return 0
+    revision, end = _varint(data, begin.end())
+    return revision if end <= after else 0
+
+
 def _first_item(data: bytes, at: int, end: int) -> KeyValue | None:
     while at < end:
         tag = data[at]

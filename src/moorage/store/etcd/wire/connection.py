@@ -19,15 +19,13 @@ from moorage.store.etcd.wire import frames
 from moorage.store.etcd.wire.frames import BadFrame, Heading
 from moorage.store.etcd.wire.hpack import BadHeaders
 from moorage.store.etcd.wire.outbox import Outbox
-from moorage.store.etcd.wire.streams import Call, MessageStream, Stream
+from moorage.store.etcd.wire.streams import Call, MessageStream, Stream, ToldCall
 from moorage.store.etcd.wire.tls import closed_at_once, tls_trouble
 
 TICK = 0.25
-_MAX_HEADINGS = 64
-_MAX_BLOCK = 256 * 1024
+_MAX_HEADINGS, _MAX_BLOCK = 64, 256 * 1024
 #: The window of a stream is filled up after so many bytes.
 _STREAM_CREDIT = frames.STREAM_WINDOW // 2
-#: The status of calls that a server could not have carried out by the others.
 _UNAVAILABLE = 14
 
 
@@ -42,9 +40,8 @@ class Connection(asyncio.Protocol):
         #: Headers of the call that asks the server how it is (empty: it is not asked), and who hears the answer.
         self.question = b""
         self.on_answer: Callable[[bytes], None] | None = None
-        #: How many ticks calls have waited while none was answered, other than that question.
+        #: Ticks for which calls have waited and none was answered, and who hears of the second and later ones.
         self.mute_ticks = 0
-        #: Who hears that it is so for a second tick and each one after it.
         self.on_mute: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[None] = self._loop.create_future()
@@ -86,6 +83,10 @@ class Connection(asyncio.Protocol):
         except asyncio.CancelledError:
             self.drop(call)
             raise
+
+    def send(self, block: bytes, message: bytes, seconds: float, tell: Callable[[bytes | Exception], None]) -> None:
+        """Send a message and tell a function the answer, or what `call` would raise."""
+        self._start(ToldCall(block, self._ticks + 1 + int(seconds / TICK), tell), message)
 
     def open_stream(self, block: bytes, message: bytes) -> MessageStream:
         """Start a stream with a first message."""
@@ -346,7 +347,7 @@ class Connection(asyncio.Protocol):
                 stream.fail(EtcdUnreachable(f"{self.name} has too many calls under way"))
 
     def _listen_for_answers(self) -> None:
-        """Notice calls without answers, whatever else the server sends: a watch may go on, and no call reach it."""
+        """Notice calls without answers: what else the server sends may come from a watch, while no call reaches it."""
         waits = any(stream.is_unary and stream.block is not self.question for stream in self._streams.values())
         self.mute_ticks = self.mute_ticks + 1 if waits else 0
         if self.mute_ticks > 1 and self.on_mute is not None and self.is_usable:

@@ -65,6 +65,35 @@ def encode_txn(compares: Iterable[Compare], then: Iterable[Operation], otherwise
     return b"".join(parts)
 
 
+def encode_fence(key: bytes, modified: int) -> tuple[bytes, bytes]:
+    """Return a condition of a TxnRequest, and the reading of its key if the conditions do not hold."""
+    return encode_txn((Compare(key, modified),), (), ()), encode_txn((), (), (Get(key),))
+
+
+def encode_write(key: bytes, modified: int, value: bytes, lease: int, fence: tuple[bytes, bytes]) -> bytes:
+    """TxnRequest of a Put on conditions of its key and of a fence; both are read if they do not hold."""
+    size = varint(len(key))
+    compare = b"\x10\x02\x1a%b%b\x30%b" % (size, key, varint(modified))
+    put = b"\x0a%b%b\x12%b%b" % (size, key, varint(len(value)), value)
+    if lease:
+        put += b"\x18" + varint(lease)
+    put_size = varint(len(put))
+    get_size = 1 + len(size) + len(key)
+    return b"\x0a%b%b%b\x12%b\x12%b%b\x1a%b\x0a%b\x0a%b%b%b" % (
+        varint(len(compare)),
+        compare,
+        fence[0],
+        varint(1 + len(put_size) + len(put)),
+        put_size,
+        put,
+        varint(1 + len(varint(get_size)) + get_size),
+        varint(get_size),
+        size,
+        key,
+        fence[1],
+    )
+
+
 def _encode_operation(operation: Operation) -> bytes:
     """RequestOp: request_range 1, request_put 2, request_delete_range 3. All of these have the key as field 1."""
     key = operation.key

@@ -6,6 +6,7 @@ A stream gets from its connection what arrives, and how it ended: by etcd with a
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from moorage.store.etcd.errors import EtcdError, EtcdUncertain, EtcdUnreachable
@@ -108,19 +109,18 @@ class Stream(ABC):
         self.fail(EtcdUncertain(reason) if self.is_sent else EtcdUnreachable(reason))
 
 
-class Call(Stream):
+class Unary(Stream):
     """One message there and one back."""
 
-    __slots__ = ("future", "message")
+    __slots__ = ("message",)
 
-    def __init__(self, block: bytes, deadline: int, future: "asyncio.Future[bytes]") -> None:
+    def __init__(self, block: bytes, deadline: int) -> None:
         super().__init__(block, deadline)
-        self.future = future
         self.message: bytes | None = None
 
-    @property
-    def is_over(self) -> bool:
-        return self.future.done()
+    @abstractmethod
+    def finish(self, outcome: bytes | Exception) -> None:
+        """Tell the answer, or why there is none, to who waits for it."""
 
     def receive(self, piece: bytes) -> None:
         if self.buffer is None and self.message is None:
@@ -135,18 +135,56 @@ class Call(Stream):
             self.message = messages[0]
 
     def end(self, code: int, text: str) -> None:
-        if self.future.done():
-            return
         if code:
-            self.future.set_exception(GrpcStatus(code, text))
+            self.finish(GrpcStatus(code, text))
         elif self.message is None or (self.buffer is not None and not self.buffer.is_empty):
-            self.future.set_exception(EtcdUncertain("an answer of etcd has no message, or is cut off"))
+            self.finish(EtcdUncertain("an answer of etcd has no message, or is cut off"))
         else:
-            self.future.set_result(self.message)
+            self.finish(self.message)
 
     def fail(self, error: EtcdError) -> None:
-        if not self.future.done():
-            self.future.set_exception(error)
+        self.finish(error)
+
+
+class Call(Unary):
+    """A call whose answer a coroutine waits for."""
+
+    __slots__ = ("future",)
+
+    def __init__(self, block: bytes, deadline: int, future: "asyncio.Future[bytes]") -> None:
+        super().__init__(block, deadline)
+        self.future = future
+
+    @property
+    def is_over(self) -> bool:
+        return self.future.done()
+
+    def finish(self, outcome: bytes | Exception) -> None:
+        if self.future.done():
+            return
+        if isinstance(outcome, bytes):
+            self.future.set_result(outcome)
+        else:
+            self.future.set_exception(outcome)
+
+
+class ToldCall(Unary):
+    """A call whose outcome is told to a function, once, in the turn of the event loop in which it arrives."""
+
+    __slots__ = ("_tell",)
+
+    def __init__(self, block: bytes, deadline: int, tell: Callable[[bytes | Exception], None]) -> None:
+        super().__init__(block, deadline)
+        self._tell: Callable[[bytes | Exception], None] | None = tell
+
+    @property
+    def is_over(self) -> bool:
+        return self._tell is None
+
+    def finish(self, outcome: bytes | Exception) -> None:
+        tell, self._tell = self._tell, None
+        if tell is not None:
+            tell(outcome)
 
 
 class Carrier(Protocol):
