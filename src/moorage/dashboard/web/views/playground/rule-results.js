@@ -55,12 +55,12 @@ export function forms(list, onuse) {
   return h(
     "div",
     { class: "stack" },
-    list.map((rule) =>
+    list.map((rule, index) =>
       h(
         "section",
         { class: "form-rule" },
         h("h3", { class: "wrap" }, rule.title),
-        h("div", { class: "form-cards" }, merged(rule.forms).map((form) => formCard(form, onuse && list.length === 1 ? onuse : null))),
+        h("div", { class: "form-cards" }, merged(rule.forms).map((form) => formCard(form, index + 1, onuse && list.length === 1 ? onuse : null))),
       ),
     ),
   );
@@ -77,7 +77,7 @@ function merged(list) {
   });
 }
 
-function formCard(form, onuse) {
+function formCard(form, place, onuse) {
   const head = h("h4", {}, (form.titles ?? [form.title]).join("; "));
   if (!form.exists) {
     return h("div", { class: "form-card none" }, head, h("p", {}, chip("no such form", "")), h("p", { class: "muted wrap" }, form.whyNot));
@@ -88,7 +88,7 @@ function formCard(form, onuse) {
     { class: ["form-card", form.current ? "current" : ""], dataset: { form: form.form } },
     head,
     h("p", { class: "row" }, formChips(form)),
-    codeBlock(form.yaml, { label: "YAML" }),
+    codeBlock(form.yaml, { label: `Rule ${place} as ${form.form}` }),
     form.differs ? h("p", { class: "muted wrap small" }, form.differs) : null,
     form.agreement ? agreement(form.agreement) : null,
     can ? h("button", { class: "button small", type: "button", onclick: () => onuse(form.yaml) }, "Try this form") : null,
