@@ -12,6 +12,7 @@ written survives a kill of the process, but tests do not wait for the disk. Memb
 
 import datetime
 import ipaddress
+import os
 import random
 import signal
 import socket
@@ -109,6 +110,7 @@ class EtcdMember:
         """Let the process stand still: its connections stay, nothing answers."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)  # on a busy machine it takes a while
 
     def resume(self) -> None:
         """Let a paused process go on."""
