@@ -85,7 +85,7 @@ class Board:
         pods = [(old, self.rows.pods.get(key)) for key, old in self._pods_before.items()]
         nodes = [pair for pair in nodes if pair[0] != pair[1]]
         pods = [pair for pair in pods if pair[0] != pair[1]]
-        told, self._told = self._told, []
+        told, self._told = sorted(self._told, key=lambda happening: happening.time), []
         self._nodes_before.clear()
         self._pods_before.clear()
         if not nodes and not pods and not told:

@@ -140,7 +140,7 @@ def _merged(group: list[_Entry]) -> HistoryMoment:
     counts: Counter[str] = Counter()
     for entry in group:
         counts.update(entry.counts)
-    words = [f"{number} {word}" for word, number in counts.most_common(_MAX_WORDS)]
+    words = [f"{number} {_noun(word, number)}" for word, number in counts.most_common(_MAX_WORDS)]
     return HistoryMoment(last.seq, last.time, ", ".join(words) + (" …" if len(counts) > _MAX_WORDS else ""))
 
 
@@ -182,9 +182,15 @@ def _of_pod(old: PodRow | None, new: PodRow | None) -> str:
 
 _WORDS = {
     HappeningKind.NODE: "of nodes",
-    HappeningKind.SERVER: "of the API server",
     HappeningKind.CONTROL: "of workloads",
+    HappeningKind.SERVER: "of the API server",
 }
+
+
+def _noun(word: str, number: int) -> str:
+    if not word.startswith("of "):
+        return word
+    return f"change {word}" if number == 1 else f"changes {word}"
 
 
 def _verb(kind: HappeningKind) -> str:

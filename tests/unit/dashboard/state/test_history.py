@@ -150,7 +150,7 @@ def test_moments_say_what_led_to_them() -> None:
         (3, 7.0, "node n1 changed"),
         (4, 8.0, "n1 is gone"),
         (5, 9.0, "default/web-1 running"),
-        (6, 9.5, "1 placed, 1 of nodes"),
+        (6, 9.5, "1 placed, 1 change of nodes"),
     ]
 
 

@@ -11,6 +11,7 @@
  *               ("" not on any, undefined: new), happenings: [new ones]}; `all` means: everything may differ
  *   await cluster.ready          the first state is there
  *   cluster.show(state, "14:03:11") / cluster.resume()   look at a moment of the past / at now again
+ *   cluster.step(delta, "14:03:12")   go on from there by a change, as the stream has them
  */
 import { embedded, getJSON } from "./api.js";
 import { clear, problem } from "./notice.js";
@@ -64,6 +65,14 @@ export const cluster = {
     stream = null;
     clearTimeout(timer);
     take(state);
+  },
+
+  /** Applies a change, as the stream has them, to the moment of the past that is looked at. */
+  step(delta, label) {
+    if (cluster.past == null) return;
+    cluster.past = label;
+    apply(delta);
+    tellSource();
   },
 
   resume() {

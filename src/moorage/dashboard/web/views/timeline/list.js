@@ -1,0 +1,135 @@
+/**
+ * Lists entries, newest first, and goes on by itself unless it is paused.
+ *
+ *   const list = newestFirst({feed, filters, travel: (time) => …}); list.element; list.update()
+ */
+import { address } from "../../lib/address.js";
+import { h, replace, setText } from "../../lib/dom.js";
+import { clock, count, duration, moment } from "../../lib/format.js";
+import { icon } from "../../lib/icons.js";
+import { chip } from "../../parts/chips.js";
+import { dataTable } from "../../parts/data-table.js";
+import { empty, failed, loading } from "../../parts/states.js";
+import { KINDS } from "./entries.js";
+
+const NARROW = matchMedia("(max-width: 48rem)");
+
+export function newestFirst({ feed, filters, travel }) {
+  let paused = null;
+  let opened = null;
+  const pause = h("button", { class: "button", type: "button", "aria-pressed": "false", onclick: () => toggle() }, "Pause");
+  const news = h("button", { class: "button quiet", type: "button", hidden: true, onclick: () => toggle() });
+  const number = h("span", { class: "muted nums" });
+  const detail = h("section", { class: "panel padded entry-detail", "aria-live": "polite", "aria-label": "What was chosen", hidden: true });
+  const box = h("div", { class: "panel entry-list" }, loading("Reading what happened"));
+  const element = h("div", { class: "stack" }, h("div", { class: "row" }, pause, news, number), box, detail);
+  let table = null;
+  NARROW.addEventListener("change", () => {
+    table = null;
+    update();
+  });
+  return { element, update, toggle };
+
+  function toggle() {
+    paused = paused ? null : feed.entries;
+    update();
+  }
+
+  function update() {
+    const entries = paused ?? feed.entries;
+    pause.setAttribute("aria-pressed", String(Boolean(paused)));
+    pause.hidden = feed.virtual;
+    const waiting = paused ? feed.entries.length && feed.entries.at(-1).id - (paused.at(-1)?.id ?? 0) : 0;
+    news.hidden = !waiting;
+    setText(news, `${count(waiting, "new entry", "new entries")}: show`);
+    const accepts = filters.accepts();
+    const rows = entries.filter(accepts).reverse();
+    setText(number, `${count(rows.length, "entry", "entries")}${rows.length < entries.length ? ` of ${entries.length}` : ""}${feed.leftOut ? `; ${feed.leftOut} later ones are left out` : ""}`);
+    if (feed.problem) {
+      table = null;
+      replace(box, failed(feed.problem, () => feed.retry()));
+    } else if (feed.loading) {
+      return;
+    } else if (!entries.length) {
+      table = null;
+      replace(box, empty("Nothing has happened yet", "Placements, evictions, rollouts and changes of nodes appear here as they happen.", { height: "16rem" }));
+    } else {
+      if (!table) {
+        table = build(rows);
+        replace(box, table);
+      } else table.rows = rows;
+    }
+  }
+
+  function build(rows) {
+    return dataTable({
+      label: "What happened, newest first",
+      columns: columns(feed.virtual, NARROW.matches),
+      rows,
+      rowKey: (row) => row.id,
+      onopen: (row) => open(row),
+      height: "max(20rem, calc(100dvh - 21.5rem))",
+      none: "No entry matches the filters",
+    });
+  }
+
+  function open(row) {
+    opened = opened === row.id ? null : row.id;
+    detail.hidden = opened === null;
+    if (opened !== null) replace(detail, about(row, feed.virtual, travel));
+  }
+}
+
+export function timeText(time, virtual) {
+  return virtual ? (time ? `+${duration(time)}` : "0s") : clock(time);
+}
+
+export function kindChip(kind) {
+  const known = KINDS[kind] ?? { title: kind, sign: "·", tone: "" };
+  return h("span", { class: ["chip", known.tone], title: known.title }, h("span", { class: "chip-sign", "aria-hidden": "true" }, known.sign), known.title);
+}
+
+function columns(virtual, narrow) {
+  const time = { id: "time", title: virtual ? "Order" : "Time", cell: (row) => h("span", { class: "nums" }, virtual ? `${row.number}. at ${timeText(row.time, true)}` : timeText(row.time, false)), width: narrow ? "5rem" : virtual ? "8rem" : "6.5rem" };
+  const what = { id: "kind", title: "What", cell: (row) => kindChip(row.kind), width: narrow ? "7rem" : "8rem" };
+  if (narrow) return [time, what, { id: "text", title: "Who and how", cell: (row) => cut(`${row.subject} ${row.detail}`) }];
+  return [
+    time,
+    what,
+    { id: "subject", title: "Object", cell: (row) => cut(row.subject), width: "24%" },
+    { id: "detail", title: "How", cell: (row) => cut(row.detail) },
+    { id: "workload", title: "Workload", cell: (row) => cut(row.workload === row.subject ? "" : row.workload), width: "18%" },
+    { id: "actor", title: "By", cell: (row) => cut(row.actor), width: "12rem" },
+  ];
+}
+
+function cut(text) {
+  return h("span", { class: "cut block", title: text }, text);
+}
+
+function about(row, virtual, travel) {
+  const isPod = !["node", "control", "server"].includes(row.kind);
+  return h(
+    "div",
+    { class: "stack" },
+    h("h2", {}, kindChip(row.kind), " ", row.subject),
+    h(
+      "dl",
+      { class: "facts" },
+      h("dt", {}, "when"),
+      h("dd", {}, virtual ? `${timeText(row.time, true)} after the beginning, in virtual time` : moment(row.time)),
+      h("dt", {}, "how"),
+      h("dd", {}, row.detail),
+      row.workload && row.workload !== row.subject ? [h("dt", {}, "workload"), h("dd", {}, row.workload)] : null,
+      row.actor ? [h("dt", {}, "by"), h("dd", {}, row.actor)] : null,
+    ),
+    h(
+      "p",
+      { class: "row" },
+      row.nodes.map((name) => h("a", { class: "button small", href: address.href("map", { node: name }) }, icon("map"), name)),
+      isPod && row.kind === "pending" ? h("a", { class: "button small", href: address.href("pending", { pod: row.subject }) }, icon("pending"), "Why is it pending?") : null,
+      virtual ? null : h("button", { class: "button small", type: "button", onclick: () => travel(row.time) }, icon("timeline"), "Go to this moment"),
+      row.kind === "server" ? chip("the dashboard could not see the cluster then", "info") : null,
+    ),
+  );
+}

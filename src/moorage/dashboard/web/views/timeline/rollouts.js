@@ -1,0 +1,270 @@
+/**
+ * Shows rollouts of a live cluster as they happen, and plays one in the simulation before it is made.
+ *
+ *   const rollouts = rolloutList(); rollouts.element; rollouts.start(); rollouts.stop()
+ */
+import { address } from "../../lib/address.js";
+import { answerable, ask, embedded, getJSON, isAbort } from "../../lib/api.js";
+import { cluster } from "../../lib/cluster.js";
+import { debounce, h, replace } from "../../lib/dom.js";
+import { clock, count, duration, natural } from "../../lib/format.js";
+import { announce } from "../../lib/notice.js";
+import { chip } from "../../parts/chips.js";
+import { combobox } from "../../parts/combobox.js";
+import { empty, failed, loading } from "../../parts/states.js";
+import { rolloutChart } from "./rollout-chart.js";
+
+const EVERY = 2000;
+const ROLLED = /^(Deployment|StatefulSet|DaemonSet) /;
+const STATES = {
+  progressing: ["under way", "info"],
+  stuck: ["does not get on", "bad"],
+  paused: ["paused", "warn"],
+  complete: ["complete", "good"],
+  superseded: ["replaced by the next one", ""],
+  deleted: ["its workload was deleted", ""],
+};
+
+export function rolloutList() {
+  const live = h("div", { class: "stack", "aria-live": "off" }, loading("Asking for rollouts"));
+  const play = player();
+  const element = h("div", { class: "stack rollouts" }, play.element, live);
+  const soon = debounce(() => load(), 250);
+  const opened = new Set();
+  const resized = debounce(() => last && show(last, true), 150);
+  let last = null;
+  let timer = 0;
+  let unsubscribe = null;
+  let observer = null;
+  let states = new Map();
+  let drawn = "";
+
+  return {
+    element,
+    start() {
+      unsubscribe = cluster.subscribe((change) => {
+        play.update();
+        if (change.all || change.pods.size || change.happenings.length) soon();
+      });
+      observer = new ResizeObserver(resized);
+      observer.observe(element);
+      timer = setInterval(() => [...states.values()].some((state) => state === "progressing" || state === "stuck") && load(), EVERY);
+      play.update();
+      load();
+    },
+    stop() {
+      unsubscribe?.();
+      observer?.disconnect();
+      clearInterval(timer);
+      soon.cancel();
+      resized.cancel();
+      play.stop();
+    },
+  };
+
+  async function load() {
+    if (embedded || cluster.source.kind === "files") {
+      replace(live, empty("No cluster to follow", "Files have no rollouts under way. Play one above to see its steps."));
+      return;
+    }
+    try {
+      show(await getJSON("/api/rollouts"));
+    } catch (error) {
+      if (!states.size) replace(live, failed(error.message, load));
+    }
+  }
+
+  function show(answer, anew = false) {
+    const { rollouts, leftOut } = (last = answer);
+    for (const rollout of rollouts) {
+      const key = `${rollout.uid} ${rollout.generation}`;
+      if (states.has(key) && states.get(key) !== rollout.state) announce(`${rollout.workload}: ${STATES[rollout.state]?.[0] ?? rollout.state}`);
+    }
+    states = new Map(rollouts.map((rollout) => [`${rollout.uid} ${rollout.generation}`, rollout.state]));
+    const text = JSON.stringify([rollouts, leftOut]);
+    if (!anew && text === drawn && !rollouts.some((rollout) => rollout.ended === null)) return;
+    drawn = text;
+    const focused = live.contains(document.activeElement) ? document.activeElement.closest("[data-rollout]")?.dataset.rollout : null;
+    replace(
+      live,
+      rollouts.length ? rollouts.map((rollout) => card(rollout, opened, room(live))) : empty("No rollout yet", "Change a template, or run kubectl rollout restart: its steps appear here as they happen."),
+      leftOut ? h("p", { class: "muted" }, `${count(leftOut, "more rollout")} at the same time could not be followed.`) : null,
+    );
+    if (focused) live.querySelector(`[data-rollout="${CSS.escape(focused)}"] summary`)?.focus({ preventScroll: true });
+  }
+}
+
+/** How wide a chart can be, without the padding around it. */
+function room(element) {
+  return Math.max(240, Math.min(1152, (element.clientWidth || 700) - 28));
+}
+
+function card(rollout, opened, width) {
+  const key = `${rollout.uid} ${rollout.generation}`;
+  const last = rollout.steps.at(-1);
+  const [word, tone] = STATES[rollout.state] ?? [rollout.state, ""];
+  const until = rollout.ended ?? Math.max(last.time, cluster.source.time || 0);
+  const details = h(
+    "details",
+    { dataset: { rollout: key }, open: opened.has(key), ontoggle: () => (details.open ? opened.add(key) : opened.delete(key)) },
+    h("summary", {}, count(rollout.steps.length, "step")),
+    stepTable(rollout.steps),
+  );
+  return h(
+    "article",
+    { class: "panel rollout", dataset: { workload: rollout.workload, state: rollout.state } },
+    h(
+      "div",
+      { class: "panel-head" },
+      h("h2", {}, rollout.workload),
+      chip(word, tone),
+      h("span", { class: "muted nums rollout-when" }, `${rollout.sawStart ? "began" : "first seen"} ${clock(rollout.began)}${rollout.ended ? `, took ${duration(Math.max(0.001, rollout.ended - rollout.began))}` : ""}`),
+    ),
+    h(
+      "div",
+      { class: "rollout-body" },
+      figures(rollout, last),
+      h("figure", { class: "rollout-figure" }, rolloutChart({ steps: rollout.steps, budgets: rollout.budgets, until, width, label: sentence(rollout.workload, rollout.steps) }), legend(rollout.budgets.length > 0)),
+      hindrances(rollout),
+      details,
+    ),
+  );
+}
+
+function figures(rollout, last) {
+  const strategy = rollout.strategy || "its strategy";
+  return h(
+    "dl",
+    { class: "rollout-figures" },
+    fact("updated", `${last.updated} of ${last.wanted}`),
+    fact("available", last.available),
+    fact("old", last.old),
+    fact("surge used", `${last.surge} of ${last.maxSurge}`, last.surge > last.maxSurge ? "bad" : ""),
+    fact("unavailable", `${last.unavailable} of ${last.maxUnavailable} allowed`, last.unavailable > last.maxUnavailable ? "warn" : ""),
+    fact("strategy", rollout.partition ? `${strategy}, partition ${rollout.partition}` : strategy),
+    rollout.budgets.map((budget) => fact(`budget ${budget.name}`, `${count(budget.disruptionsAllowed, "disruption")} allowed; ${budget.currentHealthy} healthy, ${budget.desiredHealthy} needed`)),
+  );
+}
+
+function fact(name, value, tone = "") {
+  return h("div", {}, h("dt", {}, name), h("dd", { class: ["nums", tone] }, String(value)));
+}
+
+function hindrances(rollout) {
+  const lines = [
+    ...rollout.stuck.map((text) => h("li", {}, text)),
+    ...rollout.pending.map(([pod, why]) => h("li", {}, h("a", { href: address.href("pending", { pod }) }, pod), ` stays Pending: ${why}`)),
+  ];
+  return lines.length ? h("ul", { class: "rollout-stuck wrap" }, lines) : null;
+}
+
+function stepTable(steps) {
+  const heads = ["Time", "What was done", "Updated", "Old", "Available", "Surge", "Unavailable"];
+  return h(
+    "div",
+    { class: "scroll rollout-steps", tabindex: "0", role: "region", "aria-label": "Steps" },
+    h(
+      "table",
+      {},
+      h("thead", {}, h("tr", {}, heads.map((title, index) => h("th", { scope: "col", class: index > 1 ? "end" : "" }, title)))),
+      h(
+        "tbody",
+        {},
+        steps.map((step, index) =>
+          h(
+            "tr",
+            {},
+            h("td", { class: "nums" }, step.time === undefined ? index + 1 : clock(step.time)),
+            h("td", { class: "wrap" }, step.message),
+            [step.updated, step.old, step.available, `${step.surge}/${step.maxSurge}`, `${step.unavailable}/${step.maxUnavailable}`].map((value) => h("td", { class: "end nums" }, String(value))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function legend(hasBudgets) {
+  const keys = [
+    ["rollout-new", "new"],
+    ["rollout-old", "old"],
+    ["rollout-available", "available"],
+    ["rollout-limit", "most and fewest that the strategy allows"],
+  ];
+  if (hasBudgets) keys.push(["rollout-budget", "healthy pods that a budget needs"]);
+  return h("figcaption", { class: "rollout-legend muted" }, keys.map(([name, text]) => h("span", {}, h("span", { class: ["rollout-key", name], "aria-hidden": "true" }), text)));
+}
+
+function sentence(workload, steps) {
+  const last = steps.at(-1);
+  const surge = Math.max(...steps.map((step) => step.surge));
+  const low = Math.max(...steps.map((step) => step.unavailable));
+  return `${workload}: ${last.updated} of ${last.wanted} updated, ${last.available} available, ${last.old} old after ${count(steps.length, "step")}; at most ${surge} too many (${last.maxSurge} allowed) and ${low} unavailable (${last.maxUnavailable} allowed)`;
+}
+
+/** Plays a restart in the simulation: `moorage plan --rollout`. */
+function player() {
+  const box = combobox({ label: "Play a restart of", options: [], placeholder: "choose a workload", onchange: (workload) => address.set({ play: workload }) });
+  const result = h("div", { "aria-live": "polite" });
+  let asked = "";
+  let asking = null;
+  const element = h("section", { class: "panel padded stack", "aria-label": "Play a rollout" }, h("div", { class: "toolbar" }, box, h("p", { class: "muted rollout-hint" }, "In the simulation: nothing in the cluster changes. Like moorage plan --rollout.")), result);
+  return {
+    element,
+    stop: () => asking?.abort(),
+    update() {
+      const names = [...cluster.workloads.keys()].filter((name) => ROLLED.test(name)).sort(natural);
+      if (names.length !== box.options.length || names.some((name, index) => name !== box.options[index].value)) box.options = names.map((name) => ({ value: name, text: name }));
+      const wanted = address.params.play ?? "";
+      if (box.value !== wanted) box.value = wanted;
+      if (wanted !== asked) run(wanted);
+    },
+  };
+
+  async function run(workload) {
+    asked = workload;
+    asking?.abort();
+    if (!workload) return void replace(result);
+    const [kind, name] = workload.split(" ");
+    const args = { workload: `${kind.toLowerCase()}/${name}` };
+    box.disabled = Boolean(embedded);
+    if (!answerable("rollout", args)) return void replace(result, empty("This is a saved page", "A rollout can be played where moorage dashboard runs."));
+    replace(result, loading(`Playing a restart of ${workload}`, { height: "8rem" }));
+    asking = new AbortController();
+    try {
+      const parts = await ask("rollout", args, { signal: asking.signal });
+      replace(result, played(workload, parts.find((part) => part.rollout).rollout, room(result)));
+    } catch (error) {
+      if (!isAbort(error)) replace(result, failed(error.message));
+    }
+    return undefined;
+  }
+}
+
+function played(workload, rollout, width) {
+  const wanted = rollout.steps.length ? Math.max(...rollout.steps.map((step) => Math.max(step.old, step.new))) : 0;
+  const replicas = rollout.steps.length ? rollout.steps[0].old + (rollout.steps[0].action.startsWith("remove") ? removed(rollout.steps[0].action) : 0) : wanted;
+  const steps = rollout.steps.map((step) => ({
+    message: [step.action, ...step.placed, step.message && `waits: ${step.message}`].filter(Boolean).join("; "),
+    wanted: replicas,
+    updated: step.new,
+    old: step.old,
+    available: step.available,
+    surge: Math.max(0, step.new + step.old - replicas),
+    maxSurge: rollout.maxSurge,
+    unavailable: Math.max(0, replicas - step.available),
+    maxUnavailable: rollout.maxUnavailable,
+  }));
+  return h(
+    "div",
+    { class: "stack" },
+    h("p", {}, rollout.completes ? chip("completes", "good") : chip("stops", "bad"), ` ${workload}: ${count(steps.length, "step")}. ${rollout.message}`),
+    steps.length ? h("figure", { class: "rollout-figure" }, rolloutChart({ steps, unit: "step", width, label: sentence(workload, steps) }), legend(false)) : null,
+    steps.length ? h("details", {}, h("summary", {}, "The steps"), stepTable(steps)) : null,
+    rollout.fix ? h("div", {}, h("p", {}, "With this it would complete:"), h("pre", { class: "rollout-fix" }, rollout.fix)) : null,
+  );
+}
+
+function removed(action) {
+  return Number(/\d+/.exec(action)?.[0] ?? 0);
+}
