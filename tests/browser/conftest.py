@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.browser.dashboard_process import RunningDashboard, moorage_dashboard
 from tests.e2e.running_cluster import Cluster, moorage_up
 
@@ -30,6 +30,7 @@ _ARGUMENTS = [
 ]
 #: Milliseconds: only what never comes takes so long, on a busy machine too.
 PATIENCE = 120_000.0
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ export function help(told) {
   const { explanation, remedies, togetherRemedy } = told;
   if (explanation.suggestions.length) {
     const where = explanation.column ? ` on ${explanation.column.node}` : "";
-    const cards = explanation.suggestions.map((one, index) => new Card(told, one, remedies[index]));
+    const cards = explanation.suggestions.map((one, index) => new Card(told, one, remedies[index], index + 1));
     offerWhatIsAllowed(cards);
     return h(
       "div",
@@ -29,7 +29,7 @@ export function help(told) {
   if (explanation.together) {
     const { node, changes } = explanation.together;
     const whole = { summary: changes.map((one) => one.summary).join("; "), nodes: [node], yaml: changes.map((one) => one.yaml).filter(Boolean).join("\n") };
-    const card = new Card(told, whole, togetherRemedy);
+    const card = new Card(told, whole, togetherRemedy, 1);
     offerWhatIsAllowed([card]);
     return h(
       "div",
@@ -56,7 +56,7 @@ class Card {
   #result = h("div", { class: "help-result stack", "aria-live": "polite" });
   #rights = null;
 
-  constructor(told, suggestion, remedy) {
+  constructor(told, suggestion, remedy, number) {
     this.#told = told;
     this.suggestion = suggestion;
     this.remedy = remedy ?? {};
@@ -67,9 +67,9 @@ class Card {
       { class: "help-card panel padded stack", "aria-label": suggestion.summary },
       h("h3", { class: "wrap" }, suggestion.summary),
       h("p", { class: "muted wrap" }, opens(suggestion, target)),
-      yaml ? codeBlock(yaml, { label: "Manifest: the part that changes" }) : null,
-      command ? codeBlock(command, { label: "Command" }) : null,
-      manifest ? h("details", {}, h("summary", {}, `Whole manifest${target ? ` of ${named(target)}` : ""}`), codeBlock(manifest, { label: "Manifest", height: "20rem" })) : null,
+      yaml ? codeBlock(yaml, { label: `Change ${number}: what to write` }) : null,
+      command ? codeBlock(command, { label: `Change ${number}: command` }) : null,
+      manifest ? h("details", {}, h("summary", {}, `Whole manifest${target ? ` of ${named(target)}` : ""}`), codeBlock(manifest, { label: `Change ${number}: whole manifest`, height: "20rem" })) : null,
       note ? h("p", { class: "wrap help-note" }, note) : null,
       this.#buttons,
       this.#result,

@@ -1,0 +1,241 @@
+"""The view "Why pending" in a real browser: it says what `moorage explain` says, tries changes and applies them."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.accessibility import violations
+from tests.browser.conftest import ALL_GATES, EXAMPLE, OpenPage, Visitor
+from tests.browser.dashboard_process import moorage_dashboard
+from tests.e2e.running_cluster import Cluster, moorage_up
+
+WAITS, FITS = "deployment/versions/next-release", "deployment/shop/checkout"
+_CLUSTER = """
+apiVersion: v1
+kind: Node
+metadata: {name: spot-1, labels: {kubernetes.io/hostname: spot-1}}
+spec: {taints: [{key: sla, value: "95", effect: NoSchedule}]}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "20"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: small-1, labels: {kubernetes.io/hostname: small-1}}
+status: {capacity: {cpu: "1", memory: 8Gi, pods: "20"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: picky, namespace: default}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: picky}}
+  template:
+    metadata: {labels: {app: picky}}
+    spec:
+      tolerations: [{key: sla, operator: Gt, value: "99", effect: NoSchedule}]
+      containers: [{name: c, image: "example.com/app:1", resources: {requests: {cpu: 1500m}}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def picky_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster in which two pods wait: one node's SLA is too low, the other node is too small."""
+    directory = tmp_path_factory.mktemp("picky")
+    manifest = directory / "picky.yaml"
+    manifest.write_text(_CLUSTER)
+    with moorage_up(directory, "--nodes", "0", ALL_GATES, "--load", str(manifest)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def picky(browser: Browser, picky_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    options = ("--kubeconfig", str(picky_cluster.kubeconfig), "--allow-changes", ALL_GATES)
+    with moorage_dashboard(tmp_path_factory.mktemp("picky-dashboard"), *options) as dashboard:
+        yield Visitor(browser, dashboard)
+
+
+@pytest.fixture(scope="module")
+def read_only(browser: Browser, picky_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    options = ("--kubeconfig", str(picky_cluster.kubeconfig), ALL_GATES)
+    with moorage_dashboard(tmp_path_factory.mktemp("picky-read-only"), *options) as dashboard:
+        yield Visitor(browser, dashboard)
+
+
+def explained(pod: str, *options: str, path: Path = EXAMPLE) -> dict[str, Any]:
+    command = [sys.executable, "-m", "moorage", "explain", pod, "-f", str(path), ALL_GATES, "-o", "json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def open_pod(open_page: OpenPage, visitor: Visitor, pod: str = WAITS, tab: str = "", **options: Any) -> Page:
+    page = open_page(visitor, f"#/pending?pod={pod}{f'&tab={tab}' if tab else ''}", **options)
+    page.locator(".pending-explanation").wait_for()
+    return page
+
+
+def cells_of(page: Page) -> list[dict[str, Any]]:
+    """What the matrix shows: of each row its nodes, and of each plugin that refuses them what it says."""
+    rows = []
+    plugins = page.locator(".matrix thead th").all_inner_texts()
+    for row in page.locator(".matrix tbody tr").all():
+        said = {}
+        for index, cell in enumerate(row.locator("th, td").all()):
+            button = cell.locator(".cell-no")
+            if button.count():
+                button.click()
+                note = page.locator(".explainer")
+                reasons = note.locator("p.wrap").all_inner_texts()
+                said["".join(plugins[index].split())] = (reasons, note.locator("li").all_inner_texts())
+                button.click()
+        rows.append({"nodes": row.locator(".matrix-name").all_inner_texts(), "cells": said})
+    return rows
+
+
+def test_the_matrix_is_that_of_the_command(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, files_dashboard)
+    told = explained(WAITS)
+    shown = cells_of(page)
+    assert shown == [
+        {
+            "nodes": group["nodes"],
+            "cells": {one["plugin"]: (one["reasons"], one["details"]) for one in group["refusals"]},
+        }
+        for group in told["refused"]
+    ]
+    expect(page.get_by_role("heading", name=told["pod"])).to_be_visible()
+
+
+def test_a_refusal_opens_by_hover_and_by_keyboard(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, files_dashboard)
+    first = page.locator(".cell-no").first
+    note = page.locator(".explainer")
+    expect(note).to_be_hidden()
+    first.hover()
+    expect(note).to_contain_text("v1.36.4 > v1.36.99 is false")
+    page.mouse.move(1, 1)
+    expect(note).to_be_hidden()
+    page.locator(".matrix-scroll").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(first).to_be_focused()
+    expect(note).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(note).to_be_hidden()
+
+
+def test_one_node_is_shown_in_full(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, files_dashboard)
+    page.get_by_role("link", name="ondemand-2").click()
+    table = page.locator(".node-in-full tbody tr")
+    told = explained(WAITS, "--node", "ondemand-2")["column"]
+    expect(table).to_have_count(len(told["plugins"]))
+    answers = {row.locator("th").inner_text(): row.locator("td").first.inner_text() for row in table.all()}
+    assert {plugin: text[2:] for plugin, text in answers.items()} == {
+        one["plugin"]: one["answer"] for one in told["plugins"]
+    }
+    assert "node=ondemand-2" in page.url
+    page.go_back()
+    expect(page.locator(".node-in-full")).to_have_count(0)
+
+
+def test_rows_are_filtered_by_node(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, files_dashboard)
+    page.get_by_label("Filter by node").fill("tenants")
+    expect(page.locator(".matrix tbody tr")).to_have_count(1)
+    expect(page.locator(".matrix tbody th")).to_contain_text("tenants-1")
+    page.get_by_label("Filter by node").fill("nowhere")
+    expect(page.locator(".matrix tbody tr")).to_have_count(0)
+    page.get_by_label("Filter by node").fill("")
+    columns = page.locator(".matrix thead th").count()
+    page.get_by_label("Also plugins with nothing to check").check()
+    assert page.locator(".matrix thead th").count() > columns
+
+
+def test_suggestions_are_those_of_the_command_and_are_tried_on_files(
+    files_dashboard: Visitor, open_page: OpenPage
+) -> None:
+    page = open_pod(open_page, files_dashboard, tab="help")
+    told = explained(WAITS)["suggestions"]
+    cards = page.locator(".help-card")
+    assert cards.locator("h3").all_inner_texts() == [one["summary"] for one in told]
+    card = cards.first
+    expect(card.locator("pre").first).to_have_text(told[0]["yaml"])
+    card.get_by_role("button", name="Try").click()
+    expect(card.locator(".help-result")).to_contain_text(re.compile(r"1 pod would get a node:.*ondemand-[12]", re.S))
+    expect(page.get_by_role("button", name="Apply")).to_have_count(0)
+
+
+def test_scores_and_preemption_have_their_tabs(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, files_dashboard, FITS, "scores")
+    told = explained(FITS)
+    page.get_by_role("button", name="As a table").click()
+    totals = page.locator(".scores tbody tr td:nth-child(2)").all_inner_texts()
+    assert [int(text.replace(",", "")) for text in totals] == [row["total"] for row in told["scores"]]
+    page.get_by_role("tab", name="Preemption").click()
+    expect(page.locator(".tab-panel")).to_contain_text("A node fits without it.")
+    assert "tab=preemption" in page.url
+
+
+def test_a_pod_that_is_not_there_is_said_so(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, "#/pending")
+    page.get_by_label("Explain any pod or workload").fill("shop/nothing")
+    page.get_by_role("button", name="Explain", exact=True).click()
+    expect(page.locator(".pending-detail")).to_contain_text("there is no pod 'nothing' in namespace 'shop'")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("tab", ["matrix", "help", "preemption", "scores"])
+def test_the_view_is_accessible(files_dashboard: Visitor, open_page: OpenPage, tab: str, theme: str) -> None:
+    pod = FITS if tab == "scores" else WAITS
+    page = open_pod(open_page, files_dashboard, pod, tab, color_scheme=theme)
+    assert violations(page) == []
+
+
+def test_the_view_fits_a_phone(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    phone = {"width": 360, "height": 740}
+    page = open_pod(open_page, files_dashboard, viewport=phone, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == phone["width"]
+    cell = page.locator(".cell-no").first
+    cell.tap()
+    box = page.locator(".explainer").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= phone["width"]
+
+
+def test_read_only_offers_no_apply(read_only: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, read_only, "deployment/default/picky", "help")
+    expect(page.locator(".help-buttons").first).to_contain_text("Read-only: start the dashboard with --allow-changes")
+    expect(page.get_by_role("button", name="Try").first).to_be_visible()
+    expect(page.get_by_role("button", name="Apply")).to_have_count(0)
+    body = {
+        "target": {"apiVersion": "v1", "kind": "Node", "name": "spot-1"},
+        "patch": [{"op": "test", "path": "/spec"}],
+    }
+    origin = read_only.dashboard.url.rstrip("/")
+    answer = page.request.post(f"{origin}/api/act/apply", data=body, headers={"Origin": origin})
+    assert (answer.status, "without --allow-changes" in answer.text()) == (403, True)
+
+
+def test_a_suggestion_is_tried_and_applied(picky: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, picky, "deployment/default/picky", "help")
+    card = page.locator(".help-card", has_text="sla").first
+    card.get_by_role("button", name="Try").click()
+    expect(card.locator(".help-result")).to_contain_text("The API server would accept it (dry run).")
+    expect(card.locator(".help-result")).to_contain_text("→ spot-1")
+    card.get_by_role("button", name="Apply").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("kubectl patch deployment picky -n default --type=json")
+    expect(dialog).to_contain_text("would accept it")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(card.locator(".help-result")).not_to_contain_text("Applied")
+    card.get_by_role("button", name="Apply").click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply", exact=True).click()
+    expect(card.locator(".help-result")).to_contain_text("The API server has stored it.")
+    expect(page.locator(".view-head .lead")).to_have_text("Every pod has a node")
