@@ -16,7 +16,7 @@ KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubec
 CHROMIUM_READY := $(if $(or $(CHROMIUM),$(shell command -v chromium chromium-browser google-chrome)),,install-chromium)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run install-chromium test test-slow test-interop test-faults check package docs format lock bench bench-e2e bench-controllers clean
+.PHONY: help setup run install-chromium test test-slow test-interop test-faults check package screenshots docs format lock bench bench-e2e bench-controllers clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ package: $(READY) ## build sdist and wheel, install the wheel into an empty envi
 	$(PYTHON) -m pip --python build/package/bin/python install --quiet --disable-pip-version-check build/dist/*.whl
 	cd build/package && bin/moorage version && bin/moorage demo spot-protection >/dev/null && bin/moorage lint --explain rejected >/dev/null
 	@echo "build/dist: $$(cd build/dist && ls | tr '\n' ' ')"
+
+screenshots: $(READY) $(CHROMIUM_READY) ## take the pictures of the dashboard in docs/images anew; look at them before you commit them
+	$(BIN)/python -m tests.browser.screenshots
 
 DOCS := build/docs-env/.ready
 $(DOCS): requirements-docs.lock

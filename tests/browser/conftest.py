@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "cluster"
 ALL_GATES = "--feature-gates=AllAlpha=true,AllBeta=true"
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_ARGUMENTS = [
+BROWSER_ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -33,16 +33,21 @@ PATIENCE = 120_000.0
 expect.set_options(timeout=PATIENCE)
 
 
+def chromium() -> str | None:
+    """Return the path of the machine's Chromium; None if it has none."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    path = chromium()
     if path is None:
         text = "there is no Chromium: install Debian's package chromium, or set CHROMIUM to its path"
         if os.environ.get("CI"):
             pytest.fail(text)
         pytest.skip(text)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=_ARGUMENTS, timeout=PATIENCE)
+        started = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGUMENTS, timeout=PATIENCE)
         try:
             yield started
         finally:

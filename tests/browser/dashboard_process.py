@@ -26,12 +26,12 @@ class RunningDashboard(NamedTuple):
 
 
 @contextmanager
-def moorage_dashboard(directory: Path, *options: str) -> Iterator[RunningDashboard]:
+def moorage_dashboard(directory: Path, *options: str, cwd: Path | None = None) -> Iterator[RunningDashboard]:
     log = directory / f"dashboard-{len(list(directory.iterdir()))}.log"
     command = [sys.executable, "-m", "moorage", "dashboard", "--no-open", "--port", "0", *options]
     with (
         log.open("w+") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=cwd) as process,
     ):
         try:
             try:
