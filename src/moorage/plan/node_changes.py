@@ -193,20 +193,20 @@ def add_nodes(simulation: Simulation, change: AddedNodes) -> None:
 
 def taint(simulation: Simulation, change: TaintChange) -> None:
     """Add a taint as `kubectl taint --overwrite` does. Raises ChangeError."""
-    added = {"key": change.key, "effect": change.effect, **({"value": change.value} if change.value else {})}
     for node in find_nodes(simulation, change.node):
-        _write_taints(simulation, node, [*_others(node, change.key, change.effect), added])
+        _write(simulation, tainted(node.raw, change))
 
 
 def untaint(simulation: Simulation, change: UntaintChange) -> None:
     """Remove taints. Raises ChangeError."""
-    kept = [(node, _others(node, change.key, change.effect)) for node in find_nodes(simulation, change.node)]
-    fewer = [(node, taints) for node, taints in kept if len(taints) < len(_taints(node))]
+    fewer = [
+        raw for node in find_nodes(simulation, change.node) if (raw := untainted(node.raw, change)) is not node.raw
+    ]
     if not fewer:
         missing = f"taint {change.key}{change.effect and f':{change.effect}'}"
         raise ChangeError(_nowhere(change.node, missing))
-    for node, taints in fewer:
-        _write_taints(simulation, node, taints)
+    for raw in fewer:
+        _write(simulation, raw)
 
 
 def label(simulation: Simulation, change: LabelChange) -> None:
@@ -218,7 +218,7 @@ def label(simulation: Simulation, change: LabelChange) -> None:
             raise ChangeError(_nowhere(change.node, f"label {change.key}"))
     for node in nodes:
         try:
-            simulation.api.patch(NODE, node.name, "", {"metadata": {"labels": {change.key: change.value}}})
+            simulation.api.patch(NODE, node.name, "", label_patch(change))
         except ApiError as error:
             raise ChangeError(error.message) from None
 
@@ -233,13 +233,18 @@ def find_nodes(simulation: Simulation, nodes: str) -> list[Object]:
     """Return the nodes that are meant. Raises ChangeError if there is none."""
     if nodes != ALL_NODES and not nodes.startswith("{"):
         return [find_node(simulation, nodes)]
-    found = list(simulation.world.all(NODE))
-    if nodes != ALL_NODES:
-        key, _, value = nodes[1:-1].partition("=")
-        found = [node for node in found if node.view.metadata.labels.get(key) == value]
+    found = [node for node in simulation.world.all(NODE) if is_meant(node, nodes)]
     if not found:
         raise ChangeError(f"there are no {_said(nodes).removeprefix('all ')} in the input")
     return found
+
+
+def is_meant(node: Object, nodes: str) -> bool:
+    """Return whether a node is the one, or among those, that a change is for."""
+    if nodes.startswith("{"):
+        key, _, value = nodes[1:-1].partition("=")
+        return bool(node.view.metadata.labels.get(key) == value)
+    return nodes in (ALL_NODES, node.name)
 
 
 def find_node(simulation: Simulation, name: str) -> Object:
@@ -251,18 +256,41 @@ def find_node(simulation: Simulation, name: str) -> Object:
     return found
 
 
-def _taints(node: Object) -> list[Raw]:
-    taints: list[Raw] = (node.raw.get("spec") or {}).get("taints") or []
+# -- what becomes of a node's document --------------------------------------------------------------------------------
+
+
+def tainted(raw: Raw, change: TaintChange) -> Raw:
+    """Return a node with a taint, in the place of one with the same key and effect."""
+    added = {"key": change.key, "effect": change.effect, **({"value": change.value} if change.value else {})}
+    return _with_taints(raw, [*_others(raw, change.key, change.effect), added])
+
+
+def untainted(raw: Raw, change: UntaintChange) -> Raw:
+    """Return a node without some taints; the same document if it has none of them."""
+    kept = _others(raw, change.key, change.effect)
+    return raw if len(kept) == len(_taints(raw)) else _with_taints(raw, kept)
+
+
+def label_patch(change: LabelChange) -> Raw:
+    """Return the merge patch that sets or removes a label."""
+    return {"metadata": {"labels": {change.key: change.value}}}
+
+
+def _taints(raw: Raw) -> list[Raw]:
+    taints: list[Raw] = (raw.get("spec") or {}).get("taints") or []
     return taints
 
 
-def _others(node: Object, key: str, effect: str) -> list[Raw]:
-    return [t for t in _taints(node) if t.get("key") != key or effect not in ("", t.get("effect"))]
+def _others(raw: Raw, key: str, effect: str) -> list[Raw]:
+    return [t for t in _taints(raw) if t.get("key") != key or effect not in ("", t.get("effect"))]
 
 
-def _write_taints(simulation: Simulation, node: Object, taints: list[Raw]) -> None:
-    spec = {**(node.raw.get("spec") or {}), "taints": taints}
+def _with_taints(raw: Raw, taints: list[Raw]) -> Raw:
+    return {**raw, "spec": {**(raw.get("spec") or {}), "taints": taints}}
+
+
+def _write(simulation: Simulation, raw: Raw) -> None:
     try:
-        simulation.api.update(NODE, {**node.raw, "spec": spec})
+        simulation.api.update(NODE, raw)
     except ApiError as error:
         raise ChangeError(error.message) from None

@@ -7,6 +7,7 @@ the other and end with the first that fails; what was made before is said.
 from typing import Any
 
 from moorage.client.protocol import Client, Object, PatchType, Raw, Unreachable
+from moorage.dashboard.actions.asked_changes import asked_steps
 from moorage.dashboard.actions.context import ActionContext, ActionError
 from moorage.dashboard.actions.differences import operations
 from moorage.dashboard.actions.remedies import patch_command
@@ -19,18 +20,28 @@ _TYPE_NAMES = {PatchType.JSON: "json", PatchType.MERGE: "merge"}
 
 async def dry_run(body: Raw, context: ActionContext) -> Raw:
     """Try the changes; nothing is stored. Raises ActionError for a request that is wrong as such."""
-    steps = steps_of(body)
     client, trial = context.clients()
-    return await _carry_out(steps, client, trial, dry=True)
+    return await _carry_out(await _steps(body, client), client, trial, dry=True)
 
 
 async def apply(body: Raw, context: ActionContext) -> Raw:
     """Make the changes. Raises ActionError, also where the dashboard was started without --allow-changes."""
     if not context.allow_changes:
         raise ActionError(403, "this dashboard changes nothing: it was started without --allow-changes")
-    steps = steps_of(body)
     client, _ = context.clients()
-    return await _carry_out(steps, client, client, dry=False)
+    return await _carry_out(await _steps(body, client), client, client, dry=False)
+
+
+async def _steps(body: Raw, client: Client) -> list[Step]:
+    """Return the writes that a request asks for, or that the `changes` of a what-if need. Raises ActionError."""
+    if "changes" not in body:
+        return steps_of(body)
+    try:
+        return await asked_steps(body["changes"], client)
+    except ApiError as error:
+        raise ActionError(error.code, error.message) from None
+    except Unreachable as error:
+        raise ActionError(503, f"the cluster cannot be reached: {error}") from None
 
 
 async def _carry_out(steps: list[Step], reader: Client, writer: Client, *, dry: bool) -> Raw:

@@ -22,9 +22,11 @@ _WEB = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "
 
 
 @asynccontextmanager
-async def connected(user: str = "", *, allow_changes: bool = True) -> AsyncIterator[ActionContext]:
+async def connected(
+    user: str = "", *, allow_changes: bool = True, gates: dict[str, bool] | None = None
+) -> AsyncIterator[ActionContext]:
     """A cluster of one node, without controllers at work, and how a user sees it."""
-    async with Cluster(nodes=0, controllers=()) as cluster:
+    async with Cluster(nodes=0, controllers=(), gates=gates) as cluster:
         access = load_access(str(cluster.kubeconfig))
         if user:
             access = access._replace(impersonate=(("Impersonate-User", user),))

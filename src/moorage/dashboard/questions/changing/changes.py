@@ -60,7 +60,8 @@ def read_changes(arguments: dict[str, Any]) -> WantedChanges:
         if name == "apply":
             manifests[f"what-if-{len(manifests) + 1}.yaml"] = _text(what, f"{path}.apply", most=MAX_TEXT)
         elif name == "deviceTaint":
-            manifests[f"what-if-{len(manifests) + 1}.yaml"] = _rule(what, f"{path}.deviceTaint", len(manifests) + 1)
+            rule = device_rule(what, f"{path}.deviceTaint", f"what-if-{len(manifests) + 1}")
+            manifests[f"what-if-{len(manifests) + 1}.yaml"] = msgspec.yaml.encode(rule).decode()
         elif name in _READERS:
             field, read = _READERS[name]
             found.setdefault(field, []).extend(read(what, f"{path}.{name}"))
@@ -184,8 +185,8 @@ _READERS: dict[str, tuple[str, Callable[[Any, str], list[Any]]]] = {
 }
 
 
-def _rule(given: Any, path: str, number: int) -> str:
-    """Return a DeviceTaintRule that taints the devices, as a manifest."""
+def device_rule(given: Any, path: str, name: str) -> dict[str, Any]:
+    """Return a DeviceTaintRule that taints the devices. Raises BadQuestion."""
     what = _object(given, path, ("driver", "pool", "device", "key", "value", "effect"))
     selector = {name: _text(what[name], f"{path}.{name}") for name in ("driver", "pool", "device") if what.get(name)}
     if not selector:
@@ -195,10 +196,9 @@ def _rule(given: Any, path: str, number: int) -> str:
         "value": _text(what.get("value", ""), f"{path}.value", empty=True),
         "effect": _effect(what.get("effect"), f"{path}.effect", _DEVICE_EFFECTS),
     }
-    document = {
+    return {
         "apiVersion": _RULE,
         "kind": "DeviceTaintRule",
-        "metadata": {"name": f"what-if-{number}"},
+        "metadata": {"name": name},
         "spec": {"deviceSelector": selector, "taint": {name: text for name, text in taint.items() if text}},
     }
-    return msgspec.yaml.encode(document).decode()
