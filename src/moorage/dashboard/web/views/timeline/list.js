@@ -13,6 +13,7 @@ import { empty, failed, loading } from "../../parts/states.js";
 import { KINDS } from "./entries.js";
 
 const NARROW = matchMedia("(max-width: 48rem)");
+const WIDE = matchMedia("(min-width: 100rem)");
 
 export function newestFirst({ feed, filters, travel }) {
   let paused = null;
@@ -22,12 +23,10 @@ export function newestFirst({ feed, filters, travel }) {
   const number = h("span", { class: "muted nums" });
   const detail = h("section", { class: "panel padded entry-detail", "aria-live": "polite", "aria-label": "What was chosen", hidden: true });
   const box = h("div", { class: "panel entry-list" }, loading("Reading what happened"));
-  const element = h("div", { class: "stack" }, h("div", { class: "row" }, pause, news, number), box, detail);
+  const columnsOf = h("div", { class: "entry-columns" }, box, detail);
+  const element = h("div", { class: "stack" }, h("div", { class: "row" }, pause, news, number), columnsOf);
   let table = null;
-  NARROW.addEventListener("change", () => {
-    table = null;
-    update();
-  });
+  for (const one of [NARROW, WIDE]) one.addEventListener("change", setColumns);
   return { element, update, toggle };
 
   function toggle() {
@@ -64,7 +63,7 @@ export function newestFirst({ feed, filters, travel }) {
   function build(rows) {
     return dataTable({
       label: "What happened, newest first",
-      columns: columns(feed.virtual, NARROW.matches),
+      columns: columns(feed.virtual, room()),
       rows,
       rowKey: (row) => row.id,
       onopen: (row) => open(row),
@@ -73,10 +72,25 @@ export function newestFirst({ feed, filters, travel }) {
     });
   }
 
+  function room() {
+    if (NARROW.matches) return "narrow";
+    return WIDE.matches && opened === null ? "wide" : "usual";
+  }
+
+  function setColumns() {
+    if (!table) return;
+    table.columns = columns(feed.virtual, room());
+    table.rows = table.rows;
+  }
+
   function open(row) {
     opened = opened === row.id ? null : row.id;
     detail.hidden = opened === null;
-    if (opened !== null) replace(detail, about(row, feed.virtual, travel));
+    columnsOf.classList.toggle("opened", opened !== null);
+    setColumns();
+    if (opened === null) return;
+    replace(detail, about(row, feed.virtual, travel, () => open(row)));
+    if (NARROW.matches) detail.scrollIntoView({ block: "nearest" });
   }
 }
 
@@ -89,30 +103,31 @@ export function kindChip(kind) {
   return h("span", { class: ["chip", known.tone], title: known.title }, h("span", { class: "chip-sign", "aria-hidden": "true" }, known.sign), known.title);
 }
 
-function columns(virtual, narrow) {
+function columns(virtual, room) {
+  const narrow = room === "narrow";
   const time = { id: "time", title: virtual ? "Order" : "Time", cell: (row) => h("span", { class: "nums" }, virtual ? `${row.number}. at ${timeText(row.time, true)}` : timeText(row.time, false)), width: narrow ? "5rem" : virtual ? "8rem" : "6.5rem" };
   const what = { id: "kind", title: "What", cell: (row) => kindChip(row.kind), width: narrow ? "7rem" : "8rem" };
   if (narrow) return [time, what, { id: "text", title: "Who and how", cell: (row) => cut(`${row.subject} ${row.detail}`) }];
   return [
     time,
     what,
-    { id: "subject", title: "Object", cell: (row) => cut(row.subject), width: "24%" },
+    { id: "subject", title: "Object", cell: (row) => cut(row.subject), width: "30%" },
     { id: "detail", title: "How", cell: (row) => cut(row.detail) },
-    { id: "workload", title: "Workload", cell: (row) => cut(row.workload === row.subject ? "" : row.workload), width: "18%" },
+    room === "wide" && { id: "workload", title: "Workload", cell: (row) => cut(row.workload === row.subject ? "" : row.workload), width: "18%" },
     { id: "actor", title: "By", cell: (row) => cut(row.actor), width: "12rem" },
-  ];
+  ].filter(Boolean);
 }
 
 function cut(text) {
   return h("span", { class: "cut block", title: text }, text);
 }
 
-function about(row, virtual, travel) {
+function about(row, virtual, travel, close) {
   const isPod = !["node", "control", "server"].includes(row.kind);
   return h(
     "div",
     { class: "stack" },
-    h("h2", {}, kindChip(row.kind), " ", row.subject),
+    h("div", { class: "entry-title" }, h("h2", {}, kindChip(row.kind), " ", row.subject), h("button", { class: "button small quiet", type: "button", onclick: close }, "Close")),
     h(
       "dl",
       { class: "facts" },

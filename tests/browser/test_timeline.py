@@ -1,0 +1,209 @@
+"""The view "Timeline" in a real browser: what happened, lanes, a rollout to its end, and moments of the past."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Locator, Page, expect
+from tests.browser.conftest import OpenPage, Visitor
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.running_cluster import Cluster
+
+_FRONT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: front}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: front}}
+  strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
+  template:
+    metadata: {labels: {app: front}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: c, image: "i:1", resources: {requests: {cpu: 100m}}}]
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: front}
+spec: {minAvailable: 3, selector: {matchLabels: {app: front}}}
+"""
+_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  terminationGracePeriodSeconds: 0
+  nodeSelector: {kubernetes.io/hostname: %s}
+  containers: [{name: c, image: "i:1"}]
+"""
+
+
+@pytest.fixture
+def kubectl(live_cluster: Cluster) -> Kubectl:
+    return Kubectl(live_cluster.kubeconfig, live_cluster.home)
+
+
+@pytest.fixture
+def front(kubectl: Kubectl) -> Iterator[Kubectl]:
+    """A Deployment that rolls out, gone at the end."""
+    kubectl("apply -f -", _FRONT)
+    kubectl("rollout status deployment/front --timeout=120s")
+    yield kubectl
+    kubectl("delete deployment/front pdb/front --wait=true")
+
+
+def rows(page: Page) -> Locator:
+    return page.locator(".entry-list tbody tr[data-index]")
+
+
+def rollouts(page: Page) -> list[dict[str, Any]]:
+    text = page.evaluate("() => fetch('/api/rollouts').then((answer) => answer.text())")
+    found: list[dict[str, Any]] = json.loads(text)["rollouts"]
+    return found
+
+
+def test_what_happens_is_listed_newest_first(live_dashboard: Visitor, open_page: OpenPage, kubectl: Kubectl) -> None:
+    page = open_page(live_dashboard, "#/timeline")
+    page.get_by_role("button", name="Pause").wait_for()
+    kubectl("apply -f -", _POD % ("guest", "ondemand-1"))
+    placed = rows(page).filter(has_text="default/guest").filter(has_text="Placed")
+    expect(placed).to_contain_text("on ondemand-1")
+    expect(placed).to_contain_text("scheduler")
+    page.get_by_role("button", name="Pause").click()
+    kubectl("delete pod/guest --wait=true")
+    expect(page.get_by_role("button", name=re.compile("new entr"))).to_be_visible()
+    expect(rows(page).filter(has_text="Deleted").filter(has_text="default/guest")).to_have_count(0)
+    page.get_by_role("button", name=re.compile("new entr")).click()
+    expect(rows(page).first).to_contain_text("default/guest")
+    expect(rows(page).first).to_contain_text("Deleted")
+    page.get_by_role("button", name=re.compile("^. Deleted|^Deleted")).click()
+    expect(rows(page).filter(has_text="Placed")).to_have_count(0)
+    expect(page).to_have_url(re.compile("kinds=deleted"))
+
+
+def test_a_rollout_is_watched_to_its_end_within_its_strategy(
+    live_dashboard: Visitor, open_page: OpenPage, front: Kubectl
+) -> None:
+    page = open_page(live_dashboard, "#/timeline?tab=rollouts")
+    page.evaluate(
+        """() => {
+          window.seen = [];
+          const look = () => document.querySelectorAll(".rollout .rollout-svg").forEach((chart) =>
+            window.seen.push(chart.getAttribute("aria-label")));
+          new MutationObserver(look).observe(document.querySelector(".rollouts"), {childList: true, subtree: true});
+        }"""
+    )
+    front("rollout restart deployment/front")
+    card = page.locator('.rollout[data-workload="Deployment default/front"]').first
+    expect(card).to_have_attribute("data-state", "complete")
+    expect(card).to_contain_text("4 of 4")
+    expect(card).to_contain_text("budget front")
+    told = next(one for one in rollouts(page) if one["workload"] == "Deployment default/front")
+    assert (told["state"], told["sawStart"]) == ("complete", True)
+    assert (told["steps"][0]["updated"], told["steps"][-1]["updated"]) == (0, 4)
+    assert max(step["surge"] for step in told["steps"]) == 1
+    assert all(step["surge"] <= step["maxSurge"] == 1 for step in told["steps"])
+    assert all(step["unavailable"] <= step["maxUnavailable"] == 0 for step in told["steps"])
+    labels = [text for text in page.evaluate("window.seen") if "default/front" in text]
+    assert labels
+    for label in labels:
+        found = re.search(r"at most (\d+) too many \((\d+) allowed\) and (\d+) unavailable", label)
+        assert found is not None
+        assert int(found[1]) <= int(found[2]) == 1
+    card.get_by_text(re.compile(r"^\d+ steps$")).click()
+    expect(card.locator(".rollout-steps tbody tr")).to_have_count(len(told["steps"]))
+    expect(card.locator(".rollout-steps")).to_contain_text("scaled up from 0 to 1")
+
+
+def test_a_rollout_that_waits_says_for_what(live_dashboard: Visitor, open_page: OpenPage, front: Kubectl) -> None:
+    page = open_page(live_dashboard, "#/timeline?tab=rollouts")
+    patch = '{"spec":{"template":{"spec":{"nodeSelector":{"no":"where"}}}}}'
+    front(f"patch deployment front -p '{patch}'")
+    card = page.locator('.rollout[data-workload="Deployment default/front"]').first
+    expect(card).to_have_attribute("data-state", "stuck")
+    expect(card.locator(".rollout-stuck")).to_contain_text(re.compile(r"default/front-\S+ stays Pending: 0/\d+ nodes"))
+
+
+def test_going_back_shows_the_pod_where_it_was(live_dashboard: Visitor, open_page: OpenPage, kubectl: Kubectl) -> None:
+    page = open_page(live_dashboard, "#/timeline?tab=moments")
+    expect(page.locator(".moment-where")).to_have_text("The cluster as it is now.")
+    kubectl("apply -f -", _POD % ("traveller", "ondemand-1"))
+    kubectl("wait --for=condition=Ready pod/traveller --timeout=120s")
+    kubectl("delete pod/traveller --wait=true")
+    gone = page.locator(".moment-list tbody tr").filter(has_text=re.compile("traveller .*(deleted|gone)"))
+    gone.first.wait_for()
+    where = (
+        "() => import('/lib/cluster.js').then(({cluster}) => [...cluster.pods.values()]"
+        ".filter((pod) => pod.key === 'default/traveller').map((pod) => [pod.node, pod.phase]))"
+    )
+    assert page.evaluate(where) == []
+    back = page.get_by_role("button", name="One step back")
+    changes = page.locator(".moment-changes")
+    for _ in range(200):
+        label = page.locator(".moment-label").inner_text()
+        back.click()
+        expect(page.locator(".moment-label")).not_to_have_text(label)
+        if page.evaluate(where) == [["ondemand-1", "Running"]]:
+            break
+    assert page.evaluate(where) == [["ondemand-1", "Running"]]
+    expect(page.locator(".past-line")).to_contain_text("You are looking at")
+    expect(page.locator(".moment-where")).to_contain_text("You are looking at the past")
+    expect(changes).to_contain_text("What changed at")
+    seq = page.url.partition("at=")[2]
+    page.get_by_role("button", name="One step forward").click()
+    expect(page).not_to_have_url(re.compile(f"at={seq}$"))
+
+    other = open_page(live_dashboard, f"#/timeline?at={seq}")
+    expect(other.locator(".past-line")).to_be_visible()
+    assert other.evaluate(where) == [["ondemand-1", "Running"]]
+
+    page.locator(".past-line").get_by_role("button", name="Back to now").click()
+    expect(page.locator(".past-line")).to_be_hidden()
+    expect(page.locator(".moment-where")).to_have_text("The cluster as it is now.")
+    expect(page).not_to_have_url(re.compile("at="))
+    assert page.evaluate(where) == []
+
+
+def test_a_moment_that_is_not_kept_is_told(live_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(live_dashboard, "#/timeline?at=99999999")
+    expect(page.locator("#problem")).to_contain_text("has not come yet")
+    expect(page.locator(".past-line")).to_be_hidden()
+
+
+def test_files_tell_the_story_of_their_simulation(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, "#/timeline?find=database")
+    expect(rows(page).filter(has_text="versions/database-0").first).to_contain_text("on ondemand-1")
+    expect(rows(page).filter(has_text="statefulset-controller")).to_contain_text("created Pod database-0")
+    page.get_by_role("tab", name="Lanes").click()
+    page.get_by_label("Lanes by").select_option("actor")
+    expect(page.locator(".lane-name")).to_have_text(re.compile("scheduler|controller"))
+
+
+def test_lanes_are_walked_by_keyboard_and_shown_as_a_table(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, "#/timeline?tab=lanes&lanes=node")
+    expect(page.locator(".lane")).to_have_count(8)
+    page.locator(".lane-svg").focus()
+    expect(page.locator(".lane-chosen strong")).to_have_text("gpu-1")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".lane-chosen strong")).to_have_text("gpu-2")
+    page.keyboard.press("End")
+    last = page.locator(".lane-chosen").inner_text()
+    page.keyboard.press("Home")
+    expect(page.locator(".lane-chosen")).not_to_have_text(last)
+    expect(page.locator(".lane-mark.current")).to_have_count(1)
+    page.get_by_role("button", name="As a table").click()
+    expect(page.locator(".lane-table tbody tr")).to_have_count(8)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("tab", ["list", "lanes", "rollouts", "moments"])
+def test_it_is_accessible(live_dashboard: Visitor, open_page: OpenPage, front: Kubectl, tab: str, width: int) -> None:
+    page = open_page(live_dashboard, f"#/timeline?tab={tab}", viewport={"width": width, "height": 800})
+    something = {"list": ".entry-list tr", "lanes": ".lane", "rollouts": ".rollout", "moments": ".moment-list tr"}
+    page.locator(something[tab]).first.wait_for()
+    assert Axe().run(page).response["violations"] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
