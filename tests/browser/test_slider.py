@@ -1,0 +1,249 @@
+"""The view "What if" in a real browser: it says what `moorage plan` says, of files and of a live cluster."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser.accessibility import violations
+from tests.browser.conftest import ALL_GATES, EXAMPLE, OpenPage, Visitor
+from tests.browser.slider_page import (
+    address_of,
+    changes_in,
+    evicted,
+    number,
+    plan,
+    planned_evictions,
+    wait_for_answer,
+)
+from tests.e2e.running_cluster import Cluster
+
+SPOT = "spot.example.com/failure-probability"
+POOL = {"label": {"key": "example.com/pool", "value": "spot"}}
+
+
+def tainted(value: str, nodes: Any = POOL) -> dict[str, Any]:
+    return {"taint": {"nodes": nodes, "key": SPOT, "value": value, "effect": "NoExecute"}}
+
+
+#: Counts the questions that are asked at the same time: each until it is aborted, or its answer has been read.
+COUNT_QUESTIONS = """() => {
+    const counted = { now: 0, most: 0, all: 0 };
+    const fetched = window.fetch;
+    window.questions = counted;
+    window.fetch = async (path, options) => {
+        if (!String(path).endsWith("/api/ask/what-if")) return fetched(path, options);
+        counted.now += 1;
+        counted.all += 1;
+        counted.most = Math.max(counted.most, counted.now);
+        let over = false;
+        const end = () => { if (!over) counted.now -= 1; over = true; };
+        options.signal.addEventListener("abort", end);
+        const response = await fetched(path, options);
+        const [mine, theirs] = response.body.tee();
+        new Response(mine).text().then(end, end);
+        return new Response(theirs, response);
+    };
+}"""
+
+
+def plan_of_files(*options: str) -> Any:
+    return plan(str(EXAMPLE), ALL_GATES, *options)
+
+
+@pytest.mark.parametrize("value", ["3", "10", "50"])
+def test_it_says_what_plan_says_of_files(files_dashboard: Visitor, open_page: OpenPage, value: str) -> None:
+    wanted = plan_of_files(*(f"--taint={node}={SPOT}={value}:NoExecute" for node in ("spot-1", "spot-2")))
+    page = open_page(files_dashboard, address_of(tainted(value)))
+    wait_for_answer(page)
+    assert evicted(page) == planned_evictions(wanted)
+    expect(number(page, "evicted")).to_have_text(str(len(wanted["evicted"])))
+    moved = sum(1 for one in wanted["evicted"] if one["newNode"])
+    expect(number(page, "moved")).to_have_text(str(moved))
+
+
+def test_it_says_what_plan_says_of_a_live_cluster(
+    live_dashboard: Visitor, live_cluster: Cluster, open_page: OpenPage
+) -> None:
+    taints = [f"--taint={node}={SPOT}=10:NoExecute" for node in ("spot-1", "spot-2")]
+    wanted = plan("--kubeconfig", str(live_cluster.kubeconfig), *taints)
+    page = open_page(live_dashboard, address_of(tainted("10")))
+    wait_for_answer(page)
+    assert evicted(page) == planned_evictions(wanted)
+    assert evicted(page) != []
+
+
+def test_several_changes_are_made_together(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    wanted = plan_of_files(f"--taint=spot-1={SPOT}=50:NoExecute", "--drain=ondemand-1", "--cordon=ondemand-2")
+    page = open_page(files_dashboard, address_of(tainted("50", ["spot-1"]), {"drain": "ondemand-1"}))
+    wait_for_answer(page)
+    page.get_by_role("button", name="Add a change").click()
+    page.get_by_role("group", name="Change 3").get_by_label("Kind of change").select_option("cordon")
+    node = page.get_by_role("group", name="Change 3").get_by_role("combobox", name="Node")
+    node.fill("ondemand-2")
+    node.press("Enter")
+    expect(page.get_by_role("group", name="Change 3")).to_contain_text("cordon node ondemand-2.")
+    wait_for_answer(page)
+    assert evicted(page) == planned_evictions(wanted)
+    page.get_by_role("button", name="Take change 2 away").click()
+    wait_for_answer(page)
+    wanted = plan_of_files(f"--taint=spot-1={SPOT}=50:NoExecute", "--cordon=ondemand-2")
+    assert evicted(page) == planned_evictions(wanted)
+
+
+def test_the_keyboard_is_enough(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("3", ["spot-1"])))
+    wait_for_answer(page)
+    slider = page.get_by_role("slider", name="Value")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(slider).to_have_value("4")
+    slider.press("Alt+ArrowRight")
+    expect(slider).to_have_value("5")
+    wait_for_answer(page)
+    assert [pod.partition("-")[0] for pod, *_ in evicted(page)] == ["shop/checkout"]
+    slider.press("Alt+ArrowLeft")
+    wait_for_answer(page)
+    expect(page.get_by_role("status").filter(has_text="Nothing would change.")).to_be_visible()
+    page.get_by_role("button", name="Add a change").press("Enter")
+    expect(page.get_by_role("group", name="Change 2").get_by_label("Kind of change")).to_be_focused()
+    page.get_by_role("button", name="Take change 2 away").press("Enter")
+    expect(page.get_by_role("group", name="Change 1").get_by_label("Kind of change")).to_be_focused()
+
+
+def test_thresholds_of_pods_are_marked(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("3", ["spot-1"])))
+    wait_for_answer(page)
+    thresholds = page.get_by_role("group", name="Thresholds that pods name")
+    expect(thresholds.get_by_role("button")).to_have_text(["< 204 pods", "< 51 pod"])
+    thresholds.get_by_role("button", name="< 20").click()
+    expect(page.get_by_role("slider", name="Value")).to_have_value("20")
+    wait_for_answer(page)
+    wanted = plan_of_files(f"--taint=spot-1={SPOT}=20:NoExecute")
+    assert evicted(page) == planned_evictions(wanted)
+
+
+def test_versions_are_a_slider_too(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    key = "gpu.example.com/driver-version"
+    change = {"taint": {"nodes": {"taint": key}, "key": key, "value": "580.0.0", "effect": "NoExecute"}}
+    page = open_page(files_dashboard, address_of(change))
+    wait_for_answer(page)
+    slider = page.get_by_role("slider", name="Value")
+    slider.focus()
+    slider.press("Home")
+    lowest = slider.get_attribute("aria-valuetext")
+    wait_for_answer(page)
+    wanted = plan_of_files(*(f"--taint={node}={key}={lowest}:NoExecute" for node in ("gpu-1", "gpu-2")))
+    assert evicted(page) == planned_evictions(wanted)
+    assert evicted(page) != []
+
+
+def test_a_shared_address_restores_everything(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("3"), {"cordon": "ondemand-2"}))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    wait_for_answer(page)
+    page.get_by_role("slider", name="Value").fill("12")
+    wait_for_answer(page)
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    shared = page.evaluate("navigator.clipboard.readText()")
+    assert changes_in(shared) == [tainted("12"), {"cordon": "ondemand-2"}]
+    other = open_page(files_dashboard, shared.partition("#")[1] + shared.partition("#")[2])
+    wait_for_answer(other)
+    expect(other.get_by_role("slider", name="Value")).to_have_value("12")
+    assert evicted(other) == evicted(page)
+
+
+def test_an_address_that_cannot_be_read_is_told(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, "#/slider?changes=W3siZXZpbCI6MX1d")
+    expect(page.get_by_text("cannot be read")).to_be_visible()
+    wait_for_answer(page)
+
+
+def test_a_change_that_cannot_be_made_is_told(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("3", ["spot-9"])))
+    expect(page.get_by_role("status").filter(has_text="there is no node 'spot-9'")).to_be_visible()
+
+
+def test_dragging_asks_one_question_at_a_time(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("3")))
+    wait_for_answer(page)
+    page.evaluate(COUNT_QUESTIONS)
+    expect(page.get_by_role("group", name="Thresholds that pods name")).to_be_visible()
+    slider = page.get_by_role("slider", name="Value")
+    for value in range(4, 20):
+        slider.fill(str(value))
+    wait_for_answer(page)
+    expect(page.get_by_role("group", name="Change 1")).to_contain_text(f"{SPOT}=19:NoExecute")
+    wanted = plan_of_files(*(f"--taint={node}={SPOT}=19:NoExecute" for node in ("spot-1", "spot-2")))
+    assert evicted(page) == planned_evictions(wanted)
+    counted = page.evaluate("window.questions")
+    assert counted["most"] == 1
+    assert counted["all"] >= 1
+
+
+def test_commands_are_shown(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("10", ["spot-1"])))
+    wait_for_answer(page)
+    page.get_by_role("button", name="Show as kubectl commands").click()
+    dialog = page.get_by_role("dialog", name="As commands")
+    expect(dialog).to_contain_text(f"kubectl taint nodes spot-1 {SPOT}=10:NoExecute --overwrite")
+    expect(dialog).to_contain_text(f"--taint spot-1={SPOT}=10:NoExecute")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_files_are_not_changed_from_here(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("10", ["spot-1"])))
+    wait_for_answer(page)
+    expect(page.get_by_role("button", name="Apply")).to_be_disabled()
+
+
+def test_what_is_applied_is_what_was_asked(live_dashboard: Visitor, live_cluster: Cluster, open_page: OpenPage) -> None:
+    page = open_page(
+        live_dashboard, address_of({"label": {"nodes": ["tenants-1"], "key": "example.com/level", "value": "7"}})
+    )
+    wait_for_answer(page)
+    page.get_by_role("button", name="Apply").click()
+    dialog = page.get_by_role("dialog", name="Apply to the cluster?")
+    expect(dialog).to_contain_text("label node tenants-1 with example.com/level=7")
+    expect(dialog.get_by_role("row", name="Node tenants-1")).to_be_visible()
+    dialog.get_by_role("button", name="Apply").click()
+    done = page.get_by_role("dialog", name="Applying the changes")
+    expect(done.get_by_role("row", name="Node tenants-1")).to_contain_text("written")
+    done.get_by_role("button", name="Close").last.click()
+    page.wait_for_function("""async () => {
+        const state = await (await fetch("/api/state")).json();
+        return state.nodes.find((one) => one.name === "tenants-1").labels["example.com/level"] === "7";
+    }""")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_it_is_accessible(files_dashboard: Visitor, open_page: OpenPage, scheme: str, width: int) -> None:
+    page = open_page(
+        files_dashboard,
+        address_of(tainted("50"), {"drain": "ondemand-1"}),
+        color_scheme=scheme,
+        viewport={"width": width, "height": 800},
+        reduced_motion="reduce",
+    )
+    wait_for_answer(page)
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.get_by_role("button", name="Show as kubectl commands").click()
+    assert violations(page) == []
+
+
+def test_an_answer_moves_nothing_on_the_page(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("3")))
+    wait_for_answer(page)
+    page.evaluate("""() => {
+        window.shifts = 0;
+        new PerformanceObserver((list) => {
+            for (const one of list.getEntries()) window.shifts += one.value;
+        }).observe({ type: "layout-shift" });
+    }""")
+    page.get_by_role("slider", name="Value").fill("50")
+    wait_for_answer(page)
+    expect(number(page, "evicted")).not_to_have_text("0")
+    assert page.evaluate("window.shifts") == 0
