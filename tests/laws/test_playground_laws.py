@@ -5,15 +5,21 @@ from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.laws.test_toleration_laws import TAINTS, TOLERATIONS
 
+from moorage.dashboard.questions import QUESTIONS, Base
+from moorage.dashboard.questions.base import parts_of
 from moorage.dashboard.questions.playing.forms.from_cel import said_with_operators
 from moorage.dashboard.questions.playing.forms.from_operators import forms_of, said_in_cel
 from moorage.dashboard.questions.playing.forms.said import Said
+from moorage.dashboard.questions.playing.rule_text import KINDS
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import all_gates
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.plan.planner import Planner, Settings
 
 _ALL = all_gates()
+_PLANNER = Planner(Settings(_ALL))
+_NO_CLUSTER = Base(_PLANNER, _PLANNER.build())
 _LIMITS = st.integers(-3, 12)
 _VERSIONS = st.sampled_from(["1", "1.2", "v1.2.3", "1.2.3-rc.1", "2.0.0", "0.1"])
 _ORDERS = st.sampled_from(["<", "<=", ">", ">=", "=="])
@@ -68,6 +74,45 @@ def test_there_and_back_is_the_same_toleration(toleration: Toleration, taint: Ta
     back = said_with_operators(expression)
     assert not back.differs
     assert tolerates((toleration,), taint) == tolerates(back.tolerations, taint)
+
+
+_PIECES = st.sampled_from(
+    [
+        *(
+            "- ",
+            "key: ",
+            "operator: ",
+            "Lt",
+            "SemverGt",
+            "value: ",
+            '"5"',
+            "effect: NoExecute\n",
+            "\n",
+            "  ",
+            "values: ",
+        ),
+        *("expression: ", "|\n", "    taint.key == 'a'", "&& ", "taint.value", "[", "]", "{", "}", ": ", ",", "'", '"'),
+        *("&a ", "*a", "<<: ", "!!int ", "tolerationSeconds: ", "5", "null", "\t", "ü", "😀", "\u2028", "\x85", "\x00"),
+        *("nodeAffinity:\n", "nodeSelectorTerms:\n", "matchExpressions:\n", "podAffinity:\n", "topologyKey: a\n"),
+        *("spec:\n", "template:\n", "metadata: ", "---\n", "apiVersion: v1\n", "tolerations: ", "semver(", "taint."),
+    ]
+)
+_TEXTS = st.lists(_PIECES, max_size=14).map("".join)
+
+
+@LAW_SETTINGS
+@given(st.sampled_from(KINDS), _TEXTS, st.integers(1, 5), st.integers(1, 30))
+def test_any_text_is_answered_with_places_that_are_in_it(kind: str, text: str, line: int, column: int) -> None:
+    lines = text.split("\n")
+    rule = {"kind": kind, "text": text, "taints": "n1 a=5:NoSchedule\nn2 disk=ssd"}
+    for part in parts_of(QUESTIONS["playground"], _NO_CLUSTER, rule):
+        assert "error" not in part
+        for problem in part.get("errors", ()):
+            assert 1 <= problem["line"] <= len(lines)
+            assert 1 <= problem["column"] <= len(lines[problem["line"] - 1]) + 1
+            assert problem["endColumn"] > problem["column"]
+    (part,) = parts_of(QUESTIONS["complete"], _NO_CLUSTER, {**rule, "line": line, "column": column})
+    assert 1 <= part["column"] <= part["endColumn"]
 
 
 def test_the_law_notices_a_form_that_is_not_exact() -> None:

@@ -14,7 +14,7 @@ from moorage.dashboard.questions.playing.completion.candidate import Candidate, 
 from moorage.dashboard.questions.playing.completion.cel_cursor import complete_cel
 from moorage.dashboard.questions.playing.completion.yaml_candidates import YamlCandidates
 from moorage.dashboard.questions.playing.completion.yaml_cursor import YamlCursor, cursor_in
-from moorage.dashboard.questions.playing.known_nodes import KnownNode, distinct_taints
+from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.dashboard.questions.playing.rule_text import CEL, TOLERATIONS
 
 
@@ -33,7 +33,7 @@ def _number(arguments: dict[str, Any], name: str) -> int:
     return value
 
 
-def completion(kind: str, text: str, line: int, column: int, nodes: list[KnownNode]) -> Completion:
+def completion(kind: str, text: str, line: int, column: int, nodes: KnownNodes) -> Completion:
     """Return what may be written at the cursor."""
     lines = text.split("\n")
     line = min(line, len(lines))
@@ -56,12 +56,10 @@ def _plain_script(cursor: YamlCursor) -> str:
     return cursor.typed.replace('\\"', '"') if cursor.quote else cursor.typed
 
 
-def _of_expression(
-    script: str, written: str, line: int, column: int, nodes: list[KnownNode], quote: str = ""
-) -> Completion:
+def _of_expression(script: str, written: str, line: int, column: int, nodes: KnownNodes, quote: str = "") -> Completion:
     def values_of(field: str) -> list[tuple[str, str]]:
         counts: dict[str, int] = {}
-        for taint, count in distinct_taints(nodes):
+        for taint, count in nodes.taints:
             value = getattr(taint, field)
             counts[value] = counts.get(value, 0) + count
         return [(value, f"{count:,} node{'' if count == 1 else 's'}") for value, count in counts.items()]

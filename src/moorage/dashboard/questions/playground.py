@@ -17,6 +17,7 @@ from moorage.dashboard.questions.playing.expressions import expression_facts, ex
 from moorage.dashboard.questions.playing.forms.forms import all_forms
 from moorage.dashboard.questions.playing.known_nodes import (
     KnownNode,
+    KnownNodes,
     PasteProblem,
     cluster_nodes,
     pasted_nodes,
@@ -92,7 +93,7 @@ def _gates(given: Any) -> dict[Gate, bool]:
     return {known[name]: value for name, value in given.items()}
 
 
-def nodes_of(base: Base, asked_for: Asked) -> tuple[list[KnownNode], list[PasteProblem]]:
+def nodes_of(base: Base, asked_for: Asked) -> tuple[KnownNodes, list[PasteProblem]]:
     """Return the nodes that the rule is tried on, and what is wrong with pasted ones."""
     if asked_for.taints is not None:
         return pasted_nodes(asked_for.taints)

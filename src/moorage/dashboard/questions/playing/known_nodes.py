@@ -6,12 +6,13 @@ or commas, as `kubectl describe node` and `kubectl get nodes --show-labels` prin
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from moorage.admit.scheduling.tolerations import TAINT_EFFECTS, validate_taints
+from moorage.columns.interning import TaintSets
 from moorage.columns.node_table import NodeTable
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
@@ -23,13 +24,49 @@ _SEPARATORS = re.compile(r"[\s,]+")
 _DECORATION = frozenset({"Taints:", "Labels:", "<none>", "-"})
 
 
-class KnownNode(msgspec.Struct, frozen=True):
-    """A node as rules see it. `slot` is its place in the cluster, -1 for one that was pasted."""
+class KnownNode(msgspec.Struct, frozen=True, gc=False):
+    """A node as rules see it.
+
+    `taint_code` is the same for nodes with the same taints. `slot` is its place in the cluster, -1 if it was pasted.
+    """
 
     name: str
     labels: dict[str, str]
     taints: tuple[Taint, ...]
+    taint_code: int
     slot: int = -1
+
+
+class KnownNodes(tuple[KnownNode, ...]):
+    """All nodes that a rule is tried on, and what is distinct of them, counted once."""
+
+    @cached_property
+    def taints(self) -> list[tuple[Taint, int]]:
+        """Every taint with the number of its nodes, in the order of keys, values and effects."""
+        sets = Counter(node.taint_code for node in self)
+        taints_of = {node.taint_code: node.taints for node in self}
+        counts: Counter[tuple[str, str, str]] = Counter()
+        for code, count in sets.items():
+            for taint in taints_of[code]:
+                counts[taint.key, taint.value, taint.effect] += count
+        return [(Taint(*parts), count) for parts, count in sorted(counts.items())]
+
+    @cached_property
+    def taint_values(self) -> dict[str, Counter[str]]:
+        """The values of every taint key with the number of their nodes."""
+        found: dict[str, Counter[str]] = {}
+        for taint, count in self.taints:
+            found.setdefault(taint.key, Counter())[taint.value] += count
+        return found
+
+    @cached_property
+    def label_values(self) -> dict[str, Counter[str]]:
+        """The values of every label key with the number of their nodes."""
+        found: dict[str, Counter[str]] = {}
+        for node in self:
+            for key, value in node.labels.items():
+                found.setdefault(key, Counter())[value] += 1
+        return found
 
 
 class PasteProblem(msgspec.Struct, frozen=True):
@@ -39,27 +76,31 @@ class PasteProblem(msgspec.Struct, frozen=True):
     message: str
 
 
-def cluster_nodes(nodes: NodeTable) -> list[KnownNode]:
-    return [KnownNode(node.metadata.name, node.metadata.labels, node.spec.taints, slot) for slot, node in nodes]
+def cluster_nodes(nodes: NodeTable) -> KnownNodes:
+    codes = nodes.taints.tolist()
+    return KnownNodes(
+        KnownNode(node.metadata.name, node.metadata.labels, node.spec.taints, codes[slot], slot) for slot, node in nodes
+    )
 
 
-def pasted_nodes(text: str) -> tuple[list[KnownNode], list[PasteProblem]]:
+def pasted_nodes(text: str) -> tuple[KnownNodes, list[PasteProblem]]:
     """Return the nodes that the lines describe, and what in them is neither taint nor label."""
     nodes: list[KnownNode] = []
     problems: list[PasteProblem] = []
+    codes = TaintSets()
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if len(nodes) == MAX_PASTED_NODES:
             problems.append(PasteProblem(number, f"only the first {MAX_PASTED_NODES:,} lines are looked at"))
             break
-        node, complaints = _pasted_node(number, line)
+        node, complaints = _pasted_node(number, line, codes)
         nodes.append(node)
         problems += [PasteProblem(number, text) for text in complaints]
-    return nodes, problems[:_MAX_COMPLAINTS]
+    return KnownNodes(nodes), problems[:_MAX_COMPLAINTS]
 
 
-def _pasted_node(number: int, line: str) -> tuple[KnownNode, list[str]]:
+def _pasted_node(number: int, line: str, codes: TaintSets) -> tuple[KnownNode, list[str]]:
     name, labels, taints = f"line {number}", dict[str, str](), list[Taint]()
     complaints: list[str] = []
     words = [word for word in _SEPARATORS.split(line) if word and word not in _DECORATION]
@@ -78,31 +119,8 @@ def _pasted_node(number: int, line: str) -> tuple[KnownNode, list[str]]:
         else:
             complaints.append(f"{word} is neither a taint (key=value:Effect) nor a label (key=value)")
     complaints += [str(error).replace("metadata.taints", "taints") for error in validate_taints(taints, "taints")]
-    return KnownNode(name, labels, tuple(taints)), complaints
-
-
-def distinct_taints(nodes: list[KnownNode]) -> list[tuple[Taint, int]]:
-    """Return every taint with the number of its nodes, in the order of keys, values and effects."""
-    counts = Counter((taint.key, taint.value, taint.effect) for node in nodes for taint in node.taints)
-    return [(Taint(*parts), count) for parts, count in sorted(counts.items())]
-
-
-def distinct_labels(nodes: list[KnownNode]) -> dict[str, Counter[str]]:
-    """Return the values of every label key with the number of their nodes."""
-    found: dict[str, Counter[str]] = {}
-    for node in nodes:
-        for key, value in node.labels.items():
-            found.setdefault(key, Counter())[value] += 1
-    return found
+    return KnownNode(name, labels, tuple(taints), codes.intern(tuple(taints))), complaints
 
 
 def taint_parts(taint: Taint) -> dict[str, Any]:
     return {"key": taint.key, "value": taint.value, "effect": taint.effect}
-
-
-def taints_by_key(nodes: list[KnownNode]) -> Iterator[tuple[str, Counter[str]]]:
-    """Yield each taint key with the numbers of nodes by value."""
-    found: dict[str, Counter[str]] = {}
-    for taint, count in distinct_taints(nodes):
-        found.setdefault(taint.key, Counter())[taint.value] += count
-    yield from sorted(found.items())

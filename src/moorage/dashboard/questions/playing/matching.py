@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from moorage.columns.cluster import Cluster
-from moorage.dashboard.questions.playing.known_nodes import KnownNode, distinct_taints, taint_parts
+from moorage.dashboard.questions.playing.known_nodes import KnownNode, KnownNodes, taint_parts
 from moorage.match.node_selector import compile_preferred_terms, compile_required_node_affinity, gate_obstacle
 from moorage.match.taint_eviction import When, decide_eviction
 from moorage.match.taint_text import describe_taint_with_effect
@@ -37,9 +37,14 @@ class NodeAnswer(msgspec.Struct, frozen=True):
 
 def grouped(nodes: Iterable[KnownNode], answer: Callable[[KnownNode], NodeAnswer]) -> dict[str, Any]:
     """Return counts, and the nodes with the same answer together: those that match first, then the largest groups."""
-    groups: dict[NodeAnswer, list[KnownNode]] = {}
+    # Answers are the same object for nodes that are alike, which is told much quicker than that they are equal.
+    alike: dict[int, tuple[NodeAnswer, list[KnownNode]]] = {}
     for node in nodes:
-        groups.setdefault(answer(node), []).append(node)
+        found = answer(node)
+        alike.setdefault(id(found), (found, []))[1].append(node)
+    groups: dict[NodeAnswer, list[KnownNode]] = {}
+    for found, members in alike.values():
+        groups.setdefault(found, []).extend(members)
     ordered = sorted(groups.items(), key=lambda one: (not one[0].matches, -len(one[1]), one[0].reasons))
     matched = sum(len(members) for found, members in ordered if found.matches)
     total = sum(map(len, groups.values()))
@@ -80,13 +85,13 @@ class TaintAnswers:
 
     def __init__(self, scheduler: TolerationSet, manager: TolerationSet, given: int) -> None:
         self._scheduler, self._manager, self._given = scheduler, manager, given
-        self._known: dict[Hashable, NodeAnswer] = {}
+        self._known: dict[int, NodeAnswer] = {}
 
     def of_node(self, node: KnownNode) -> NodeAnswer:
-        key = tuple((taint.key, taint.value, taint.effect) for taint in node.taints)
-        if key not in self._known:
-            self._known[key] = self._answer(node.taints)
-        return self._known[key]
+        found = self._known.get(node.taint_code)
+        if found is None:
+            found = self._known[node.taint_code] = self._answer(node.taints)
+        return found
 
     def _answer(self, taints: tuple[Taint, ...]) -> NodeAnswer:
         if not taints:
@@ -110,9 +115,9 @@ class TaintAnswers:
     def _why(self, taint: Taint) -> str:
         return self._scheduler.explain(taint) or f"taint {describe_taint_with_effect(taint)}: {NO_TOLERATION}"
 
-    def table(self, nodes: list[KnownNode]) -> list[dict[str, Any]]:
+    def table(self, nodes: KnownNodes) -> list[dict[str, Any]]:
         """Return each distinct taint: whether it is tolerated and by which toleration, or why it is not."""
-        return [self._row(taint, count) for taint, count in distinct_taints(nodes)[:MAX_TAINTS]]
+        return [self._row(taint, count) for taint, count in nodes.taints[:MAX_TAINTS]]
 
     def _row(self, taint: Taint, count: int) -> dict[str, Any]:
         found = self._scheduler.first_matching(taint)

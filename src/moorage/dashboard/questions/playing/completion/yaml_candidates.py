@@ -8,7 +8,7 @@ from typing import Any
 from moorage.admit.scheduling.tolerations import TAINT_EFFECTS
 from moorage.dashboard.questions.playing.completion.candidate import Candidate
 from moorage.dashboard.questions.playing.completion.yaml_cursor import ITEM, YamlCursor
-from moorage.dashboard.questions.playing.known_nodes import KnownNode, distinct_labels, taints_by_key
+from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.dashboard.questions.playing.rule_text import AFFINITY, NODE_SELECTOR, TOLERATIONS
 from moorage.match.operators import (
     LABEL_SELECTOR,
@@ -62,7 +62,7 @@ _ROOTS: dict[str, tuple[Any, ...]] = {
 class YamlCandidates:
     """What the cluster has, and what the types allow."""
 
-    def __init__(self, kind: str, nodes: list[KnownNode]) -> None:
+    def __init__(self, kind: str, nodes: KnownNodes) -> None:
         self._kind = kind
         self._nodes = nodes
 
@@ -126,24 +126,24 @@ class YamlCandidates:
         return LABEL_SELECTOR if "labelSelector" in cursor.path or "namespaceSelector" in cursor.path else NODE_LABELS
 
     def _taint_keys(self) -> Iterator[Candidate]:
-        for key, values in taints_by_key(self._nodes):
+        for key, values in sorted(self._nodes.taint_values.items()):
             shown = ", ".join(value or '""' for value in list(values)[:4])
             yield Candidate(key, key, "taint", _nodes(values.total()), f"values: {shown}")
 
     def _taint_values(self, key: str) -> list[tuple[str, int]]:
         counts: Counter[str] = Counter()
-        for one, values in taints_by_key(self._nodes):
+        for one, values in sorted(self._nodes.taint_values.items()):
             if one == key or not key:
                 counts += values
         return sorted(counts.items(), key=lambda pair: (len(pair[0]), pair[0]))
 
     def _label_keys(self, after: str) -> Iterator[Candidate]:
-        for key, values in sorted(distinct_labels(self._nodes).items()):
+        for key, values in sorted(self._nodes.label_values.items()):
             shown = ", ".join(list(values)[:4])
             yield Candidate(f"{key}{after}", key, "label", _nodes(values.total()), f"values: {shown}")
 
     def _label_values(self, key: str) -> list[tuple[str, int]]:
-        return sorted(distinct_labels(self._nodes).get(key, Counter()).items())
+        return sorted(self._nodes.label_values.get(key, Counter()).items())
 
 
 def _inside(kind: str, path: tuple[str, ...]) -> tuple[str, ...]:

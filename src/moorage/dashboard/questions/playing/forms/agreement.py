@@ -6,7 +6,7 @@ The taints are all distinct ones of the cluster, and made-up ones around the thr
 from collections.abc import Iterator
 from typing import Any
 
-from moorage.dashboard.questions.playing.known_nodes import KnownNode, distinct_taints
+from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.lint.facts.possible_taints import EFFECTS
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.evaluation.accounts import Evaluations
@@ -17,19 +17,19 @@ from moorage.model.names import label_value_errors
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 
-_MAX_TRIED = 2_000
+_MAX_TRIED = 500
 _MAX_SHOWN = 5
 _COMMON_VALUES = ("", "0", "1", "5", "007", "950", "1.2", "1.2.3", "v1.2.3", "1.2.3-rc.1", "4.2.0", "abc", "true")
 _ALL_GATES = all_gates()
 
 
 def agreement(
-    first: tuple[Toleration, ...], second: tuple[Toleration, ...], nodes: list[KnownNode], evaluations: Evaluations
+    first: tuple[Toleration, ...], second: tuple[Toleration, ...], nodes: KnownNodes, evaluations: Evaluations
 ) -> dict[str, Any]:
     """Return how many taints were tried, and the first for which the two answer differently."""
     programs = ProgramCache(16, evaluations)
     one, other = (compile_tolerations(each, _ALL_GATES, programs) for each in (first, second))
-    known = [taint for taint, _ in distinct_taints(nodes)[:_MAX_TRIED]]
+    known = [taint for taint, _ in nodes.taints[:_MAX_TRIED]]
     made_up = list(taints_around((*first, *second)))
     differ = [found for taint in known if (found := _difference(one, other, taint)) is not None]
     also = [found for taint in made_up if (found := _difference(one, other, taint)) is not None]

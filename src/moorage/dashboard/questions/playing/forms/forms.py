@@ -7,17 +7,17 @@ from moorage.dashboard.questions.playing.forms.from_cel import said_with_operato
 from moorage.dashboard.questions.playing.forms.from_operators import form_of, forms_of
 from moorage.dashboard.questions.playing.forms.requirement_forms import requirement_forms
 from moorage.dashboard.questions.playing.forms.said import EXPRESSION, FORMS, TITLES, Said, toleration_yaml
-from moorage.dashboard.questions.playing.known_nodes import KnownNode
+from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.match.taint_text import describe_toleration
 from moorage.model.types.node import NodeSelectorRequirement
 from moorage.model.types.pod import PodSpec, Toleration
 
 #: Of a long list the first ones are shown.
-MAX_RULES = 20
+MAX_RULES = 10
 
 
-def all_forms(spec: PodSpec, given: int, nodes: list[KnownNode], evaluations: Evaluations) -> list[dict[str, Any]]:
+def all_forms(spec: PodSpec, given: int, nodes: KnownNodes, evaluations: Evaluations) -> list[dict[str, Any]]:
     """Return the forms of the first tolerations that the user gave, or of the requirements and labels of affinity."""
     tolerations = spec.tolerations[: min(given, MAX_RULES)]
     found = [toleration_forms(one, nodes, evaluations) for one in tolerations]
@@ -36,7 +36,7 @@ def _requirements(spec: PodSpec) -> list[NodeSelectorRequirement]:
     return labels + [one for term in terms for one in term.matchExpressions]
 
 
-def toleration_forms(toleration: Toleration, nodes: list[KnownNode], evaluations: Evaluations) -> dict[str, Any]:
+def toleration_forms(toleration: Toleration, nodes: KnownNodes, evaluations: Evaluations) -> dict[str, Any]:
     """Return one toleration in all forms."""
     current = form_of(toleration)
     others = _of_expression(toleration) if current == EXPRESSION else forms_of(toleration)
@@ -59,7 +59,7 @@ def _of_expression(toleration: Toleration) -> list[Said]:
 
 
 def _shown(
-    said: Said, original: Toleration, nodes: list[KnownNode], evaluations: Evaluations, *, current: bool
+    said: Said, original: Toleration, nodes: KnownNodes, evaluations: Evaluations, *, current: bool
 ) -> dict[str, Any]:
     shown: dict[str, Any] = {"form": said.form, "title": TITLES[said.form], "current": current}
     if not said.tolerations:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from moorage.dashboard.questions.playing.forms.said import EXPRESSION, NUMBER, TEXT, TITLES, VERSION, requirement_yaml
-from moorage.dashboard.questions.playing.known_nodes import KnownNode
+from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.match.comparison import INTEGER, Comparison
 from moorage.match.comparison import VERSION as VERSIONS
 from moorage.match.node_selector import NodeSelectorMatcher, compile_node_selector
@@ -22,7 +22,7 @@ _COMMON_VALUES = ("", "0", "5", "007", "1.2", "1.2.3", "v1.2.3", "1.2.3-rc.1", "
 _ALL_GATES = all_gates()
 
 
-def requirement_forms(requirement: NodeSelectorRequirement, nodes: list[KnownNode]) -> dict[str, Any]:
+def requirement_forms(requirement: NodeSelectorRequirement, nodes: KnownNodes) -> dict[str, Any]:
     """Return the requirement in all forms, each with where it differs on the cluster's labels."""
     comparison = comparison_of(requirement.operator, NODE_SELECTOR)
     current = TEXT if comparison is None else NUMBER if comparison.kind is INTEGER else VERSION
@@ -87,7 +87,7 @@ def _shown(
     made: NodeSelectorRequirement,
     original: NodeSelectorRequirement,
     differs: str,
-    nodes: list[KnownNode],
+    nodes: KnownNodes,
     *,
     current: bool = False,
 ) -> dict[str, Any]:
@@ -103,9 +103,7 @@ def _shown(
     return shown if current else {**shown, "agreement": _agreement(original, made, nodes)}
 
 
-def _agreement(
-    first: NodeSelectorRequirement, second: NodeSelectorRequirement, nodes: list[KnownNode]
-) -> dict[str, Any]:
+def _agreement(first: NodeSelectorRequirement, second: NodeSelectorRequirement, nodes: KnownNodes) -> dict[str, Any]:
     """Return how many values of the label were tried, and the first for which the two answer differently."""
     one, other = _matcher(first), _matcher(second)
     values = list(dict.fromkeys(node.labels.get(first.key) for node in nodes))[:_MAX_TRIED]
