@@ -1,0 +1,76 @@
+"""Write the page: markup, styles and script of the front end, and the data, with a policy that allows only these.
+
+Of the policy two hashes are all that is allowed to run or to style: a string of the cluster that was read as markup
+could do nothing. In the data `<` is written `\\u003c`, so that no string ends its element.
+"""
+
+import base64
+import hashlib
+import re
+from typing import Any
+
+import msgspec
+
+from moorage.dashboard.export.bundle import CannotBundle, bundle
+from moorage.dashboard.http.assets import Asset, read_assets
+
+_STYLESHEET = re.compile(r'^<link rel="stylesheet" href="(?P<path>[^"]+)">\n', re.MULTILINE)
+_SCRIPT = re.compile(r'^<script type="module" src="(?P<path>[^"]+)"></script>\n', re.MULTILINE)
+_ICON = re.compile(r'href="(?P<path>[^"]+\.svg)"')
+_CHARSET = '<meta charset="utf-8">\n'
+_ELSEWHERE = re.compile(r"@import|url\((?!\s*['\"]?(?:data:|#))[^)]*\)|</style", re.IGNORECASE)
+
+Data = dict[str, Any]
+
+
+def render(data: Data) -> str:
+    """Return a page that shows `state` and `answers`, and at first the `view`. Raises CannotBundle."""
+    assets = read_assets()
+    markup = _text(assets, "index.html")
+    script_at = _SCRIPT.search(markup)
+    if script_at is None or _CHARSET not in markup:
+        raise CannotBundle("index.html has no script, or does not name its encoding")
+    style = "".join(_text(assets, path) for path in _stylesheets(markup, assets))
+    if found := _ELSEWHERE.search(style):
+        raise CannotBundle(f"styles must be whole in themselves: {found[0]}")
+    scripts = {path: asset.body.decode() for path, asset in assets.items() if path.endswith(".js")}
+    script = bundle(scripts, script_at["path"])
+    markup = _SCRIPT.sub("", _STYLESHEET.sub("", markup))
+    markup = _ICON.sub(lambda one: f'href="{_as_address(assets[one["path"]])}"', markup)
+    head = f'<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">\n'
+    markup = markup.replace(_CHARSET, _CHARSET + head, 1)
+    before, end, after = markup.partition("</head>")
+    embedded = f'<script type="application/json" id="embedded">{_escaped(data)}</script>\n'
+    inlined = f'<style>{style}</style>\n{embedded}<script type="module">{script}</script>\n'
+    return before + inlined + end + after
+
+
+def _stylesheets(markup: str, assets: dict[str, Asset]) -> list[str]:
+    """Return the styles of the page in its order, then those of the views, which come later in the dashboard, too."""
+    named = [one["path"] for one in _STYLESHEET.finditer(markup)]
+    return named + sorted(path for path in assets if path.endswith(".css") and path not in named)
+
+
+def _policy(script: str, style: str) -> str:
+    return (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _as_address(asset: Asset) -> str:
+    return f"data:{asset.content_type};base64,{base64.b64encode(asset.body).decode()}"
+
+
+def _escaped(data: Data) -> str:
+    return msgspec.json.encode(data).decode().replace("<", "\\u003c")
+
+
+def _text(assets: dict[str, Asset], path: str) -> str:
+    if path not in assets:
+        raise CannotBundle(f"the front end has no {path}")
+    return assets[path].body.decode()
