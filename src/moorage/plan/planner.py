@@ -20,7 +20,8 @@ from moorage.plan.what_if import Changes, Difference, WhatIf
 __all__ = ["Planner", "Settings", "load_cluster"]
 
 Tick = Callable[[], None]
-_REST_SECONDS = 60.0
+#: A cluster that is shown at some time comes to rest for so long before changes are made.
+REST_SECONDS = 60.0
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _KEYS = "matchLabelKeys"
 
@@ -73,7 +74,7 @@ class Planner:
         says how many more pods of each workload fit.
         """
         is_changed = bool(changes) or bool(rollout)
-        outcome = self.plan(simulation, tick, _REST_SECONDS if until is not None and is_changed else until)
+        outcome = self.plan(simulation, tick, REST_SECONDS if until is not None and is_changed else until)
         difference = played = None
         if is_changed:
             after, found, played = self.what_if(simulation, outcome, changes, sources, rollout, until)

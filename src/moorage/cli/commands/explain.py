@@ -72,7 +72,7 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
     "-o",
     "--output",
     "form",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(["text", "json", "html"]),
     default="text",
     show_default=True,
     help="Form of the explanation.",
@@ -110,6 +110,7 @@ def command(
       moorage explain deployment/web -f cluster/ -f web.yaml --node node-3
       moorage explain node/node-3 -f cluster/
       moorage explain pod/web-1 --kubeconfig ~/.kube/config
+      moorage explain pod/web-1 -f cluster/ --output html > web-1.html
 
     \b
     Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
@@ -125,6 +126,8 @@ def command(
     planner = make_planner(kubeconfig, context, endpoints, namespace, gates, config, seed)
     _load(planner, paths)
     try:
+        if form == "html":
+            return _write_page(planner, named, pod, namespace, node, paths, alone=alone, strict=strict)
         if named:
             about = _node_lines(planner, named, form, alone=alone, everything=everything, colour=colour)
             write_lines(about)
@@ -137,6 +140,34 @@ def command(
     if planner.inventory.unreadable:
         return _UNREADABLE
     return _PENDING if strict and told.is_pending else _EXPLAINED
+
+
+def _write_page(
+    planner: Planner,
+    named: str,
+    pod: str,
+    namespace: str,
+    node: str,
+    paths: tuple[str, ...],
+    *,
+    alone: bool,
+    strict: bool,
+) -> int:
+    """Write a page about a pod, or about the node `named`, and return the exit code. Raises TargetError."""
+    from moorage.dashboard.export.explain_page import node_page, pod_page
+    from moorage.plan.explain.explanation import PENDING_STANDINGS
+
+    prepare_output(is_text=False)
+    standing = ""
+    if named:
+        page = node_page(planner, named, paths, alone=alone)
+    else:
+        page, told = pod_page(planner, pod, namespace, node, paths, alone=alone)
+        standing = told["standing"]
+    write_lines([page])
+    if planner.inventory.unreadable:
+        return _UNREADABLE
+    return _PENDING if strict and standing in PENDING_STANDINGS else _EXPLAINED
 
 
 def _load(planner: Planner, paths: tuple[str, ...]) -> None:

@@ -39,12 +39,13 @@ from moorage.cli.shared import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from moorage.dashboard.export.plan_page import PlanPage
     from moorage.plan.outcome import Outcome
     from moorage.plan.planner import Planner
     from moorage.plan.rollout import Rollout
     from moorage.plan.what_if import Changes, Difference
 
-FORMS = ("text", "json", "yaml", "markdown")
+FORMS = ("text", "json", "yaml", "markdown", "html")
 _MADE, _INCOMPLETE, _UNREADABLE = 0, 1, 2
 _WORTH_A_BAR = 2_000
 
@@ -137,6 +138,7 @@ def command(
       moorage plan cluster/ --scale deployment/web=20 --add-nodes 2 --like node-1
       moorage plan cluster/ --at 10m --headroom
       moorage plan cluster/ --config scheduler.yaml
+      moorage plan cluster/ --drain node-2 --output html > plan.html
       moorage plan --kubeconfig ~/.kube/config new-deployment.yaml
 
     \b
@@ -174,10 +176,12 @@ def command(
             parse_added_nodes(add_nodes, like),
             tuple(map(parse_label, labels)),
         )
-        outcome, difference, played = _plan(planner, paths, changes, rollout, until, headroom=headroom)
+        outcome, difference, played, page = _plan(
+            planner, paths, changes, rollout, until, headroom=headroom, with_page=form == "html"
+        )
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
-    lines = _lines(form, outcome, difference, played, everything=everything, colour=colour)
+    lines = _lines(form, outcome, difference, played, page, everything=everything, colour=colour)
     write_lines(lines)
     if outcome.unreadable:
         return _UNREADABLE
@@ -193,13 +197,19 @@ def _plan(
     until: float | None,
     *,
     headroom: bool,
-) -> tuple[Outcome, Difference | None, Rollout | None]:
+    with_page: bool,
+) -> tuple[Outcome, Difference | None, Rollout | None, PlanPage | None]:
     from moorage.lint.sources import sources_of
 
     planner.load(sources_of(paths))
     if not planner.inventory.sources:
         say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     simulation = planner.build(lives=until is not None)
+    page = None
+    if with_page:
+        from moorage.dashboard.export.plan_page import PlanPage
+
+        page = PlanPage(planner, simulation, changes, until, paths, rolls_out=bool(rollout))
     progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))
     tick = progress.tick if progress is not None else lambda: None
     sources = sources_of(changes.files)
@@ -209,7 +219,7 @@ def _plan(
     if progress is not None:
         progress.clear()
     complain_of_unreadable(outcome.notes)
-    return outcome, difference, played
+    return outcome, difference, played, page
 
 
 def _replicas(planner: Planner) -> int:
@@ -230,6 +240,7 @@ def _lines(
     outcome: Outcome,
     difference: Difference | None,
     rollout: Rollout | None,
+    page: PlanPage | None,
     *,
     everything: bool,
     colour: str,
@@ -247,4 +258,6 @@ def _lines(
     from moorage.plan.report.plain import as_json, as_yaml, plain
 
     document = plain(outcome, difference, rollout)
+    if page is not None:
+        return iter([page.render(outcome, document)])
     return iter([as_json(document) if form == "json" else as_yaml(document)])

@@ -1,6 +1,6 @@
 /** Starts the page: header, navigation, theme, and the view that the address names. */
 import { address } from "./lib/address.js";
-import { embedded } from "./lib/api.js";
+import { answerable, embedded } from "./lib/api.js";
 import { cluster } from "./lib/cluster.js";
 import { isDark, setTheme } from "./lib/colour.js";
 import { h, replace, setText } from "./lib/dom.js";
@@ -14,14 +14,17 @@ import { loading } from "./parts/states.js";
  * views/NAME/NAME.css. A view reads `address.params` when it is connected, and its method `addressChanged(params)`,
  * if it has one, is called when they change while it is shown.
  */
-const VIEWS = {
-  map: { title: "Map", load: () => import("./views/map/map.js") },
-  pending: { title: "Why pending", load: () => import("./views/pending/pending.js") },
-  slider: { title: "What if", load: () => import("./views/slider/slider.js") },
+const ALL_VIEWS = {
+  plan: { title: "Plan", load: () => import("./views/plan/plan.js"), saved: () => answerable("plan") },
+  map: { title: "Map", load: () => import("./views/map/map.js"), saved: () => true },
+  pending: { title: "Why pending", load: () => import("./views/pending/pending.js"), saved: () => answerable("pending") },
+  slider: { title: "What if", load: () => import("./views/slider/slider.js"), saved: () => Object.keys(embedded.answers).some((key) => key.startsWith("what-if ")) },
   playground: { title: "Playground", load: () => import("./views/playground/playground.js") },
   timeline: { title: "Timeline", load: () => import("./views/timeline/timeline.js") },
   gates: { title: "Gates", load: () => import("./views/gates/gates.js") },
 };
+/** A saved page has the views whose answers were saved in it; the plan as a whole is in saved pages only. */
+const VIEWS = Object.fromEntries(Object.entries(ALL_VIEWS).filter(([name, { saved }]) => (embedded ? saved?.() : name !== "plan")));
 const THEMES = ["", "light", "dark"];
 let clearSource = null;
 const STORED = "moorage-theme";
@@ -109,8 +112,12 @@ async function route() {
   first = false;
 }
 
+/** The view of an address that names none: a saved page says which one, as `#/pending?pod=default/web-1`. */
 function startView() {
-  return embedded && Object.hasOwn(VIEWS, embedded.view) ? embedded.view : "map";
+  const [name, query = ""] = (embedded?.view ?? "").replace(/^#\//, "").split(/\?(.*)/s);
+  if (!Object.hasOwn(VIEWS, name)) return "map";
+  if (!address.view) address.params = Object.fromEntries(new URLSearchParams(query));
+  return name;
 }
 
 function stylesheet(name) {

@@ -45,6 +45,10 @@ class Standing(StrEnum):
     PENDING = "Pending"
 
 
+#: The pod stays Pending, or others would have to leave for it.
+PENDING_STANDINGS = (Standing.PENDING, Standing.PREEMPTS)
+
+
 class ScoreRow(msgspec.Struct, frozen=True):
     """Nodes with the same scores: by plugin, after normalisation and times the weight."""
 
@@ -104,7 +108,7 @@ class Explanation(msgspec.Struct):
 
     @property
     def is_pending(self) -> bool:
-        return self.standing in (Standing.PENDING, Standing.PREEMPTS)
+        return self.standing in PENDING_STANDINGS
 
 
 def explain_pod(simulation: Simulation, inventory: Inventory, target: Target, node: str = "") -> Explanation:

@@ -83,6 +83,14 @@ def node_named(text: str) -> str:
     return name if _KINDS.get(word.lower()) == "Node" else ""
 
 
+def with_namespace(text: str, namespace: str) -> str:
+    """Return the same target with the namespace it has by itself or else this one. Raises TargetError."""
+    kind, where, name = _parsed(text, namespace)
+    if not where:
+        return text
+    return f"{where}/{name}" if kind == "Pod" else f"{kind.lower()}/{where}/{name}"
+
+
 def _parsed(text: str, namespace: str) -> _Named:
     parts = text.split("/")
     kind = "Pod"

@@ -3,6 +3,7 @@ import { svg } from "./dom.js";
 
 const PATHS = {
   logo: "M12 8.5V21M8 11.500h8M4.500 14c.5 4.500 3.500 7 7.500 7s7-2.500 7.500-7M12 3.500a2.500 2.500 0 1 1 0 5a2.500 2.500 0 1 1 0-5",
+  plan: "M6 3h12v18H6zM9 8h6M9 12h6M9 16h4",
   map: "M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h6v6h-6z",
   pending: "M12 3a9 9 0 1 1 0 18a9 9 0 1 1 0-18M12 7.500V12l3 2",
   slider: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.500v5M9 14.500v5",
