@@ -1,7 +1,7 @@
-"""Explain a pod that stays Pending, at once: it is as Pending once everything has settled.
+"""Explain a pod at once, from the cluster in which everything has settled.
 
-The answer is that of `explain`, which would first have to place all pods before it. For a pod that gets a node, which
-has to be asked about before it does, the only part is `{"ask": "explain"}`.
+The answer is that of `explain`, which lets the cluster settle first, too, unless it is about a pod that gets a node
+meanwhile: that one is to be asked about before it does, and the only part here is `{"ask": "explain"}`.
 """
 
 from collections.abc import Iterator
@@ -14,8 +14,9 @@ from moorage.plan.outcome import State
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     """Yield the parts of `explain`, or the one that says to ask it."""
-    waits = any(pod.key == arguments.get("pod") and pod.state is State.PENDING for pod in base.plan.pods)
-    if waits and not arguments.get("alone"):
-        yield from explain.answer(base, arguments)
-    else:
+    name = str(arguments.get("pod")).rpartition("/")[2]
+    is_placed = any(pod.name == name for pod in base.plan.of_state(State.PLACED))
+    if is_placed or arguments.get("alone"):
         yield {"ask": "explain", "done": True}
+    else:
+        yield from explain.answer(base, arguments)

@@ -125,12 +125,28 @@ def test_one_node_is_told_in_full() -> None:
 
 
 @pytest.mark.parametrize("path", ["examples/cluster", "examples/gpu-tiers", "examples/exclusive-tenants"])
-def test_pods_that_wait_are_explained_alike_once_all_has_settled(path: str) -> None:
-    waiting = [group["example"] for group in asked("pending", settled(path))["groups"]]
-    for key in waiting[:3]:
-        at_once, in_turn = asked("explain-pending", settled(path), pod=key), asked("explain", built(path), pod=key)
+def test_all_is_explained_alike_once_the_cluster_has_settled(path: str) -> None:
+    base = settled(path)
+    waiting = [group["example"] for group in asked("pending", base)["groups"]]
+    workloads = {pod.workload.replace(" ", "/") for pod in base.plan.pods if pod.workload}
+    for name in (*waiting[:3], *sorted(workloads)[:4]):
+        at_once, in_turn = asked("explain-pending", settled(path), pod=name), asked("explain", built(path), pod=name)
         assert as_data(at_once) == as_data(in_turn)
-    assert waiting or path != "examples/cluster"
+    assert workloads or waiting
+
+
+def test_pods_that_run_or_wait_for_victims_are_explained_alike() -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    urgent = pod("urgent", "4", priorityClassName="high")
+    documents = (node("n1"), high, running("r", "n1"), running("s", "n1", cpu="2"), urgent, pod("late", "4"))
+    for name in ("default/r", "default/late", "default/nothing"):
+        at_once, in_turn = (
+            asked(question, base(*documents), pod=name)
+            for question, base in (("explain-pending", settled), ("explain", built))
+        )
+        assert as_data(at_once) == as_data(in_turn)
+    assert asked("explain", built(*documents), pod="default/urgent")["explanation"]["preemption"]["victims"]
+    assert asked("explain-pending", settled(*documents), pod="default/urgent")["ask"] == "explain"
 
 
 def test_a_pod_that_gets_a_node_is_asked_about_elsewhere() -> None:

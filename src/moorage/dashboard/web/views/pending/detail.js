@@ -1,8 +1,9 @@
 /** Shows one pod: what becomes of it, what is said of it, and tabs with the reasons and what would help. */
 import { address } from "../../lib/address.js";
+import { embedded } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { h, replace } from "../../lib/dom.js";
-import { count, number } from "../../lib/format.js";
+import { clock, count, number } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
 import { empty } from "../../parts/states.js";
 import { tabs } from "../../parts/tabs.js";
@@ -36,7 +37,8 @@ export function detail(told, { again, group = null }) {
         h("h2", { class: "wrap" }, explanation.pod),
         chip(explanation.standing, STANDINGS[explanation.standing] ?? ""),
         h("span", { class: "grow" }),
-        h("button", { class: "button small quiet", type: "button", onclick: again }, "Explain again"),
+        told.asked && h("span", { class: "muted small" }, `as of ${clock(told.asked.time)}`),
+        !embedded && h("button", { class: "button small quiet", type: "button", onclick: again }, "Explain again"),
       ),
       h("p", { class: "muted wrap" }, facts(explanation)),
       h("p", { class: "wrap pending-verdict" }, told.verdict),

@@ -3,7 +3,7 @@ import { number } from "../../lib/format.js";
 
 const MOST = 3;
 
-export function abbreviated(names, total = names.length) {
-  if (total <= MOST + 1) return names.join(", ");
-  return `${names.slice(0, MOST).join(", ")} and ${number(total - MOST)} more`;
+export function abbreviated(names, total = names.length, most = MOST) {
+  if (total <= most + 1 && total === names.length) return names.join(", ");
+  return `${names.slice(0, most).join(", ")} and ${number(total - most)} more`;
 }

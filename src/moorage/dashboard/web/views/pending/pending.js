@@ -6,7 +6,7 @@
  */
 import { address } from "../../lib/address.js";
 import { cluster } from "../../lib/cluster.js";
-import { debounce, h, replace, setText } from "../../lib/dom.js";
+import { h, replace, setText } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { announce } from "../../lib/notice.js";
 import { failed, loading } from "../../parts/states.js";
@@ -14,7 +14,9 @@ import { explainPod, pendingGroups } from "./asking.js";
 import { detail, nothingChosen } from "./detail.js";
 import { GroupList } from "./groups.js";
 
+/** How soon the groups are asked for again after a change; later where the answer takes long. */
 const REFRESH_MILLISECONDS = 2000;
+const REST = 4;
 
 export class PendingView extends HTMLElement {
   #groups = new GroupList({ onchoose: (group) => address.go("pending", { pod: group.example }) });
@@ -31,7 +33,8 @@ export class PendingView extends HTMLElement {
   #asking = null;
   #shown = "";
   #stop = null;
-  #refresh = debounce(() => this.#load(), REFRESH_MILLISECONDS);
+  #timer = 0;
+  #took = 0;
 
   connectedCallback() {
     const form = h(
@@ -46,7 +49,7 @@ export class PendingView extends HTMLElement {
       h("div", { class: "pending-columns" }, h("div", { class: "pending-side stack" }, this.#groups.element, form), this.#detail),
     );
     this.#stop = cluster.subscribe((change) => {
-      if (change.all || change.pods.size || change.nodes.size) this.#refresh();
+      if (change.all || change.pods.size || change.nodes.size) this.#reloadSoon();
     });
     this.#load();
     this.addressChanged(address.params);
@@ -54,7 +57,8 @@ export class PendingView extends HTMLElement {
 
   disconnectedCallback() {
     this.#stop?.();
-    this.#refresh.cancel();
+    clearTimeout(this.#timer);
+    this.#timer = 0;
     this.#asking?.abort();
     this.#asking = null;
   }
@@ -67,7 +71,14 @@ export class PendingView extends HTMLElement {
     this.#explain(pod, node);
   }
 
+  /** While pods come and go all the time, the groups follow, but never keep the server busy. */
+  #reloadSoon() {
+    this.#timer ||= setTimeout(() => this.#load(), Math.max(REFRESH_MILLISECONDS, REST * this.#took));
+  }
+
   async #load() {
+    clearTimeout(this.#timer);
+    const began = performance.now();
     try {
       const told = await pendingGroups();
       this.#groups.show(told);
@@ -85,6 +96,9 @@ export class PendingView extends HTMLElement {
       if (!this.isConnected) return;
       setText(this.#lead, "");
       this.#groups.failed(error.message, () => this.#load());
+    } finally {
+      this.#timer = 0;
+      this.#took = performance.now() - began;
     }
   }
 

@@ -53,7 +53,7 @@ function asBars(rows, plugins, weights, colours) {
     inSteps(rows, (part) =>
       part.map((row) =>
         stacked({
-          label: abbreviated(row.nodes),
+          label: abbreviated(row.nodes, row.nodes.length, 1),
           max,
           text: number(row.total),
           parts: plugins
