@@ -30,6 +30,7 @@ COMMANDS = {
     "explain": "docs/explain.md",
     "gates": "docs/gates.md",
     "watch": "docs/watch.md",
+    "dashboard": "docs/dashboard.md",
     "demo": "docs/demo.md",
     "up": "docs/up.md",
     "list": "docs/clusters.md",
@@ -48,7 +49,7 @@ COMMANDS = {
     "version": "docs/command-line.md",
 }
 #: Those that run until they are stopped; `test_docs_live` plays their sessions.
-RUNNING = ("watch", "up", "apiserver", "scheduler", "controller-manager", "kubelet")
+RUNNING = ("watch", "dashboard", "up", "apiserver", "scheduler", "controller-manager", "kubelet")
 
 
 def text_of(page: str) -> str:

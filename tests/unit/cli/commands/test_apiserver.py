@@ -85,7 +85,7 @@ def test_tokens_are_signed_as_the_options_say(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr("moorage.cluster.event_loop.run_until_signal", run)
     options = [f"--service-account-signing-key-file={key}", "--service-account-issuer=https://new.example"]
-    options += ["--service-account-issuer=https://old.example", "--api-audiences=a,b", "--ephemeral"]
+    options += ["--service-account-issuer=https://old.example", "--api-audiences=a,b", "--ephemeral", "--port=0"]
     result = CliRunner().invoke(command, [*options, f"--service-account-key-file={key}"])
     assert result.exit_code == 0, result.output
     (settings,) = told
