@@ -20,9 +20,10 @@ export async function explainPod(pod, node, signal) {
   return (await asked("explain", args, signal))[0];
 }
 
-/** Says whether a node can be asked about: a saved page has only the answers that were saved. */
-export function canAskNode(pod, node) {
-  return answerable("explain", { pod, node }) || answerable("explain-pending", { pod, node });
+/** Says whether a pod, or a node for it, can be asked about: a saved page has only the answers that were saved. */
+export function canExplain(pod, node) {
+  const args = node ? { pod, node } : { pod };
+  return answerable("explain", args) || answerable("explain-pending", args);
 }
 
 /** Plays manifests on the simulated cluster; returns the last part. */

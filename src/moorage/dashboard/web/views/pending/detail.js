@@ -7,7 +7,7 @@ import { clock, count, number } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
 import { empty } from "../../parts/states.js";
 import { tabs } from "../../parts/tabs.js";
-import { schedulersWord } from "./asking.js";
+import { canExplain, schedulersWord } from "./asking.js";
 import { help, helpCount } from "./help.js";
 import { matrix } from "./matrix.js";
 import { preemption } from "./preemption.js";
@@ -85,7 +85,7 @@ function message({ explanation, short }) {
 
 function alike(group, pod) {
   const links = group.pods.map((key) =>
-    h("li", {}, h("a", { href: address.href("pending", { ...address.params, pod: key, node: null }), "aria-current": key === pod ? "true" : null }, key)),
+    h("li", {}, key !== pod && canExplain(key) ? h("a", { href: address.href("pending", { ...address.params, pod: key, node: null }) }, key) : key),
   );
   const more = group.morePods ? h("li", { class: "muted" }, `${number(group.morePods)} more`) : null;
   return h("details", { class: "pending-more" }, h("summary", {}, `${count(group.count, "pod")} wait alike`), h("ul", { class: "pending-alike" }, links, more));

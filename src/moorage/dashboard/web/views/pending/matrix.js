@@ -10,7 +10,7 @@ import { freshId, h, replace } from "../../lib/dom.js";
 import { count, number } from "../../lib/format.js";
 import { announce } from "../../lib/notice.js";
 import { empty } from "../../parts/states.js";
-import { canAskNode } from "./asking.js";
+import { canExplain } from "./asking.js";
 import { nodeInFull } from "./column.js";
 import { Explainer } from "./explainer.js";
 
@@ -153,7 +153,7 @@ class Matrix {
 
   #name(name) {
     const { pod } = this.#told.explanation;
-    if (!canAskNode(address.params.pod ?? pod, name)) return h("span", { class: "matrix-name" }, name);
+    if (!canExplain(address.params.pod ?? pod, name)) return h("span", { class: "matrix-name" }, name);
     const href = address.href("pending", { ...address.params, node: name });
     return h("a", { class: "matrix-name", href, title: `Every plugin's answer for ${name}` }, name);
   }

@@ -5,6 +5,7 @@
  * deployment/NAMESPACE/NAME and the like: the first of its pods that waits, or the next one it would create.
  */
 import { address } from "../../lib/address.js";
+import { embedded } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { h, replace, setText } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
@@ -46,7 +47,7 @@ export class PendingView extends HTMLElement {
     replace(
       this,
       h("div", { class: "view-head" }, h("h1", {}, "Why pending"), this.#lead),
-      h("div", { class: "pending-columns" }, h("div", { class: "pending-side stack" }, this.#groups.element, form), this.#detail),
+      h("div", { class: "pending-columns" }, h("div", { class: "pending-side stack" }, this.#groups.element, !embedded && form), this.#detail),
     );
     this.#stop = cluster.subscribe((change) => {
       if (change.all || change.pods.size || change.nodes.size) this.#reloadSoon();
