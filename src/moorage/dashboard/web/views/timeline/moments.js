@@ -97,6 +97,8 @@ export function momentBrowser() {
     if (busy) return false;
     busy = true;
     try {
+      if (!isKept(seq)) await load();
+      if (!isKept(seq)) return refuse(seq);
       const [state, back] = await Promise.all([getJSON(`/api/history/${seq}`), getJSON(`/api/history/${seq}/steps?back`)]);
       at = seq;
       ahead = [];
@@ -112,6 +114,17 @@ export function momentBrowser() {
     } finally {
       busy = false;
     }
+  }
+
+  function isKept(seq) {
+    return seq >= history.first && seq <= history.last;
+  }
+
+  function refuse(seq) {
+    const why = seq > history.last ? `has not come yet: the last one is ${history.last}` : `is not kept any more: history begins with ${history.first}`;
+    problem("history", `Moment ${seq} ${why}.`);
+    if (at === null) address.set({ at: null });
+    return false;
   }
 
   function travel(time) {

@@ -112,7 +112,7 @@ function card(rollout, opened, width) {
   );
   return h(
     "article",
-    { class: "panel rollout", dataset: { workload: rollout.workload, state: rollout.state } },
+    { class: "panel rollout", dataset: { workload: rollout.workload, generation: rollout.generation, state: rollout.state } },
     h(
       "div",
       { class: "panel-head" },
