@@ -58,6 +58,7 @@ export class NodeMap extends HTMLElement {
   #tween = null;
   #current = -1;
   #hovered = -1;
+  #drawn = false;
   #stops = [];
   #frame = perFrame(() => this.#draw());
   #camera = new Camera(() => this.#moved());
@@ -237,6 +238,8 @@ export class NodeMap extends HTMLElement {
     }
     if (need.all) this.#painter.all(scene);
     else if (this.#dirty.size) this.#painter.some(scene, this.#dirty);
+    if (!this.#drawn) performance.mark("moorage-map");
+    this.#drawn = true;
     if (!need.all && need.slow) this.#painter.names(scene);
     this.#dirty.clear();
     this.#need = {};
