@@ -5,6 +5,7 @@
  *                            sort: "name", descending: false, none: "No pods"});
  *   table.rows = […]            new rows: scroll position, order and focus stay
  *
+ * `most: 10` instead of `height` makes it as high as its rows, up to ten of them.
  * A column is {id, title, cell: (row) => node or string, by: (row) => value to sort by, width: "8rem", end: true}.
  * With `onopen`, rows are opened by click and Enter; Up, Down, Page, Home and End move between them.
  */
@@ -35,6 +36,7 @@ export class DataTable extends HTMLElement {
     this.sort = "";
     this.descending = false;
     this.none = "Nothing to show";
+    this.most = 0;
     this.#body = h("tbody", {});
   }
 
@@ -57,6 +59,7 @@ export class DataTable extends HTMLElement {
   set rows(rows) {
     this.#rows = rows;
     this.#order();
+    this.#fit();
   }
 
   get rows() {
@@ -72,6 +75,13 @@ export class DataTable extends HTMLElement {
     );
     this.append(this.#scroller);
     this.#head();
+    this.#fit();
+  }
+
+  #fit() {
+    if (!this.most || !this.#scroller) return;
+    const rows = Math.max(1, Math.min(this.most, this.#rows.length));
+    this.#scroller.style.setProperty("height", `${(rows + 1) * (ROW + 1) + 1}px`);
   }
 
   #head() {

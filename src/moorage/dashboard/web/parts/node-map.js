@@ -32,7 +32,7 @@ import { fillLegend } from "./map/legend.js";
 import { Marks } from "./map/marks.js";
 import { Model } from "./map/model.js";
 import { makeOverlay, touched } from "./map/overlay.js";
-import { Painter } from "./map/painter.js";
+import { Painter, visible } from "./map/painter.js";
 import { makeScale, split } from "./map/scale.js";
 import { nearest, nodeAt, podAt } from "./map/seek.js";
 import { Tween } from "./map/tween.js";
@@ -365,7 +365,12 @@ export class NodeMap extends HTMLElement {
 
   #focused() {
     if (document.activeElement !== this.#parts.list) this.#unhover();
-    else if (this.#current < 0 && this.#scene) this.#point(this.#scene.place.boxes[0]?.members[0] ?? -1);
+    else if (this.#current < 0 && this.#scene) {
+      // One that is in sight already: a press of the mouse must not move the map.
+      const seen = new Set(visible(this.#scene));
+      this.#current = this.#scene.place.boxes.flatMap((box) => box.members).find((node) => seen.has(node)) ?? -1;
+      this.#describe();
+    }
     this.#frame();
   }
 

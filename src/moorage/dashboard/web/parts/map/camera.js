@@ -4,7 +4,7 @@
  * At k = 1 the whole map is in sight (or as wide as the element, where it is taller).
  */
 
-const LARGEST_TILE = 220;
+const LARGEST_TILE = 260;
 const CLICK = 5;
 
 export class Camera {

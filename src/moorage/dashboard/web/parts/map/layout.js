@@ -10,7 +10,7 @@ const HEAD = 20;
 const PAD = 6;
 const GAP = 8;
 const SMALLEST = 4;
-const LARGEST = 132;
+const LARGEST = 168;
 const SHAPES = [0.6, 1, 1.6, 2.5, 4];
 
 export function layout(groups, width, height, capacity) {

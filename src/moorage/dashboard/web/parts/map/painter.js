@@ -223,8 +223,8 @@ export function tileAt({ place, camera, size }, node) {
 export function gridOf({ model, size, place, camera }, tile) {
   const { ratio } = size;
   const shown = place.pitch * camera.k;
-  const pad = tile > 24 * ratio ? Math.round(Math.min(6, 3 + tile / 100) * ratio) : 1;
-  const head = shown >= 96 ? 32 * ratio : shown >= NAMED ? 18 * ratio : 0;
+  const pad = tile > 24 * ratio ? Math.round(Math.min(6, 1 + tile / (20 * ratio)) * ratio) : 1;
+  const head = shown >= 96 ? 38 * ratio : shown >= NAMED ? 18 * ratio : 0;
   const inner = tile - pad * 2;
   const room = Math.min(inner, inner - head + pad);
   // Dots that would touch say nothing: tiles that small show as many as can be told apart.

@@ -1,7 +1,7 @@
 /**
  * Shows all nodes as a map or as a table, and the page of one node.
  *
- * Address: group, colour (as parts/node-map.js has them), find, as=table, node=NAME.
+ * Address: group, colour (as parts/node-map.js has them), find, as=table, node=NAME, why=1 (on a node's page).
  */
 import { address } from "../../lib/address.js";
 import { cluster } from "../../lib/cluster.js";
@@ -149,11 +149,16 @@ export class MapView extends HTMLElement {
     p.all.hidden = true;
     p.page.hidden = false;
     this.#left = name;
-    if (this.#page?.name === name) return;
+    const why = Boolean(address.params.why);
+    if (this.#page?.name === name) {
+      this.#page.explain(why);
+      return;
+    }
     this.#page?.close();
-    const { node, ...rest } = address.params;
+    const { node, why: _, ...rest } = address.params;
     this.#page = new NodePage(name, address.href("map", rest));
     replace(p.page, this.#page.element);
+    this.#page.explain(why);
     this.#page.element.querySelector("h1").focus({ preventScroll: true });
     scrollTo(0, 0);
   }

@@ -1,6 +1,6 @@
 /** Shows one node: state, taints, labels, resources, pods, devices and events. What the map knows is there at once. */
 import { address } from "../../lib/address.js";
-import { getJSON, isAbort } from "../../lib/api.js";
+import { embedded, getJSON, isAbort } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { h, replace, setText } from "../../lib/dom.js";
 import { age, clock, count, natural, number, quantity } from "../../lib/format.js";
@@ -9,6 +9,8 @@ import { bar } from "../../parts/bar.js";
 import { chip, chips, labelChip, phaseChip, taintChip } from "../../parts/chips.js";
 import { dataTable } from "../../parts/data-table.js";
 import { empty } from "../../parts/states.js";
+import { encode } from "../slider/changes.js";
+import { Elsewhere } from "./elsewhere.js";
 
 const AGAIN = 1000;
 
@@ -18,17 +20,25 @@ export class NodePage {
   #timer = 0;
   #asking = null;
   #parts = {};
+  #elsewhere;
 
   constructor(name, back) {
     this.name = name;
+    this.#elsewhere = new Elsewhere(name);
     this.element = this.#build(back);
     this.#show();
     this.#load();
   }
 
   close() {
+    this.#elsewhere.close();
     clearTimeout(this.#timer);
     this.#asking?.abort();
+  }
+
+  /** Shows or hides why other pods are not here. */
+  explain(wanted) {
+    this.#elsewhere.show(wanted);
   }
 
   /** Something about the node changed: shows it, and asks for the rest at most once a second. */
@@ -68,9 +78,10 @@ export class NodePage {
       columns: podColumns(),
       sort: "key",
       rowKey: (pod) => pod.key,
-      height: "20rem",
+      most: 10,
       none: "No pod runs here",
     });
+    p.whatIf = h("a", { class: "button" }, "What if it changes");
     p.gone = h("p", { class: "chip bad", hidden: true }, "This node is gone");
     const panel = (title, body, ...more) => h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, title), ...more), h("div", { class: "padded" }, body));
     return h(
@@ -84,9 +95,10 @@ export class NodePage {
         p.state,
         p.gone,
         h("span", { class: "grow" }),
-        h("a", { class: "button", href: address.href("pending", { node: this.name }) }, "Why are other pods not here"),
-        h("a", { class: "button", href: address.href("slider", { node: this.name }) }, "What if its taints change"),
+        this.#elsewhere.button,
+        embedded ? null : p.whatIf,
       ),
+      this.#elsewhere.element,
       h(
         "div",
         { class: "node-grid" },
@@ -117,6 +129,7 @@ export class NodePage {
     const labels = Object.entries(node.labels ?? {}).sort((a, b) => natural(a[0], b[0]));
     replace(p.labels, chips(labels.map(([key, value]) => labelChip(key, value)), "No labels"));
     replace(p.resources, resourceBars(node));
+    p.whatIf.href = address.href("slider", { changes: encode([firstChange(node, this.name)]) });
     this.#showPods(row);
     if (details) {
       replace(p.conditions, conditions(details.conditions ?? []));
@@ -137,6 +150,12 @@ export class NodePage {
   }
 }
 
+/** What the slider opens with: the taint with a number where there is one, else a drain. */
+function firstChange(node, name) {
+  const one = node.taints?.find(({ value }) => /^-?\d+$/.test(value ?? ""));
+  return one ? { taint: { nodes: [name], key: one.key, value: one.value, effect: one.effect } } : { drain: name };
+}
+
 function fact(list, pairs) {
   replace(list, pairs.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
@@ -153,7 +172,7 @@ function podColumns() {
   const amount = (name) => ({
     id: name,
     title: name,
-    width: "5rem",
+    width: "6rem",
     end: true,
     by: (pod) => pod.requests?.[name] ?? -1,
     cell: (pod) => (pod.requests?.[name] ? quantity(name, pod.requests[name]) : "–"),
