@@ -106,12 +106,15 @@ def difference_of(
 ) -> Difference:
     """Complete the departures with their successors, and collect the other pods that are new."""
     lines = {pod.key: pod for pod in updated.pods}
+    left = {departure.pod: departure.node for departure in departures}
     explained = set()
     for departure in departures:
         successor = lines.get(departure.replaced_by)
         if successor is not None:
             explained.add(successor.key)
             departure.new_node, departure.message = successor.node, successor.message
+        elif departure.replaced_by in left:  # it found a node, and had to leave it in its turn
+            departure.new_node = left[departure.replaced_by]
     placed, pending = [], []
     for key, pod in lines.items():
         if key in explained:

@@ -66,6 +66,16 @@ def test_whoever_goes_first_gets_the_room_there_is() -> None:
     assert (second.workload, second.seconds, second.new_node) == ("Deployment default/patient", 60, "n1")
 
 
+def test_a_successor_that_has_to_leave_in_its_turn_was_not_pending() -> None:
+    plan = Plan(
+        node("n1"), workload("Deployment", "patient", pods=tolerated_for(60)), pod("slow", **tolerated_for(150))
+    )
+    difference = plan.what_if(Changes(taints=(TAINT,)))
+    first, second, _ = difference.departures
+    assert (first.seconds, first.new_node, first.replaced_by) == (60, "n1", second.pod)
+    assert (second.seconds, second.new_node) == (120, "n1")
+
+
 def test_untaint_lets_pending_pods_in() -> None:
     plan = Plan(node("n1", taints=[{"key": "gpu", "effect": "NoSchedule"}]), pod("a"), workload("DaemonSet", "agent"))
     assert plan.where == {"a": ""}

@@ -6,11 +6,16 @@ export function overlayOf(part, changes, nodes) {
   const leaving = new Map();
   const landing = new Map();
   const pending = new Set();
-  for (const one of part.evicted ?? []) {
+  const departures = new Map((part.evicted ?? []).map((one) => [one.pod, one]));
+  const successors = new Set();
+  for (const one of departures.values()) if (one.replacedBy !== one.pod) successors.add(one.replacedBy);
+  for (const one of departures.values()) {
+    if (successors.has(one.pod)) continue;
     leaving.set(one.pod, one.afterSeconds ?? 0);
-    // A successor is shown as the dot of the pod it replaces.
-    if (one.newNode) landing.set(one.pod, one.newNode);
-    else if (one.replacedBy) pending.add(one.pod);
+    // A successor is shown as the dot of the pod it replaces; it may be evicted in its turn.
+    const last = lastOf(one, departures);
+    if (last.newNode) landing.set(one.pod, last.newNode);
+    else if (last.replacedBy) pending.add(one.pod);
   }
   for (const one of part.placed ?? []) landing.set(podKey(one), one.node);
   for (const one of part.pending ?? []) pending.add(podKey(one));
@@ -40,6 +45,17 @@ export function colouringOf(changes) {
     if (kind === "deviceTaint" && driver) return `device:${driver}`;
   }
   return "resource:cpu";
+}
+
+/** The departure after which nothing more happens to a pod's successors. */
+function lastOf(departure, departures) {
+  const seen = new Set();
+  let last = departure;
+  while (departures.has(last.replacedBy) && !seen.has(last.replacedBy)) {
+    seen.add(last.replacedBy);
+    last = departures.get(last.replacedBy);
+  }
+  return last;
 }
 
 function podKey(one) {

@@ -92,7 +92,7 @@ export class Results {
     const waiting = pendingRows(part);
     this.#set({
       evicted: evicted.length,
-      moved: evicted.filter((one) => one.newNode).length,
+      moved: movedOf(evicted),
       pending: waiting.length,
       preempted: evicted.filter((one) => one.cause === "preempted").length,
       placed: (part.placed ?? []).length,
@@ -141,8 +141,7 @@ export function sentence(part) {
   const evicted = part.evicted ?? [];
   const waiting = pendingRows(part).length;
   if (!evicted.length && !waiting && !(part.placed ?? []).length && !(part.blocked ?? []).length) return "Nothing would change.";
-  const moved = evicted.filter((one) => one.newNode).length;
-  return `${number(evicted.length)} evicted, ${number(moved)} would move, ${number(waiting)} would be pending.`;
+  return `${number(evicted.length)} evicted, ${number(movedOf(evicted))} would move, ${number(waiting)} would be pending.`;
 }
 
 /** Pods that wait afterwards: successors of evicted ones, and others. */
@@ -151,6 +150,12 @@ export function pendingRows(part) {
     .filter((one) => one.replacedBy && !one.newNode)
     .map((one) => ({ pod: one.replacedBy, workload: one.workload, message: one.message, after: one.pod }));
   return [...successors, ...(part.pending ?? []).map((one) => ({ ...one, pod: podOf(one) }))];
+}
+
+/** Evicted pods whose successor finds a node and keeps it. */
+function movedOf(evicted) {
+  const left = new Set(evicted.map((one) => one.pod));
+  return evicted.filter((one) => one.newNode && (one.replacedBy === one.pod || !left.has(one.replacedBy))).length;
 }
 
 function podOf(one) {
