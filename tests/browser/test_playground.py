@@ -4,9 +4,11 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
+from tests.browser.accessibility import violations
 from tests.browser.conftest import OpenPage, Visitor
+from tests.e2e.kubectl import Kubectl
+from tests.e2e.running_cluster import Cluster
 
 from moorage.dashboard.questions import QUESTIONS, Base
 from moorage.dashboard.questions.base import parts_of
@@ -172,6 +174,13 @@ def test_it_is_accessible_and_fits(files_dashboard: Visitor, open_page: OpenPage
     editor(page).press("Control+End")
     editor(page).press_sequentially("- op")
     expect(page.locator(".completion-box")).to_be_visible()
-    found = Axe().run(page)
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found.response["violations"]] == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_live_cluster_is_followed(live_cluster: Cluster, live_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(live_dashboard, "#/playground")
+    write(page, _RULE, "3 of 8 nodes match.")
+    kubectl = Kubectl(live_cluster.kubeconfig, live_cluster.home)
+    kubectl("taint node spot-2 spot.example.com/failure-probability=4:NoExecute --overwrite")
+    expect(page.locator(".match-summary")).to_have_text("4 of 8 nodes match.")

@@ -1,5 +1,6 @@
 """Tell which nodes a rule matches, and of the others why not: nodes with the same answer are one group."""
 
+import re
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
@@ -18,9 +19,13 @@ from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAff
 
 MAX_NAMES = 200
 MAX_GROUPS = 100
+#: More groups than this are merged where only values differ, of which so many are told.
+MAX_APART = 12
+MAX_ALIKE = 50
 MAX_TAINTS = 500
 _HARD = ("NoSchedule", "NoExecute")
 _PREFERENCE = "PreferNoSchedule"
+_VALUE = re.compile(r"(?<![\w/.-])v?\d[\w.+-]*")
 
 
 class NodeAnswer(msgspec.Struct, frozen=True):
@@ -45,20 +50,38 @@ def grouped(nodes: Iterable[KnownNode], answer: Callable[[KnownNode], NodeAnswer
     groups: dict[NodeAnswer, list[KnownNode]] = {}
     for found, members in alike.values():
         groups.setdefault(found, []).extend(members)
-    ordered = sorted(groups.items(), key=lambda one: (not one[0].matches, -len(one[1]), one[0].reasons))
-    matched = sum(len(members) for found, members in ordered if found.matches)
+    matched = sum(len(members) for found, members in groups.items() if found.matches)
     total = sum(map(len, groups.values()))
+    merged = _merged(groups)
+    ordered = sorted(merged, key=lambda one: (not one[0][0].matches, -len(one[1]), one[0][0].reasons))
     left_out = ordered[MAX_GROUPS:]
     return {
         "total": total,
         "matched": matched,
         "unmatched": total - matched,
-        "groups": [_group(found, members) for found, members in ordered[:MAX_GROUPS]],
+        "groups": [_group(answers, members) for answers, members in ordered[:MAX_GROUPS]],
         "leftOut": {"groups": len(left_out), "nodes": sum(len(members) for _, members in left_out)},
     }
 
 
-def _group(found: NodeAnswer, members: list[KnownNode]) -> dict[str, Any]:
+_Merged = list[tuple[list[NodeAnswer], list[KnownNode]]]
+
+
+def _merged(groups: dict[NodeAnswer, list[KnownNode]]) -> _Merged:
+    """Return the groups, those together that differ by numbers and versions only, if there are many."""
+    if len(groups) <= MAX_APART:
+        return [([found], members) for found, members in groups.items()]
+    alike: dict[Hashable, tuple[list[NodeAnswer], list[KnownNode]]] = {}
+    for found, members in groups.items():
+        reasons = tuple(_VALUE.sub("…", reason) for reason in found.reasons)
+        answers, nodes = alike.setdefault((found.matches, found.evicts, found.seconds, found.score, reasons), ([], []))
+        answers.append(found)
+        nodes += members
+    return list(alike.values())
+
+
+def _group(answers: list[NodeAnswer], members: list[KnownNode]) -> dict[str, Any]:
+    found = answers[0]
     made: dict[str, Any] = {
         "matches": found.matches,
         "count": len(members),
@@ -67,6 +90,11 @@ def _group(found: NodeAnswer, members: list[KnownNode]) -> dict[str, Any]:
         "reasons": list(found.reasons),
         "notes": list(found.notes),
     }
+    if len(answers) > 1:
+        made["alike"] = {
+            "count": len(answers) - 1,
+            "reasons": ["; ".join(one.reasons) for one in answers[1 : MAX_ALIKE + 1] if one.reasons],
+        }
     if found.evicts:
         made["eviction"] = {"when": found.evicts, "seconds": found.seconds, "because": found.because}
     if found.score is not None:

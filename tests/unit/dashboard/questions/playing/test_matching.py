@@ -68,6 +68,16 @@ def test_pasted_taints_take_the_place_of_the_cluster(base: Base) -> None:
     assert {name for name, group in by_node(found).items() if group["matches"]} == {"line 2"}
 
 
+def test_many_values_with_the_same_reason_are_one_group(base: Base) -> None:
+    pasted = "\n".join(f"n{level} sla={level}:NoSchedule" for level in range(100))
+    found = ask(base, "tolerations", '- {key: sla, operator: Gt, value: "49"}', taints=pasted)["nodes"]
+    assert (found["matched"], found["unmatched"]) == (50, 50)
+    assert [(group["matches"], group["count"]) for group in found["groups"]] == [(True, 50), (False, 50)]
+    refused = found["groups"][1]
+    assert refused["alike"]["count"] == 49
+    assert "taint sla=7 is not tolerated: 7 > 49 is false (toleration Gt 49)" in refused["alike"]["reasons"]
+
+
 def test_versions_of_labels_are_compared(base: Base) -> None:
     groups = by_node(ask(base, "affinity", '{key: kernel, operator: SemverGt, values: ["5.10"]}'))
     assert {name for name, group in groups.items() if group["matches"]} == {"high"}

@@ -52,7 +52,19 @@ function nodeGroup(group, pasted, bare) {
     ),
     names(group, pasted),
     group.reasons.length ? h("ul", { class: "match-reasons" }, group.reasons.map((one) => h("li", { class: "wrap" }, plain(one, bare)))) : null,
+    group.alike?.reasons.length ? alike(group.alike, bare) : null,
     group.notes.length ? h("ul", { class: "match-reasons muted" }, group.notes.map((one) => h("li", { class: "wrap" }, one))) : null,
+  );
+}
+
+/** The same reason with other values, folded away. */
+function alike({ count: others, reasons }, bare) {
+  return h(
+    "details",
+    { class: "alike" },
+    h("summary", {}, `and ${count(others, "other value")} alike`),
+    h("ul", { class: "match-reasons" }, reasons.map((one) => h("li", { class: "wrap" }, plain(one, bare)))),
+    others > reasons.length ? h("p", { class: "muted small" }, `and ${number(others - reasons.length)} more`) : null,
   );
 }
 

@@ -23,6 +23,8 @@ const KINDS = [
   ["nodeSelector", "Node selector"],
   ["cel", "CEL expression"],
 ];
+/** Milliseconds after which a question about a copy that is too old is asked again. */
+const CATCH_UP = 1500;
 /** Tells the server which questions come from this tab, so that it can drop the older ones. */
 const TAB = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -33,6 +35,8 @@ export class PlaygroundView extends HTMLElement {
   #answer = {};
   #answered = false;
   #known = new Map();
+  #changedAt = 0;
+  #again = 0;
   #started = false;
   #ask = debounce(() => this.#judge(), 150);
   #share = debounce(() => this.#remember(), 300);
@@ -51,6 +55,7 @@ export class PlaygroundView extends HTMLElement {
     this.#stop();
     this.#ask.cancel();
     this.#share.cancel();
+    clearTimeout(this.#again);
     this.#asking?.abort();
     this.editor.close();
   }
@@ -68,6 +73,7 @@ export class PlaygroundView extends HTMLElement {
   /** A cluster with other taints or labels may have another answer; nodes change in other ways all the time. */
   #clusterChanged(change) {
     const concerned = change.all || [...change.nodes].some((name) => this.#known.get(name) !== facts(cluster.nodes.get(name)));
+    if (concerned) this.#changedAt = cluster.seq;
     if (concerned && this.#state.taints == null && this.#answered && !embedded) this.#ask();
     this.#countNodes();
   }
@@ -284,12 +290,22 @@ export class PlaygroundView extends HTMLElement {
     this.classList.toggle("stale", stale);
     setText(this.state, stale ? "of the last rule that could be read" : this.#answer.givenUp ? "some expressions were too expensive to try" : "");
     this.#answered = Boolean(nodes) || stale;
+    if (nodes) this.#askAgain();
     if (nodes || stale) return;
     setText(this.summary, "Nodes");
     replace(this.nodes, isEmpty ? empty("No rule yet", "Write one, or choose an example.") : empty("Not read yet", "Nodes are tried as soon as the rule can be read."));
     for (const place of [this.forms, this.gates]) replace(place, h("p", { class: "muted" }, "They are told as soon as there is a rule that can be read."));
     this.taints.hidden = true;
     replace(this.pasteProblems);
+  }
+
+  /** The simulated copy of a live cluster may be older than what the page knows: then ask until it has caught up. */
+  #askAgain() {
+    clearTimeout(this.#again);
+    const { asked, pasted } = this.#answer;
+    if (pasted || embedded || cluster.source.kind !== "live" || !asked || asked.seq >= this.#changedAt) return;
+    setText(this.state, "the cluster has changed: asking again");
+    this.#again = setTimeout(() => this.isConnected && this.#judge(), CATCH_UP);
   }
 
   #showProblems({ errors, cel, gates: rows, readable }) {
