@@ -1,5 +1,6 @@
 """Answer what is below `/api`: state, changes, history, questions, actions, and pages of one node or pod."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -57,11 +58,12 @@ class StateRoutes:
     async def _moment(self, request: Request, values: tuple[str, ...]) -> Answer:
         board, seq = self._board, _number(values[0], "moment")
         try:
-            rows, when = board.history.at(seq, board.rows), board.history.time_of(seq)
+            go_back, when = board.history.going_back(seq, board.rows), board.history.time_of(seq)
         except NotKept as error:
             raise failure(404, "NotFound", str(error)) from None
-        source = msgspec.structs.replace(board.source, time=when)
-        return as_json({**state_document(rows, seq, []), "source": source, **self._extra})
+        extra = {"source": msgspec.structs.replace(board.source, time=when), **self._extra}
+        # Of a large cluster with a long history this takes a while: others must not wait for it.
+        return await asyncio.to_thread(lambda: as_json({**state_document(go_back(), seq, []), **extra}))
 
     async def _steps(self, request: Request, values: tuple[str, ...]) -> Answer:
         """Answer with the changes after a moment, or with `back` those that led to it, the last one first.
