@@ -1,0 +1,162 @@
+"""Pages that `moorage plan` and `explain` write open from a file, say what the other forms say, and load nothing."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import ALL_GATES, EXAMPLE, PATIENCE
+
+TAINT = "--taint=spot-1=spot.example.com/failure-probability=90:NoExecute"
+BAD = "<img src=x onerror=\"document.title='taken'\">"
+HOSTILE = f"""
+apiVersion: v1
+kind: Node
+metadata:
+  name: n1
+  annotations:
+    note: {json.dumps("</script><script>document.title='taken'</script>" + BAD)}
+  labels: {{zone: a}}
+spec:
+  taints: [{{key: level, value: "1", effect: NoExecute}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {json.dumps(BAD)}}}
+spec: {{containers: [{{name: c, image: i}}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: waits}}
+spec:
+  schedulerName: {json.dumps(BAD)}
+  containers: [{{name: c, image: {json.dumps("</script>" + BAD)}}}]
+"""
+
+Open = Callable[..., Page]
+
+
+def moorage(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "moorage", *arguments], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Return what writes a page and opens it; in the end nothing else was loaded, and nothing went wrong."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    asked: list[str] = []
+    wrong: list[str] = []
+
+    def open_page(*arguments: str, address: str = "") -> Page:
+        path = tmp_path / "page.html"
+        path.write_text(moorage(*arguments, "--output", "html"), "utf-8")
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.goto(f"{path.as_uri()}{address}")
+        return page
+
+    yield open_page
+    context.close()
+    assert wrong == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in asked if url.startswith("file:")]) == 1
+
+
+def plan_of(*arguments: str) -> Any:
+    return json.loads(moorage("plan", *arguments, "--output", "json"))
+
+
+def number(page: Page, name: str) -> int:
+    return int(page.locator(f'td[data-number="{name}"]').last.inner_text().replace(",", ""))
+
+
+@pytest.mark.parametrize("changes", [(), (TAINT, "--drain=gpu-1")], ids=["plain", "what if"])
+def test_a_plan_has_the_numbers_of_its_other_forms(opened: Open, changes: tuple[str, ...]) -> None:
+    arguments = (str(EXAMPLE), ALL_GATES, *changes)
+    told = plan_of(*arguments)
+    page = opened("plan", *arguments)
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    expect(page.locator("td[data-number]").first).to_be_visible()
+    shown = {name: number(page, name) for name in ("nodes", "pods", "bound", "placed", "pending", "rejectedObjects")}
+    assert shown == {name: told["summary"][name] for name in shown}
+    page.get_by_role("link", name="Why pending").click()
+    pending = told["summary"]["pending"]
+    expect(page.get_by_role("status").filter(has_text="for a node").first).to_contain_text(
+        f"{pending} pod{'' if pending == 1 else 's'} in"
+    )
+    expect(page.get_by_role("table").first).to_be_visible()  # the matrix of the first group
+
+
+def test_a_what_if_is_shown_on_the_map(opened: Open) -> None:
+    arguments = (str(EXAMPLE), ALL_GATES, TAINT)
+    evicted = plan_of(*arguments)["whatIf"]["evicted"]
+    page = opened("plan", *arguments)
+    page.get_by_role("link", name="What if").click()
+    expect(page.get_by_text(f"{len(evicted)} evicted").first).to_be_visible()
+    expect(page.get_by_role("button", name="Add a change")).to_be_disabled()
+
+
+def test_views_without_answers_are_not_offered(opened: Open) -> None:
+    page = opened("plan", str(EXAMPLE), ALL_GATES)
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    assert page.locator(".nav-link").all_inner_texts() == ["Plan", "Map", "Why pending"]
+
+
+def test_an_explanation_opens_with_its_pod(opened: Open) -> None:
+    target = ("deployment/versions/next-release", "-f", str(EXAMPLE), ALL_GATES)
+    told = json.loads(moorage("explain", *target, "--output", "json"))
+    page = opened("explain", *target)
+    expect(page.get_by_role("heading", name=told["pod"])).to_be_visible()
+    for one in told["refused"]:
+        for node in one["nodes"]:
+            expect(page.get_by_role("table").get_by_text(node, exact=True).first).to_be_visible()
+
+
+def test_a_node_opens_with_its_page(opened: Open) -> None:
+    page = opened("explain", "node/spot-1", "-f", str(EXAMPLE), ALL_GATES)
+    expect(page.get_by_role("heading", name="spot-1", level=1)).to_be_visible()
+    expect(page.get_by_text("MemoryPressure")).to_be_visible()
+
+
+def test_strings_of_the_cluster_stay_strings(opened: Open, tmp_path: Path) -> None:
+    folder = tmp_path / "<img src=x onerror=document.title=1>"
+    folder.mkdir()
+    manifest = folder / "cluster.yaml"
+    manifest.write_text(HOSTILE, "utf-8")
+    page = opened("plan", str(folder))
+    expect(page.get_by_text("document.title='taken'").first).to_be_visible()  # the pod that is refused, in the notes
+    for view in ("Map", "Why pending", "Plan"):
+        page.get_by_role("link", name=view, exact=True).click()
+        expect(page.get_by_role("heading", level=1).first).to_be_visible()
+    page.goto(f"{page.url.partition('#')[0]}#/map?node=n1")
+    expect(page.get_by_role("heading", name="n1", level=1)).to_be_visible()
+    assert "taken" not in page.title()
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_plan_is_accessible(opened: Open, scheme: Any) -> None:
+    page = opened("plan", str(EXAMPLE), ALL_GATES, TAINT)
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
+    expect(page.get_by_role("table", name="Evicted")).to_be_visible()
+    violations = Axe().run(page).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+
+
+def test_a_plan_fits_a_phone(opened: Open) -> None:
+    page = opened("plan", str(EXAMPLE), ALL_GATES, TAINT)
+    page.set_viewport_size({"width": 360, "height": 740})
+    expect(page.get_by_role("table", name="Evicted")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

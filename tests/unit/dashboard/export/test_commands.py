@@ -1,0 +1,140 @@
+"""`moorage plan` and `explain` write pages that hold what their other forms say."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from moorage.cli.commands.explain import command as explain_command
+from moorage.cli.commands.plan import command as plan_command
+from moorage.dashboard.export.forked import in_fork
+
+ROOT = Path(__file__).resolve().parents[4]
+CLUSTER = str(ROOT / "examples" / "cluster")
+GATES = ("--feature-gates", "AllAlpha=true,AllBeta=true")
+TAINT = "spot-1=spot.example.com/failure-probability=90:NoExecute"
+PENDING = "deployment/versions/next-release"
+_DATA = re.compile(r'<script type="application/json" id="embedded">(.*?)</script>', re.DOTALL)
+
+
+def plan(*options: str) -> Result:
+    return CliRunner().invoke(plan_command, [CLUSTER, *GATES, *options], standalone_mode=False)
+
+
+def explain(*options: str) -> Result:
+    return CliRunner().invoke(explain_command, [*options, "-f", CLUSTER, *GATES], standalone_mode=False)
+
+
+def embedded(result: Result) -> dict[str, Any]:
+    found = _DATA.search(result.stdout)
+    assert found is not None, result.output
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--taint", TAINT, "--drain", "gpu-1"),
+        ("--rollout", "deployment/web"),
+        ("--at", "10m", "--headroom"),
+        ("--scale", "deployment/web=9", "--rollout", "deployment/web", "--at", "1h"),
+    ],
+    ids=["plain", "changes", "rollout", "later", "all"],
+)
+def test_the_page_has_the_plan_of_the_other_forms(options: tuple[str, ...]) -> None:
+    data = embedded(plan(*options, "-o", "html"))
+    told = json.loads(plan(*options, "-o", "json").stdout)
+    ((saved,),) = (parts for key, parts in data["answers"].items() if key == "plan {}")
+    assert saved.pop("done") is True
+    assert saved == told
+    assert data["view"] == "#/plan"
+    (pending,) = data["answers"]["pending {}"]
+    assert pending["pending"] == told["summary"]["pending"]
+    for group in pending["groups"]:
+        assert "explanation" in data["answers"][f'explain-pending {{"pod":"{group["example"]}"}}'][0]
+
+
+def test_the_map_is_that_of_the_plan() -> None:
+    data = embedded(plan("-o", "html"))
+    told = json.loads(plan("-o", "json").stdout)
+    pods = data["state"]["pods"]
+    where = {key: pods["nodes"][node] if node >= 0 else "" for key, _, node, _ in pods["rows"]}
+    assert where == {f"{pod['namespace']}/{pod['name']}": pod["node"] for pod in told["pods"]}
+    assert data["state"]["source"]["name"] == "cluster"
+    (details,) = data["answers"]["GET /api/node/spot-1"]
+    assert details["name"] == "spot-1"
+
+
+def test_with_changes_the_map_is_that_before_them_and_the_what_if_is_there() -> None:
+    data = embedded(plan("--taint", TAINT, "-o", "html"))
+    told = json.loads(plan("--taint", TAINT, "-o", "json").stdout)
+    before = embedded(plan("-o", "html"))
+    assert data["state"]["pods"] == before["state"]["pods"]
+    ((key, parts),) = [(key, parts) for key, parts in data["answers"].items() if key.startswith("what-if ")]
+    change = {"nodes": ["spot-1"], "key": "spot.example.com/failure-probability", "value": "90", "effect": "NoExecute"}
+    assert json.loads(key.removeprefix("what-if ")) == {"changes": [{"taint": change}], "until": None}
+    assert parts[-1]["evicted"] == told["whatIf"]["evicted"]
+    assert parts[-1]["evicted"]
+
+
+def test_a_mere_rollout_leaves_the_map_as_it_is() -> None:
+    rolled = embedded(plan("--rollout", "deployment/web", "-o", "html"))
+    assert rolled["state"]["pods"] == embedded(plan("-o", "html"))["state"]["pods"]
+    assert rolled["answers"]["plan {}"][0]["rollout"]["completes"]
+
+
+def test_a_change_that_cannot_be_made_is_wrong_usage() -> None:
+    result = plan("--drain", "n99", "-o", "html")
+    assert "n99" in str(result.exception)
+    assert not result.stdout
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
+def test_exit_codes_are_those_of_the_other_forms(options: tuple[str, ...], code: int) -> None:
+    assert plan(*options, "-o", "html").return_value == code
+    assert explain(PENDING, *options, "-o", "html").return_value == code
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "view"),
+    [
+        (PENDING, (), "#/pending?pod=deployment%2Fversions%2Fnext-release"),
+        ("deploy/next-release", ("-n", "versions"), "#/pending?pod=deployment%2Fversions%2Fnext-release"),
+        ("statefulset/database", ("--alone",), "#/pending?pod=statefulset%2Fdatabase"),
+        ("versions/database-0", ("-n", "versions"), "#/pending?pod=versions%2Fdatabase-0"),
+        (PENDING, ("--node", "spot-1"), "#/pending?pod=deployment%2Fversions%2Fnext-release&node=spot-1"),
+    ],
+)
+def test_the_page_explains_the_pod_as_the_other_forms_do(target: str, options: tuple[str, ...], view: str) -> None:
+    data = embedded(explain(target, *options, "-o", "html"))
+    told = json.loads(explain(target, *options, "-o", "json").stdout)
+    assert data["view"] == view
+    asked = dict(part.split("=") for part in view.partition("?")[2].replace("%2F", "/").split("&"))
+    key = f"explain {json.dumps(asked, sort_keys=True, separators=(',', ':'))}"
+    assert data["answers"][key][0]["explanation"] == told
+
+
+def test_a_node_has_its_page() -> None:
+    data = embedded(explain("node/spot-1", "-o", "html"))
+    told = json.loads(explain("node/spot-1", "-o", "json").stdout)
+    assert data["view"] == "#/map?node=spot-1"
+    assert data["answers"]['node {"alone":false,"node":"spot-1"}'][0]["explanation"] == told
+
+
+@pytest.mark.parametrize("target", ["nope", "node/nope"])
+def test_what_is_not_there_is_one_line(target: str) -> None:
+    result = explain(target, "-o", "html")
+    assert result.return_value == 2
+    assert not result.stdout
+    assert result.stderr.startswith("moorage: there is no ")
+
+
+def test_a_copy_that_fails_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="has failed"):
+        in_fork(lambda: 1 // 0)
+    assert "ZeroDivisionError" in capfd.readouterr().err
