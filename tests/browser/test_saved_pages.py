@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
+from tests.browser.accessibility import violations
 from tests.browser.conftest import ALL_GATES, EXAMPLE, PATIENCE
 
 TAINT = "--taint=spot-1=spot.example.com/failure-probability=90:NoExecute"
@@ -151,8 +151,7 @@ def test_a_plan_is_accessible(opened: Open, scheme: Any) -> None:
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
     expect(page.get_by_role("table", name="Evicted")).to_be_visible()
-    violations = Axe().run(page).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+    assert violations(page) == []
 
 
 def test_a_plan_fits_a_phone(opened: Open) -> None:

@@ -35,7 +35,7 @@ def completed(line: str) -> list[str]:
         ("help gates ", ["audit"]),
         ("completion ", ["bash", "zsh", "fish"]),
         ("plan --outp", ["--output"]),
-        ("plan --output ", ["text", "json", "yaml", "markdown"]),
+        ("plan --output ", ["text", "json", "yaml", "markdown", "html"]),
         ("plan -o j", ["json"]),
         ("plan --output=j", ["--output=json"]),
         ("plan --strict --stri", []),
