@@ -124,7 +124,9 @@ def test_one_node_is_told_in_full() -> None:
     assert answers["NodeResourcesFit"] == "yes"
 
 
-@pytest.mark.parametrize("path", ["examples/cluster", "examples/rolling-update-with-match-label-keys", "examples/exclusive-tenants"])
+@pytest.mark.parametrize(
+    "path", ["examples/cluster", "examples/rolling-update-with-match-label-keys", "examples/exclusive-tenants"]
+)
 def test_all_is_explained_alike_once_the_cluster_has_settled(path: str) -> None:
     base = settled(path)
     waiting = [group["example"] for group in asked("pending", base)["groups"]]

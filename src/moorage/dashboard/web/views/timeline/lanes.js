@@ -1,7 +1,7 @@
 /**
  * Draws entries as lanes, one for each node, workload or component, on an axis of time or of order.
  *
- *   const lanes = laneChart({feed, filters}); lanes.element; lanes.update()
+ *   const lanes = laneChart({feed, filters}); lanes.element; lanes.update(); lanes.stop()
  *
  * Keys: Up and Down choose a lane, Left and Right a mark in it; what is chosen is read out and shown below. "As a
  * table" has the same in rows. Address: lanes=node|workload|actor, span=SECONDS, axis=order.
@@ -43,14 +43,22 @@ export function laneChart({ feed, filters }) {
   const keys = h("p", { class: "lane-legend muted" });
   const element = h("div", { class: "stack" }, h("div", { class: "toolbar" }, group.element, span.element, axis.element, asTable, number), picture, chosen, keys);
   const draw = perFrame(() => paint());
-  new ResizeObserver(() => draw()).observe(picture);
+  const observer = new ResizeObserver(() => draw());
+  observer.observe(picture);
   let model = null;
   let at = { lane: 0, mark: -1 };
   let width = 0;
   let table = false;
   const id = freshId("lanes");
 
-  return { element, update: draw };
+  return {
+    element,
+    update: draw,
+    stop() {
+      observer.disconnect();
+      draw.cancel();
+    },
+  };
 
   function toggleTable() {
     table = !table;

@@ -1,7 +1,7 @@
 /**
  * Lists entries, newest first, and goes on by itself unless it is paused.
  *
- *   const list = newestFirst({feed, filters, travel: (time) => …}); list.element; list.update()
+ *   const list = newestFirst({feed, filters, travel: (time) => …}); list.element; list.update(); list.stop()
  */
 import { address } from "../../lib/address.js";
 import { h, replace, setText } from "../../lib/dom.js";
@@ -27,7 +27,11 @@ export function newestFirst({ feed, filters, travel }) {
   const element = h("div", { class: "stack" }, h("div", { class: "row" }, pause, news, number), columnsOf);
   let table = null;
   for (const one of [NARROW, WIDE]) one.addEventListener("change", setColumns);
-  return { element, update, toggle };
+  return { element, update, stop };
+
+  function stop() {
+    for (const one of [NARROW, WIDE]) one.removeEventListener("change", setColumns);
+  }
 
   function toggle() {
     paused = paused ? null : feed.entries;

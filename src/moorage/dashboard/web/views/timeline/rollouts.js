@@ -242,8 +242,7 @@ function player() {
 }
 
 function played(workload, rollout, width) {
-  const wanted = rollout.steps.length ? Math.max(...rollout.steps.map((step) => Math.max(step.old, step.new))) : 0;
-  const replicas = rollout.steps.length ? rollout.steps[0].old + (rollout.steps[0].action.startsWith("remove") ? removed(rollout.steps[0].action) : 0) : wanted;
+  const replicas = cluster.workloads.get(workload) ?? 0;
   const steps = rollout.steps.map((step) => ({
     message: [step.action, ...step.placed, step.message && `waits: ${step.message}`].filter(Boolean).join("; "),
     wanted: replicas,
@@ -263,8 +262,4 @@ function played(workload, rollout, width) {
     steps.length ? h("details", {}, h("summary", {}, "The steps"), stepTable(steps)) : null,
     rollout.fix ? h("div", {}, h("p", {}, "With this it would complete:"), h("pre", { class: "rollout-fix" }, rollout.fix)) : null,
   );
-}
-
-function removed(action) {
-  return Number(/\d+/.exec(action)?.[0] ?? 0);
 }
