@@ -239,7 +239,8 @@ export function trayGrid({ size }, total) {
   const { ratio } = size;
   const width = (size.width - 16) * ratio;
   const height = (size.tray - TRAY_HEAD - 4) * ratio;
-  let pitch = 9 * ratio;
+  // The raster paints whole pixels only: on screens with a ratio such as 1.5 nothing may lie between two.
+  let pitch = Math.floor(9 * ratio);
   while (pitch > 2 && Math.floor(width / pitch) * Math.floor(height / pitch) < total) pitch -= 1;
   const columns = Math.max(1, Math.floor(width / pitch));
   const rows = Math.max(1, Math.floor(height / pitch));
