@@ -120,6 +120,34 @@ def test_gates_are_told_with_their_components_versions_and_words() -> None:
     assert found["gates"][0]["on"]
 
 
+def test_each_form_says_which_gates_it_needs(base: Base) -> None:
+    (rule,) = ask(base, "tolerations", '- {key: sla, operator: Gt, value: "900"}')["forms"]
+    assert {form["form"]: form.get("gates") for form in rule["forms"]} == {
+        "text": None,
+        "number": ["TaintTolerationComparisonOperators"],
+        "version": ["TaintTolerationNodeAffinitySemverComparisonOperators"],
+        "expression": ["TaintTolerationCEL"],
+    }
+    (rule,) = ask(base, "affinity", '{key: kernel, operator: In, values: ["5.4"]}')["forms"]
+    assert {form["form"]: form.get("gates") for form in rule["forms"]} == {
+        "text": [],
+        "number": None,
+        "version": ["TaintTolerationNodeAffinitySemverComparisonOperators"],
+        "expression": None,
+    }
+
+
+def test_a_form_that_differs_here_says_for_which_values(base: Base) -> None:
+    (rule,) = ask(base, "tolerations", '- {key: sla, operator: Lt, value: "900"}')["forms"]
+    version = next(form for form in rule["forms"] if form["form"] == "version")
+    assert not version["exact"]
+    assert version["agreement"]["differ"] == [{"taint": "sla=007:NoSchedule", "before": False, "after": True}]
+    expression = next(form for form in rule["forms"] if form["form"] == "expression")
+    assert expression["exact"]
+    assert (expression["agreement"]["differs"], expression["agreement"]["madeUpDiffers"]) == (0, 0)
+    assert expression["agreement"]["madeUp"] > 50
+
+
 def test_label_keys_are_dropped_without_a_word_where_their_gate_is_off(base: Base) -> None:
     text = (
         "apiVersion: v1\nkind: Pod\nmetadata: {labels: {app: db}}\nspec:\n  affinity:\n    podAffinity:\n"

@@ -135,7 +135,7 @@ class YamlCandidates:
         for one, values in sorted(self._nodes.taint_values.items()):
             if one == key or not key:
                 counts += values
-        return sorted(counts.items(), key=lambda pair: (len(pair[0]), pair[0]))
+        return list(counts.items())
 
     def _label_keys(self, after: str) -> Iterator[Candidate]:
         for key, values in sorted(self._nodes.label_values.items()):

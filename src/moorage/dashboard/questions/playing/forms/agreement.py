@@ -36,11 +36,17 @@ def agreement(
     return {
         "ofCluster": len(known),
         "madeUp": len(made_up),
-        "differ": differ[:_MAX_SHOWN],
+        "differ": _shown(differ),
         "differs": len(differ),
-        "madeUpDiffer": also[:_MAX_SHOWN],
+        "madeUpDiffer": _shown(also),
         "madeUpDiffers": len(also),
     }
+
+
+def _shown(differences: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first ones, each value once: effects seldom make a difference."""
+    by_value = {one["taint"].rpartition(":")[0]: one for one in reversed(differences)}
+    return list(reversed(by_value.values()))[:_MAX_SHOWN]
 
 
 def _difference(one: TolerationSet, other: TolerationSet, taint: Taint) -> dict[str, Any] | None:

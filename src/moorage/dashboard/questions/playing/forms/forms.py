@@ -8,6 +8,7 @@ from moorage.dashboard.questions.playing.forms.from_operators import form_of, fo
 from moorage.dashboard.questions.playing.forms.requirement_forms import requirement_forms
 from moorage.dashboard.questions.playing.forms.said import EXPRESSION, FORMS, TITLES, Said, toleration_yaml
 from moorage.dashboard.questions.playing.known_nodes import KnownNodes
+from moorage.dashboard.questions.playing.needed_gates import gates_needed
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.match.taint_text import describe_toleration
 from moorage.model.types.node import NodeSelectorRequirement
@@ -69,5 +70,6 @@ def _shown(
         "yaml": toleration_yaml(said.tolerations),
         "differs": said.differs,
         "exact": not said.differs,
+        "gates": list(gates_needed(PodSpec(tolerations=said.tolerations))),
     }
     return shown if current else {**shown, "agreement": agreement((original,), said.tolerations, nodes, evaluations)}

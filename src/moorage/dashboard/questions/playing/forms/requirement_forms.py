@@ -8,7 +8,7 @@ from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.match.comparison import INTEGER, Comparison
 from moorage.match.comparison import VERSION as VERSIONS
 from moorage.match.node_selector import NodeSelectorMatcher, compile_node_selector
-from moorage.match.operators import NODE_SELECTOR, comparison_of, comparisons_in
+from moorage.match.operators import NODE_SELECTOR, comparison_of, comparisons_in, gate_of
 from moorage.match.semver import version_or_none
 from moorage.model.gates import all_gates
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -99,6 +99,7 @@ def _shown(
         "yaml": requirement_yaml(made),
         "differs": differs,
         "exact": not differs,
+        "gates": [gate.name] if (gate := gate_of(made.operator, NODE_SELECTOR)) is not None else [],
     }
     return shown if current else {**shown, "agreement": _agreement(original, made, nodes)}
 

@@ -89,6 +89,7 @@ function formCard(form, place, onuse) {
     head,
     h("p", { class: "row" }, formChips(form)),
     codeBlock(form.yaml, { label: `Rule ${place} as ${form.form}` }),
+    h("p", { class: "muted wrap small" }, form.gates.length ? `Needs ${form.gates.join(", ")}.` : "Needs no feature gate."),
     form.differs ? h("p", { class: "muted wrap small" }, form.differs) : null,
     form.agreement ? agreement(form.agreement) : null,
     can ? h("button", { class: "button small", type: "button", onclick: () => onuse(form.yaml) }, "Try this form") : null,
