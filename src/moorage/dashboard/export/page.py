@@ -15,6 +15,7 @@ from moorage.dashboard.export.bundle import CannotBundle, bundle
 from moorage.dashboard.http.assets import Asset, read_assets
 
 _STYLESHEET = re.compile(r'^<link rel="stylesheet" href="(?P<path>[^"]+)">\n', re.MULTILINE)
+_PRELOAD = re.compile(r'^<link rel="modulepreload" href="[^"]+">\n', re.MULTILINE)
 _SCRIPT = re.compile(r'^<script type="module" src="(?P<path>[^"]+)"></script>\n', re.MULTILINE)
 _ICON = re.compile(r'href="(?P<path>[^"]+\.svg)"')
 _CHARSET = '<meta charset="utf-8">\n'
@@ -35,7 +36,7 @@ def render(data: Data) -> str:
         raise CannotBundle(f"styles must be whole in themselves: {found[0]}")
     scripts = {path: asset.body.decode() for path, asset in assets.items() if path.endswith(".js")}
     script = bundle(scripts, script_at["path"])
-    markup = _SCRIPT.sub("", _STYLESHEET.sub("", markup))
+    markup = _SCRIPT.sub("", _PRELOAD.sub("", _STYLESHEET.sub("", markup)))
     markup = _ICON.sub(lambda one: f'href="{_as_address(assets[one["path"]])}"', markup)
     head = f'<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">\n'
     markup = markup.replace(_CHARSET, _CHARSET + head, 1)

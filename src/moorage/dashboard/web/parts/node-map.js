@@ -24,22 +24,22 @@ import { perFrame, replace, setText } from "../lib/dom.js";
 import { count, natural } from "../lib/format.js";
 import { Camera, gestures } from "./map/camera.js";
 import { nodeLines, podLines, sentence } from "./map/describe.js";
-import { Flights } from "./map/flights.js";
-import { buildParts, showTip } from "./map/furniture.js";
+import { Flights } from "./map/paint/flights.js";
+import { buildParts, describeOption, showTip, sizeCanvases, trayText } from "./map/furniture.js";
 import { grouper, groups } from "./map/grouping.js";
+import { readKey } from "./map/keys.js";
 import { layout } from "./map/layout.js";
 import { fillLegend } from "./map/legend.js";
 import { Marks } from "./map/marks.js";
 import { Model } from "./map/model.js";
 import { makeOverlay, touched } from "./map/overlay.js";
-import { Painter, visible } from "./map/painter.js";
+import { Painter, visible } from "./map/paint/painter.js";
 import { makeScale, split } from "./map/scale.js";
 import { nearest, nodeAt, podAt } from "./map/seek.js";
-import { Tween } from "./map/tween.js";
+import { Tween } from "./map/paint/tween.js";
 
 const TRAY = 46;
 const SLOW = 200;
-const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class NodeMap extends HTMLElement {
   #model = new Model();
@@ -282,10 +282,7 @@ export class NodeMap extends HTMLElement {
     const ratio = Math.min(3, window.devicePixelRatio || 1);
     const size = { width: Math.round(box.width), height: Math.round(box.height), ratio, tray: TRAY };
     const place = layout(list, size.width, size.height - TRAY - 4, rows.length);
-    for (const canvas of [this.#parts.base, this.#parts.labels, this.#parts.top]) {
-      if (canvas.width !== Math.round(size.width * ratio)) canvas.width = Math.round(size.width * ratio);
-      if (canvas.height !== Math.round(size.height * ratio)) canvas.height = Math.round(size.height * ratio);
-    }
+    sizeCanvases(this.#parts, size);
     const before = this.#scene;
     this.#camera.bounds({ width: size.width, height: size.height - TRAY }, place);
     this.#scene = { model, marks: this.#marks, camera: this.#camera, place, size, scale: before?.scale, overlay: null };
@@ -319,8 +316,7 @@ export class NodeMap extends HTMLElement {
     const stranded = this.#scene?.overlay?.stranded.length ?? 0;
     let waiting = 0;
     for (const pod of this.#model.tray) if (pod >= 0) waiting += 1;
-    const more = stranded ? `, ${count(stranded, "pod")} more would be` : "";
-    setText(this.#parts.tray, waiting || stranded ? `Not on a node: ${count(waiting, "pod")}${more}` : "Every pod is on a node");
+    setText(this.#parts.tray, trayText(waiting, stranded));
   }
 
   #moved() {
@@ -356,11 +352,13 @@ export class NodeMap extends HTMLElement {
     return this.#frame();
   }
 
+  /** Says whether there was anything to hide. */
   #unhover() {
+    const shown = !this.#parts.tip.hidden;
     this.#parts.tip.hidden = true;
-    if (this.#hovered < 0) return;
+    if (this.#hovered >= 0) this.#frame();
     this.#hovered = -1;
-    this.#frame();
+    return shown;
   }
 
   #focused() {
@@ -394,34 +392,23 @@ export class NodeMap extends HTMLElement {
 
   #describe() {
     const row = this.#model.rows[this.#current];
-    const { list, option } = this.#parts;
-    if (!row) {
-      list.removeAttribute("aria-activedescendant");
-      setText(option, "No node is chosen: use the arrow keys");
-      return;
-    }
     const { scale } = this.#scene;
-    setText(option, sentence(row, scale.title ? `${scale.title} ${scale.text(this.#current)}` : ""));
-    option.dataset.node = row.name;
-    option.setAttribute("aria-setsize", String(this.#model.numbers.size));
-    option.setAttribute("aria-posinset", String(this.#order.indexOf(this.#current) + 1));
-    list.setAttribute("aria-activedescendant", option.id);
+    const text = row && sentence(row, scale.title ? `${scale.title} ${scale.text(this.#current)}` : "");
+    describeOption(this.#parts, row?.name, text, this.#order.indexOf(this.#current) + 1, this.#model.numbers.size);
   }
 
   #key(event) {
-    if (!this.#scene || event.ctrlKey || event.metaKey || event.altKey) return;
-    const direction = DIRECTIONS[event.key];
-    if (direction && event.shiftKey) this.#camera.pan(direction[0] * -80, direction[1] * -80);
-    else if (direction) this.#point(nearest(this.#scene, this.#current, ...direction));
-    else if (event.key === "Home") this.#point(this.#order[0] ?? -1);
-    else if (event.key === "End") this.#point(this.#order.at(-1) ?? -1);
-    else if (event.key === "+" || event.key === "=") this.#zoomAtCurrent(1.5);
-    else if (event.key === "-") this.#zoomAtCurrent(1 / 1.5);
-    else if (event.key === "0") this.fit();
-    else if (event.key === "Enter" || event.key === " ") this.#open();
-    else if (event.key === "Escape" && !this.#parts.tip.hidden) this.#unhover();
-    else return;
-    event.preventDefault();
+    if (!this.#scene) return;
+    readKey(event, {
+      pan: (dx, dy) => this.#camera.pan(dx, dy),
+      move: (dx, dy) => this.#point(nearest(this.#scene, this.#current, dx, dy)),
+      first: () => this.#point(this.#order[0] ?? -1),
+      last: () => this.#point(this.#order.at(-1) ?? -1),
+      zoom: (factor) => this.#zoomAtCurrent(factor),
+      fit: () => this.fit(),
+      open: () => this.#open(),
+      escape: () => this.#unhover(),
+    });
   }
 
   #zoomAtCurrent(factor) {

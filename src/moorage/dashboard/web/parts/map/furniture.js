@@ -1,6 +1,7 @@
 /** Builds the elements of the map: canvases, the list that keys and screen readers use, tools, tip and legend. */
 import { address } from "../../lib/address.js";
-import { freshId, h, replace } from "../../lib/dom.js";
+import { freshId, h, replace, setText } from "../../lib/dom.js";
+import { count } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 
 export function buildParts({ onkey, onfocus, zoom, fit }) {
@@ -32,4 +33,32 @@ export function showTip(tip, { width, height }, x, y, lines) {
   const left = x + 16 + tip.offsetWidth > width ? Math.max(4, x - tip.offsetWidth - 12) : x + 16;
   const top = Math.max(4, Math.min(y + 14, height - tip.offsetHeight - 4));
   tip.style.setProperty("transform", `translate(${Math.round(left)}px, ${Math.round(top)}px)`);
+}
+
+/** Describes the node that the keys are at to screen readers. */
+export function describeOption({ list, option }, name, text, position, total) {
+  if (!name) {
+    list.removeAttribute("aria-activedescendant");
+    setText(option, "No node is chosen: use the arrow keys");
+    return;
+  }
+  setText(option, text);
+  option.dataset.node = name;
+  option.setAttribute("aria-setsize", String(total));
+  option.setAttribute("aria-posinset", String(position));
+  list.setAttribute("aria-activedescendant", option.id);
+}
+
+export function sizeCanvases({ base, labels, top }, { width, height, ratio }) {
+  for (const canvas of [base, labels, top]) {
+    // Setting a size clears a canvas, the same one too.
+    if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
+    if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
+  }
+}
+
+export function trayText(waiting, stranded) {
+  if (!waiting && !stranded) return "Every pod is on a node";
+  const more = stranded ? `, ${count(stranded, "pod")} more would be` : "";
+  return `Not on a node: ${count(waiting, "pod")}${more}`;
 }

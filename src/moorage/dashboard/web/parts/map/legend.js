@@ -2,7 +2,7 @@
 import { colours, inkOn } from "../../lib/colour.js";
 import { h, replace } from "../../lib/dom.js";
 import { number } from "../../lib/format.js";
-import { codeColour } from "./inks.js";
+import { codeColour } from "./paint/inks.js";
 import { NONE, STEPS } from "./scale.js";
 
 export function fillLegend(element, scale, model) {

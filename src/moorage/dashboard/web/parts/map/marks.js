@@ -1,5 +1,5 @@
 /** Marks nodes and pods that a search finds and pods of the chosen workload, and keeps the marks while they change. */
-import { CHOSEN, FOUND, MOVING } from "./painter.js";
+import { CHOSEN, FOUND, MOVING } from "./paint/painter.js";
 import { matcher } from "./search.js";
 
 export class Marks {

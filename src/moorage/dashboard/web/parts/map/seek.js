@@ -1,5 +1,5 @@
 /** Finds the tile or dot at a place, and the tile next to another one. */
-import { dotAt, tileAt, trayGrid } from "./painter.js";
+import { dotAt, tileAt, trayGrid } from "./paint/painter.js";
 
 /** The number of the node whose tile is at (x, y) in CSS pixels; -1 where there is none. */
 export function nodeAt({ place, camera, size }, x, y) {

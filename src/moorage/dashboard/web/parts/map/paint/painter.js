@@ -4,8 +4,8 @@
  * A scene is what is painted: {model, place: {x, y, pitch, boxes, …}, camera, scale, marks, overlay, size: {width, height,
  * ratio, tray}}. `marks` has one byte per node and per pod: 1 found by the search, 2 of the chosen workload, 4 moving.
  */
-import { colours, inkOn } from "../../lib/colour.js";
-import { number } from "../../lib/format.js";
+import { colours, inkOn } from "../../../lib/colour.js";
+import { number } from "../../../lib/format.js";
 import { codeColour, mixInks } from "./inks.js";
 import { CROSS, HALF, HOLLOW, Raster, RUNNING, SMALL } from "./raster.js";
 

@@ -1,5 +1,5 @@
 /** Slides tiles from one layout to another. */
-import { calm } from "../../lib/dom.js";
+import { calm } from "../../../lib/dom.js";
 
 const MILLISECONDS = 350;
 

@@ -1,6 +1,6 @@
 /** Moves dots from one place to another: a few hundred at a time, the others are where they belong at once. */
-import { calm } from "../../lib/dom.js";
-import { colours } from "../../lib/colour.js";
+import { calm } from "../../../lib/dom.js";
+import { colours } from "../../../lib/colour.js";
 import { dotAt, MOVING, tileAt } from "./painter.js";
 
 const MOST = 500;

@@ -1,6 +1,6 @@
 /** Mixes the colours of the map once per theme, as the 32-bit words that pixels are. */
-import { colours } from "../../lib/colour.js";
-import { FIRST_CATEGORY, NONE, STEPS } from "./scale.js";
+import { colours } from "../../../lib/colour.js";
+import { FIRST_CATEGORY, NONE, STEPS } from "../scale.js";
 
 const DIM = 0.8;
 

@@ -1,0 +1,79 @@
+"""The files of the page: modules are there and asked for at once, and none does what its policy forbids."""
+
+import posixpath
+import re
+from pathlib import Path
+
+import pytest
+
+WEB = Path(__file__).resolve().parents[3] / "src" / "moorage" / "dashboard" / "web"
+SCRIPTS = sorted(path.relative_to(WEB).as_posix() for path in WEB.rglob("*.js"))
+MAX_LINES = 450
+_IMPORT = re.compile(r'(?:^import\s+(?:\{[^}]*\}\s+from\s+)?|\bimport\(\s*)"(\.{1,2}/[^"]+)"', re.MULTILINE)
+_LAZY = re.compile(r"\bimport\(")
+_PRELOAD = re.compile(r'<link rel="modulepreload" href="([^"]+)">')
+#: What would read a string of the cluster as markup or as a script.
+_FORBIDDEN = re.compile(
+    r"\.(?:innerHTML|outerHTML)\b|insertAdjacentHTML|document\.write|\beval\(|new Function\b|createContextualFragment"
+)
+#: Inline styles and scripts, and anything that is loaded from elsewhere.
+_INLINE = re.compile(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\ssrc=)|(?:src|href)=\"(?:https?:)?//")
+
+
+def text(path: str) -> str:
+    return (WEB / path).read_text(encoding="utf-8")
+
+
+def imports(path: str, *, lazy: bool) -> set[str]:
+    found = _IMPORT.finditer(text(path))
+    folder = posixpath.dirname(path)
+    wanted = (one for one in found if lazy or not _LAZY.match(one[0]))
+    return {posixpath.normpath(posixpath.join(folder, one[1])) for one in wanted}
+
+
+def needed(*first: str) -> set[str]:
+    seen: set[str] = set()
+    left = list(first)
+    while left:
+        path = left.pop()
+        if path not in seen:
+            seen.add(path)
+            left += imports(path, lazy=False)
+    return seen
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_imports_are_there(path: str) -> None:
+    assert {one for one in imports(path, lazy=True) if not (WEB / one).is_file()} == set()
+
+
+def test_modules_of_the_first_view_are_asked_for_at_once() -> None:
+    """Check the list in index.html: without it each level of imports costs a round trip before the first paint."""
+    assert set(_PRELOAD.findall(text("index.html"))) == needed("app.js", "views/map/map.js") - {"app.js"}
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_no_string_becomes_markup_or_script(path: str) -> None:
+    assert [
+        line for line in text(path).splitlines() if _FORBIDDEN.search(line) and not line.startswith("const NEVER")
+    ] == []
+
+
+def test_the_page_has_nothing_inline_and_loads_nothing_from_elsewhere() -> None:
+    assert _INLINE.findall(text("index.html")) == []
+    assert _INLINE.search('<p style="x">')
+    assert _INLINE.search("<script>x</script>")
+    assert _INLINE.search('<script src="https://example.com/x.js">')
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_scripts_are_of_a_length(path: str) -> None:
+    assert len(text(path).splitlines()) <= MAX_LINES
+
+
+def test_the_dark_colours_are_the_same_for_the_choice_and_for_the_system() -> None:
+    chosen = re.search(r':root\[data-theme="dark"\] \{(.*?)\}', text("styles/theme.css"), re.DOTALL)
+    system = re.search(r':root:not\(\[data-theme="light"\]\) \{(.*?)\}', text("styles/theme.css"), re.DOTALL)
+    assert chosen is not None
+    assert system is not None
+    assert chosen[1].split() == system[1].split()
