@@ -5,7 +5,6 @@ first asked.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -49,8 +48,7 @@ def module_of(name: str) -> str:
 def preload() -> None:
     """Import all questions, so that no forked process has to."""
     for name in QUESTIONS:
-        with suppress(ModuleNotFoundError):
-            import_module(module_of(name))
+        import_module(module_of(name))
 
 
 QUESTIONS: dict[str, Question] = {name: _question(name, settled=settled) for name, settled in _TABLE.items()}

@@ -1,8 +1,11 @@
 """The questions `plan` and `rows`."""
 
+import importlib
 from typing import Any
 
-from moorage.dashboard.questions import QUESTIONS, BadQuestion, Base
+import pytest
+
+from moorage.dashboard.questions import QUESTIONS, BadQuestion, Base, module_of
 from moorage.dashboard.questions.base import Question, parts_of
 from moorage.lint.sources import sources_of
 from moorage.model.gates import all_gates
@@ -17,6 +20,11 @@ def settled(*paths: str) -> Base:
     planner.load(sources_of(paths))
     simulation = planner.build()
     return Base(planner, simulation, planner.plan(simulation))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_question_has_a_file_that_answers_it(name: str) -> None:
+    assert callable(importlib.import_module(module_of(name)).answer)
 
 
 def test_the_plan_is_that_of_the_command() -> None:
