@@ -12,17 +12,17 @@ from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.playground import asked, nodes_of
 from moorage.dashboard.questions.playing.completion.candidate import Candidate, Completion, fitting
 from moorage.dashboard.questions.playing.completion.cel_cursor import complete_cel
+from moorage.dashboard.questions.playing.completion.cluster_words import ClusterWords
 from moorage.dashboard.questions.playing.completion.yaml_candidates import YamlCandidates
 from moorage.dashboard.questions.playing.completion.yaml_cursor import YamlCursor, cursor_in
-from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.dashboard.questions.playing.rule_text import CEL, TOLERATIONS
 
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     asked_for = asked(arguments)
     line, column = (_number(arguments, name) for name in ("line", "column"))
-    nodes = nodes_of(base, asked_for)[0]
-    found = completion(asked_for.kind, asked_for.text, line, column, nodes)
+    words = ClusterWords(base.simulation, lambda: nodes_of(base, asked_for)[0])
+    found = completion(asked_for.kind, asked_for.text, line, column, words)
     yield {**msgspec.to_builtins(found), "done": True}
 
 
@@ -33,19 +33,19 @@ def _number(arguments: dict[str, Any], name: str) -> int:
     return value
 
 
-def completion(kind: str, text: str, line: int, column: int, nodes: KnownNodes) -> Completion:
+def completion(kind: str, text: str, line: int, column: int, words: ClusterWords) -> Completion:
     """Return what may be written at the cursor."""
     lines = text.split("\n")
     line = min(line, len(lines))
     column = min(column, len(lines[line - 1]) + 1)
     if kind == CEL:
         script = "\n".join([*lines[: line - 1], lines[line - 1][: column - 1]])
-        return _of_expression(script, lines[line - 1], line, column, nodes)
+        return _of_expression(script, lines[line - 1], line, column, words)
     cursor = cursor_in(text, line, column)
     if kind == TOLERATIONS and cursor.key == "expression":
         script = _plain_script(cursor)
-        return _of_expression(script, lines[line - 1], line, column, nodes, cursor.quote)
-    found = fitting(YamlCandidates(kind, nodes).at(cursor), cursor.typed)
+        return _of_expression(script, lines[line - 1], line, column, words, cursor.quote)
+    found = fitting(YamlCandidates(kind, words).at(cursor), cursor.typed)
     return Completion(line, cursor.column, cursor.end_column, found)
 
 
@@ -56,10 +56,12 @@ def _plain_script(cursor: YamlCursor) -> str:
     return cursor.typed.replace('\\"', '"') if cursor.quote else cursor.typed
 
 
-def _of_expression(script: str, written: str, line: int, column: int, nodes: KnownNodes, quote: str = "") -> Completion:
+def _of_expression(
+    script: str, written: str, line: int, column: int, words: ClusterWords, quote: str = ""
+) -> Completion:
     def values_of(field: str) -> list[tuple[str, str]]:
         counts: dict[str, int] = {}
-        for taint, count in nodes.taints:
+        for taint, count in words.nodes.taints:
             value = getattr(taint, field)
             counts[value] = counts.get(value, 0) + count
         return [(value, f"{count:,} node{'' if count == 1 else 's'}") for value, count in counts.items()]

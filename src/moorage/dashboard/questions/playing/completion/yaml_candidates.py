@@ -7,8 +7,8 @@ from typing import Any
 
 from moorage.admit.scheduling.tolerations import TAINT_EFFECTS
 from moorage.dashboard.questions.playing.completion.candidate import Candidate
+from moorage.dashboard.questions.playing.completion.cluster_words import NAMESPACES, NODES, PODS, ClusterWords
 from moorage.dashboard.questions.playing.completion.yaml_cursor import ITEM, YamlCursor
-from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.dashboard.questions.playing.rule_text import AFFINITY, NODE_SELECTOR, TOLERATIONS
 from moorage.match.operators import (
     LABEL_SELECTOR,
@@ -62,9 +62,9 @@ _ROOTS: dict[str, tuple[Any, ...]] = {
 class YamlCandidates:
     """What the cluster has, and what the types allow."""
 
-    def __init__(self, kind: str, nodes: KnownNodes) -> None:
+    def __init__(self, kind: str, words: ClusterWords) -> None:
         self._kind = kind
-        self._nodes = nodes
+        self._words = words
 
     def at(self, cursor: YamlCursor) -> Iterator[Candidate]:
         """Yield what may be written at the cursor; expressions are completed elsewhere."""
@@ -82,7 +82,7 @@ class YamlCandidates:
             if isinstance(shape, MapShape) or (
                 isinstance(shape, ListShape) and not isinstance(shape.item, StructShape)
             ):
-                yield from self._label_keys(": ")
+                yield from self._label_keys(cursor, ": ")
                 return
             item = shape.item if isinstance(shape, ListShape) else shape
             if isinstance(item, StructShape):
@@ -100,8 +100,8 @@ class YamlCandidates:
 
     def _values(self, cursor: YamlCursor) -> Iterator[Candidate]:
         key, in_tolerations = cursor.key, self._kind == TOLERATIONS
-        if self._kind == NODE_SELECTOR:
-            yield from _quoted(self._label_values(key or ""), cursor, "value")
+        if self._kind == NODE_SELECTOR or cursor.path[-1:] == ("matchLabels",):
+            yield from self._label_values(cursor, key or "")
         elif key == "operator":
             yield from _operators(self._place(cursor))
         elif key == "effect":
@@ -109,41 +109,50 @@ class YamlCandidates:
         elif key == "key" and in_tolerations:
             yield from self._taint_keys()
         elif key == "value" and in_tolerations:
-            yield from _quoted(self._taint_values(cursor.siblings.get("key", "")), cursor, "value")
+            yield from _quoted(self._taint_values(cursor.siblings.get("key", "")), cursor, NODES)
         elif key == "values":
-            yield from _quoted(self._label_values(cursor.siblings.get("key", "")), cursor, "value")
-        elif key in ("key", "topologyKey"):
-            if "matchFields" in cursor.path:
-                yield Candidate("metadata.name", "metadata.name", "field", doc="the node's name, the only field")
-            else:
-                yield from self._label_keys("")
+            yield from self._label_values(cursor, cursor.siblings.get("key", ""))
+        elif key == "key" and "matchFields" in cursor.path:
+            yield Candidate("metadata.name", "metadata.name", "field", doc="the node's name, the only field")
+        elif key in ("key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys"):
+            yield from self._label_keys(cursor, "")
 
     def _place(self, cursor: YamlCursor) -> OperatorPlace:
         if self._kind == TOLERATIONS:
             return TOLERATION
         if "matchFields" in cursor.path:
             return NODE_FIELD
-        return LABEL_SELECTOR if "labelSelector" in cursor.path or "namespaceSelector" in cursor.path else NODE_LABELS
+        return NODE_LABELS if _whose(cursor) == NODES else LABEL_SELECTOR
 
     def _taint_keys(self) -> Iterator[Candidate]:
-        for key, values in sorted(self._nodes.taint_values.items()):
+        for key, values in sorted(self._words.nodes.taint_values.items()):
             shown = ", ".join(value or '""' for value in list(values)[:4])
-            yield Candidate(key, key, "taint", _nodes(values.total()), f"values: {shown}")
+            yield Candidate(key, key, "taint", _counted(values.total(), NODES), f"values: {shown}")
 
     def _taint_values(self, key: str) -> list[tuple[str, int]]:
         counts: Counter[str] = Counter()
-        for one, values in sorted(self._nodes.taint_values.items()):
+        for one, values in sorted(self._words.nodes.taint_values.items()):
             if one == key or not key:
                 counts += values
         return list(counts.items())
 
-    def _label_keys(self, after: str) -> Iterator[Candidate]:
-        for key, values in sorted(self._nodes.label_values.items()):
+    def _label_keys(self, cursor: YamlCursor, after: str) -> Iterator[Candidate]:
+        of = _whose(cursor)
+        for key, values in sorted(self._words.labels(of).items()):
             shown = ", ".join(list(values)[:4])
-            yield Candidate(f"{key}{after}", key, "label", _nodes(values.total()), f"values: {shown}")
+            yield Candidate(f"{key}{after}", key, "label", _counted(values.total(), of), f"values: {shown}")
 
-    def _label_values(self, key: str) -> list[tuple[str, int]]:
-        return sorted(self._nodes.label_values.get(key, Counter()).items())
+    def _label_values(self, cursor: YamlCursor, key: str) -> Iterator[Candidate]:
+        of = _whose(cursor)
+        return _quoted(sorted(self._words.labels(of).get(key, Counter()).items()), cursor, of)
+
+
+def _whose(cursor: YamlCursor) -> str:
+    """Return whose labels are meant: selectors inside of pod affinity are about pods and namespaces."""
+    if "namespaceSelector" in cursor.path:
+        return NAMESPACES
+    about_pods = "labelSelector" in cursor.path or cursor.key in ("matchLabelKeys", "mismatchLabelKeys")
+    return PODS if about_pods else NODES
 
 
 def _inside(kind: str, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -180,12 +189,12 @@ def _operators(place: OperatorPlace) -> Iterator[Candidate]:
         yield Candidate(name, name, "operator", f"needs {gate.name}" if gate is not None else "")
 
 
-def _quoted(values: Iterable[tuple[str, int]], cursor: YamlCursor, kind: str) -> Iterator[Candidate]:
+def _quoted(values: Iterable[tuple[str, int]], cursor: YamlCursor, of: str) -> Iterator[Candidate]:
     """Values are texts, also where they look like numbers: they are quoted unless they are already."""
     for value, count in values:
         shown = value if cursor.quote else json.dumps(value)
-        yield Candidate(shown, value or '""', kind, _nodes(count))
+        yield Candidate(shown, value or '""', "value", _counted(count, of))
 
 
-def _nodes(count: int) -> str:
-    return f"{count:,} node{'' if count == 1 else 's'}"
+def _counted(count: int, of: str) -> str:
+    return f"{count:,} {of}{'' if count == 1 else 's'}"

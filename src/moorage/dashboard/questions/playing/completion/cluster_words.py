@@ -1,0 +1,50 @@
+"""Collect the words that completion offers from the cluster: taints, and labels of nodes, pods and namespaces."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from itertools import islice
+
+from moorage.dashboard.questions.playing.known_nodes import KnownNodes
+from moorage.plan.simulation.api import POD
+from moorage.plan.simulation.simulation import Simulation
+
+NODES, PODS, NAMESPACES = "node", "pod", "namespace"
+#: Pods beyond these hardly have labels that no other has.
+_MAX_PODS = 5_000
+
+LabelCounts = dict[str, Counter[str]]
+
+
+class ClusterWords:
+    """Words of a cluster, each kind collected when it is first asked for. `nodes` may be pasted ones."""
+
+    def __init__(self, simulation: Simulation, nodes: Callable[[], KnownNodes]) -> None:
+        self._simulation, self._nodes = simulation, nodes
+
+    @cached_property
+    def nodes(self) -> KnownNodes:
+        return self._nodes()
+
+    def labels(self, of: str) -> LabelCounts:
+        """Return the values of every label key of nodes, pods or namespaces, with their numbers."""
+        if of == NODES:
+            return self.nodes.label_values
+        return self._of_pods if of == PODS else self._of_namespaces
+
+    @cached_property
+    def _of_pods(self) -> LabelCounts:
+        pods = islice(self._simulation.world.all(POD), _MAX_PODS)
+        return _counted(pod.view.metadata.labels for pod in pods)
+
+    @cached_property
+    def _of_namespaces(self) -> LabelCounts:
+        return _counted(self._simulation.cluster.namespaces.values())
+
+
+def _counted(several: Iterable[Mapping[str, str]]) -> LabelCounts:
+    found: LabelCounts = {}
+    for labels in several:
+        for key, value in labels.items():
+            found.setdefault(key, Counter())[value] += 1
+    return found
