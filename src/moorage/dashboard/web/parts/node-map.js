@@ -287,6 +287,7 @@ export class NodeMap extends HTMLElement {
     this.#camera.bounds({ width: size.width, height: size.height - TRAY }, place);
     this.#scene = { model, marks: this.#marks, camera: this.#camera, place, size, scale: before?.scale, overlay: null };
     this.#scene.overlay = makeOverlay(this.#given, model, before?.overlay);
+    this.#tellTray();
     this.#tween = Tween.between(before, this.#scene);
     this.#rescale();
     this.#need.all = true;

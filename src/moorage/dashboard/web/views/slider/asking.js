@@ -25,9 +25,10 @@ export class Asking {
 
   ask(question) {
     this.#waiting = question;
+    // First, since the parts of a saved answer come at once.
+    this.#listener.state("asking");
     if (!this.#flight) this.#next();
     else if (this.#flight.parts) this.#flight.controller.abort();
-    this.#listener.state("asking");
   }
 
   stop() {

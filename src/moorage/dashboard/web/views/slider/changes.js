@@ -3,7 +3,7 @@
  *
  * A change is an object with one name: {taint: {nodes, key, value, effect}}, {untaint: {nodes, key, effect}},
  * {label: {nodes, key, value}}, {deviceTaint: {driver, pool, device, key, value, effect}}, {cordon | drain | remove:
- * node}, {scale: {workload, replicas}}, {apply: manifests}. `nodes` is a list of names, {label: {key, value}} or "all";
+ * node}, {scale: {workload, replicas}}, {addNodes: {count, like}}, {apply: manifests}. `nodes` is a list of names, {label: {key, value}} or "all";
  * in the page and its address also {taint: key}, the nodes that have such a taint, which `asked` turns into names.
  */
 
@@ -16,6 +16,7 @@ export const KINDS = {
   drain: "Drain a node",
   remove: "Remove a node",
   scale: "Scale a workload",
+  addNodes: "Add nodes",
   apply: "Apply manifests",
 };
 export const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -35,6 +36,7 @@ export function missing(change) {
   if (kind === "cordon" || kind === "drain" || kind === "remove") return what ? "" : "Choose a node.";
   if (kind === "apply") return what.trim() ? "" : "Paste a manifest.";
   if (kind === "scale") return what.workload ? "" : "Choose a workload.";
+  if (kind === "addNodes") return what.like ? "" : "Choose the node that they are like.";
   if (kind === "deviceTaint") {
     if (!what.key) return "Choose a key.";
     return what.driver ? "" : "Choose a driver.";
@@ -55,11 +57,14 @@ export function describe(change) {
     case "untaint":
       return `remove taint ${what.key}${what.effect ? `:${what.effect}` : ""} from ${scopeText(what.nodes)}`;
     case "label":
+      if (what.value === null) return `remove label ${what.key} from ${scopeText(what.nodes)}`;
       return `label ${scopeText(what.nodes)} with ${what.key}=${what.value}`;
     case "deviceTaint":
       return `taint ${deviceText(what)} with ${taintText(what)}`;
     case "scale":
       return `scale ${what.workload} to ${what.replicas}`;
+    case "addNodes":
+      return `add ${what.count} ${what.count === 1 ? "node" : "nodes"} like ${what.like}`;
     case "apply":
       return "apply manifests";
     default:
@@ -129,6 +134,7 @@ function isChange(one) {
   if (["cordon", "drain", "remove", "apply"].includes(kind)) return typeof what === "string";
   if (!what || typeof what !== "object") return false;
   if (kind === "scale") return typeof what.workload === "string" && Number.isInteger(what.replicas);
+  if (kind === "addNodes") return typeof what.like === "string" && Number.isInteger(what.count);
   const texts = [what.key, ...[what.value, what.effect, what.pool, what.device].filter((one) => one !== undefined)];
   return texts.every((one) => typeof one === "string") && (kind === "deviceTaint" ? typeof what.driver === "string" : isScope(what.nodes));
 }

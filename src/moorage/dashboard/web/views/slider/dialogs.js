@@ -24,7 +24,7 @@ export function showCommands(answer) {
   });
 }
 
-const LEFT_TO_KUBECTL = { drain: "A drain", remove: "The removal of a node", apply: "Applying manifests" };
+const LEFT_TO_KUBECTL = { drain: "A drain", remove: "The removal of a node", apply: "Applying manifests", addNodes: "Adding nodes" };
 
 /** Why the changes cannot be applied here; "" where they can. */
 export function whyNotApply(changes) {

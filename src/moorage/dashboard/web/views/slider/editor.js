@@ -119,6 +119,7 @@ export class ChangeEditor {
     const kind = this.#kind;
     if (ONE_NODE.has(kind)) return [this.#nodeField()];
     if (kind === "scale") return this.#scaleFields();
+    if (kind === "addNodes") return this.#addFields();
     if (kind === "apply") return [this.#applyField()];
     if (kind === "deviceTaint") return [...this.#deviceFields(), this.#keyField(), this.#effectField(DEVICE_EFFECTS), this.#valueField("device")];
     const scope = scopeFields({ kind, what: this.#what, nodes: this.#hooks.nodes(), onscope: (nodes) => this.#put({ nodes }, true) });
@@ -176,9 +177,16 @@ export class ChangeEditor {
     return control.element;
   }
 
-  #nodeField() {
+  #nodeField(label = "Node", value = this.#what, onchange = (name) => this.#put(name)) {
     const options = [...this.#hooks.nodes().keys()].sort(natural).map((name) => ({ value: name, text: name }));
-    return part("node", combobox({ label: "Node", options, value: this.#what, placeholder: "node-1", onchange: (name) => this.#put(name) }));
+    return part("node", combobox({ label, options, value, placeholder: "node-1", onchange }));
+  }
+
+  #addFields() {
+    const domain = { form: "number", min: 1, max: Math.max(10, 2 * this.#what.count), ticks: [], turns: [], values: new Map() };
+    const control = valueControl({ domain, value: String(this.#what.count), label: "How many", now: "", onvalue: (value) => Number(value) > 0 && this.#put({ count: Number(value) }) });
+    control.element.dataset.part = "value";
+    return [this.#nodeField("Like", this.#what.like, (like) => this.#put({ like })), control.element];
   }
 
   #scaleFields() {

@@ -13,6 +13,8 @@ export function propose(kind, nodes, facts) {
       return { [kind]: first };
     case "apply":
       return { apply: "" };
+    case "addNodes":
+      return { addNodes: { count: 1, like: first } };
     case "scale": {
       const one = facts?.workloads?.[0];
       return { scale: one ? { workload: workloadName(one), replicas: one.replicas } : { workload: "", replicas: 1 } };

@@ -28,6 +28,7 @@ export class SliderView extends HTMLElement {
   #map = null;
   #answer = null;
   #answered = 0;
+  #half = false;
   #asked = "";
   #parts = {};
   #stops = [];
@@ -136,6 +137,7 @@ export class SliderView extends HTMLElement {
     } else {
       const question = JSON.parse(key.slice("what-if ".length));
       this.#place(question.changes ?? []);
+      this.#map.changed(question.changes ?? []);
       this.#asking.ask(question);
     }
     for (const editor of this.#editors) editor.element.firstChild.disabled = true;
@@ -241,18 +243,20 @@ export class SliderView extends HTMLElement {
     } else if (part.part === "evictions") {
       this.#results.first(part);
     }
+    this.#half = !part.done;
     this.#map.overlay(overlayOf(part, question.changes, cluster.nodes));
   }
 
   #tell(name, error) {
     if (name === "asking") {
+      this.#half = false;
       this.#results.stale = true;
       setText(this.#parts.age, "Asking…");
     } else if (name === "placing") {
       setText(this.#parts.age, "Computing placements…");
     } else if (name === "failed") {
       setText(this.#parts.status, error.message);
-      setText(this.#parts.age, this.#answer ? "What is shown answers an earlier question." : "");
+      setText(this.#parts.age, this.#failure());
     } else if (name === "idle") {
       setText(this.#parts.status, cluster.nodes.size ? "Choose what to change." : "The cluster has no nodes.");
       setText(this.#parts.age, "");
@@ -263,6 +267,11 @@ export class SliderView extends HTMLElement {
     this.state = name;
     this.dataset.state = name;
     this.#enable();
+  }
+
+  #failure() {
+    if (this.#half) return "Who would be evicted is shown; where they would go is not known.";
+    return this.#answer ? "What is shown answers an earlier question." : "";
   }
 
   #tellAge(now = false) {

@@ -78,7 +78,7 @@ export class Painter {
       raster.cross(x, y, size, dim ? inks.dimBad : inks.bad);
       raster.frame(x, y, size, thick, dim ? inks.dimBad : inks.bad);
     }
-    if (overlay?.nodes.has(row.name)) raster.frame(x, y, size, thick + 1, inks.mark);
+    if (overlay?.nodes.has(row.name)) raster.frame(x, y, size, size < 16 ? 1 : Math.min(4, thick + 1), inks.mark);
     return true;
   }
 
