@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
+from tests.browser.accessibility import violations
 from tests.browser.conftest import PATIENCE, OpenPage, Visitor
 from tests.browser.dashboard_process import moorage_dashboard
 from tests.e2e.kubectl import Kubectl
@@ -84,7 +84,7 @@ def test_nodes_are_grouped_by_zone_pool_label_and_taint(page: Page) -> None:
 def test_a_taint_colours_by_its_number(page: Page) -> None:
     choose(page, "Colour by", "spot.example.com/failure-probability")
     entries = page.locator(".legend-entry")
-    expect(entries).to_have_text(["31", "151", "untainted6"])
+    expect(entries).to_have_text(["31", "151", "untainted6", "pending pods1"])
     colours = [pixel(page, name) for name in ("spot-1", "spot-2", "ondemand-1", "gpu-1")]
     assert len(set(colours[:3])) == 3, "3, 15 and untainted differ"
     assert colours[2] == colours[3]
@@ -102,7 +102,7 @@ def test_other_colours_are_resources_devices_and_workloads(page: Page) -> None:
     expect(page.locator(".legend-title")).to_have_text("memory requested")
     expect(page.locator(".legend-steps")).to_have_attribute("aria-label", re.compile("^0% to 100%"))
     choose(page, "Colour by", "gpu.example.com")
-    expect(page.locator(".legend-entry")).to_have_text(["without gpu.example.com6"])
+    expect(page.locator(".legend-entry")).to_have_text(["without gpu.example.com6", "pending pods1"])
     choose(page, "Colour by", "Deployment shop/web")
     expect(page.locator(".legend-title")).to_have_text("pods of Deployment shop/web")
     page.locator(".map-list").focus()
@@ -233,8 +233,7 @@ def test_it_is_accessible(files_dashboard: Visitor, open_page: OpenPage, address
     page = open_page(files_dashboard, address, viewport={"width": 360, "height": 740}, color_scheme=scheme)
     waited = ".map-legend .legend-entry, .map-legend .legend-ramp" if address == "#/map" else "tbody tr"
     expect(page.locator(waited).first).to_be_visible()
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 360, "nothing is wider than a phone"
 
 

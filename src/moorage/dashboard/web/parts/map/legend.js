@@ -3,6 +3,7 @@ import { colours, inkOn } from "../../lib/colour.js";
 import { h, replace } from "../../lib/dom.js";
 import { number } from "../../lib/format.js";
 import { codeColour } from "./paint/inks.js";
+import { PHASES } from "./model.js";
 import { NONE, STEPS } from "./scale.js";
 
 export function fillLegend(element, scale, model) {
@@ -14,6 +15,7 @@ export function fillLegend(element, scale, model) {
   const [cordoned, notReady] = states(model);
   if (cordoned) items.push(entry("", "cordoned", cordoned, "stripes"));
   if (notReady) items.push(entry("", "not ready", notReady, "crossed"));
+  for (const [phase, pods] of phases(model)) items.push(entry("", `${phase} pods`, pods, `pod ${phase}`));
   replace(element, scale.title ? h("span", { class: "legend-title" }, scale.title) : null, items);
 }
 
@@ -49,6 +51,13 @@ function entry(colour, text, count, sign = "") {
     h("span", { class: "legend-text cut", title: text }, text),
     h("span", { class: "muted nums" }, number(count)),
   );
+}
+
+/** Phases whose dots look different, and how many pods are in each. */
+function phases(model) {
+  const found = new Uint32Array(PHASES.length);
+  for (let pod = 0; pod < model.pods.length; pod += 1) if (model.pods[pod]) found[model.podPhase[pod]] += 1;
+  return PHASES.map((phase, at) => [phase.toLowerCase(), found[at]]).filter(([, pods], at) => at > 0 && pods > 0);
 }
 
 function states(model) {

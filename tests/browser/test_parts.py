@@ -1,0 +1,165 @@
+"""The shared modules of the page, run in the browser: layout, order, quantities, elements, tables of thousands."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import OpenPage, Visitor
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text('aä<>&"\\/é ', max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abß", max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.fixture
+def page(files_dashboard: Visitor, open_page: OpenPage) -> Page:
+    page = open_page(files_dashboard, "#/gates")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    return page
+
+
+def run(page: Page, script: str, argument: Any = None) -> Any:
+    return page.evaluate(script, argument)
+
+
+def test_layouts_fit_and_no_two_tiles_share_a_place(page: Page) -> None:
+    script = """async (cases) => {
+      const {layout} = await import("/parts/map/layout.js");
+      return cases.map(([counts, width, height]) => {
+        let next = 0;
+        const groups = counts.map((count) => ({name: "g", members: Array.from({length: count}, () => next++)}));
+        const {x, y, pitch, boxes, ...rest} = layout(groups, width, height, next);
+        return {x: [...x], y: [...y], pitch, height: rest.height, boxes: boxes.length};
+      });
+    }"""
+    cases: list[Any] = [
+        [[1], 1200, 600],
+        [[5000], 1200, 600],
+        [[1700, 1650, 1650], 1248, 570],
+        [[1] * 120, 340, 500],
+        [[3000, 1, 1, 400, 17], 340, 420],
+        [[], 800, 400],
+    ]
+    for case, found in zip(cases, run(page, script, cases), strict=True):
+        counts, width, height = case
+        places = list(zip(found["x"], found["y"], strict=True))
+        assert len(places) == sum(counts)
+        assert len({(round(x), round(y)) for x, y in places}) == len(places), case
+        assert all(x >= 0 and x + found["pitch"] <= width for x, _ in places), case
+        assert all(y >= 0 and y + found["pitch"] <= found["height"] for _, y in places), case
+        assert found["height"] == height or found["pitch"] == 4, "taller than the window only with the smallest tiles"
+
+
+def test_versions_are_compared_by_their_parts(page: Page) -> None:
+    script = """async (versions) => {
+      const {compareVersions} = await import("/parts/map/scale.js");
+      return versions.sort(compareVersions);
+    }"""
+    wanted = ["v1.9.0", "v1.35.9", "v1.36.0-alpha.2", "v1.36.0-alpha.10", "v1.36.0", "v1.36.4", "535.1", "550.0.14"]
+    assert run(page, script, sorted(wanted)) == wanted
+
+
+def test_quantities_and_durations_are_written_as_kubernetes_does(page: Page) -> None:
+    script = """async () => {
+      const f = await import("/lib/format.js");
+      return [f.cpu(250), f.cpu(1500), f.cpu(64000), f.cpu(0), f.bytes(1610612736), f.bytes(1023),
+        f.quantity("memory", 2 ** 35), f.quantity("nvidia.com/gpu", 8), f.percent(0.004), f.percent(0.999), f.percent(1),
+        f.duration(65), f.duration(90000), f.count(1, "node"), f.count(1234, "node"), f.taint({key: "a", value: "", effect: "NoSchedule"})];
+    }"""
+    assert run(page, script) == [
+        *["250m", "1.5", "64", "0", "1.5Gi", "1023", "32Gi", "8", "<1%", "99%", "100%", "1m5s", "1d1h"],
+        *["1 node", "1,234 nodes", "a:NoSchedule"],
+    ]
+
+
+def test_saved_answers_are_found_under_what_python_writes(page: Page) -> None:
+    """Check the key of an answer in an exported page: JSON with sorted keys, the same from both languages."""
+    script = """async (texts) => {
+      const {canonical} = await import("/lib/api.js");
+      return texts.map((text) => canonical(JSON.parse(text)));
+    }"""
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(st.lists(_JSON, min_size=1, max_size=20))
+    def law(values: list[Any]) -> None:
+        texts = [json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False) for value in values]
+        assert run(page, script, texts) == texts
+
+    law()
+
+
+def test_elements_take_no_markup_no_scripts_and_no_foreign_schemes(page: Page) -> None:
+    script = """async () => {
+      const {h} = await import("/lib/dom.js");
+      const refused = (props) => { try { h("div", props); return false; } catch { return true; } };
+      const link = (href) => h("a", {href}).getAttribute("href");
+      return {
+        text: h("p", {}, "<img src=x onerror=alert(1)>").childElementCount,
+        refused: [{innerHTML: "x"}, {".innerHTML": "x"}, {onclick: "alert(1)"}, {srcdoc: "x"}].map(refused),
+        links: ["javascript:alert(1)", " JavaScript:alert(1)", "//elsewhere.test", "data:text/html,x", "#/map",
+          "https://k8s.io/"].map(link),
+      };
+    }"""
+    found = run(page, script)
+    assert found["text"] == 0
+    assert found["refused"] == [True] * 4
+    assert found["links"] == [None, None, None, None, "#/map", "https://k8s.io/"]
+
+
+def test_a_table_of_thousands_has_few_elements(page: Page) -> None:
+    run(
+        page,
+        """async () => {
+      const {dataTable} = await import("/parts/data-table.js");
+      const rows = Array.from({length: 20000}, (_, at) => ({name: `n${at}`}));
+      const columns = [{id: "name", title: "Name", by: (row) => row.name, cell: (row) => row.name}];
+      const opened = (row) => (document.title = row.name);
+      const more = {label: "Many", rowKey: (row) => row.name, onopen: opened, sort: "name", height: "20rem"};
+      document.querySelector("main").replaceChildren(dataTable({columns, rows, ...more}));
+    }""",
+    )
+    table = page.get_by_role("table", name="Many")
+    expect(table).to_have_attribute("aria-rowcount", "20001")
+    rows = table.locator("tbody tr[aria-rowindex]")
+    expect(rows.first).to_contain_text("n0")
+    assert rows.count() < 60
+    rows.first.focus()
+    page.keyboard.press("End")
+    last = table.locator('tr[aria-rowindex="20001"]')
+    expect(last).to_be_focused()
+    expect(last).to_have_text("n19999")
+    page.keyboard.press("PageUp")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("n1")
+
+
+def test_dots_keep_their_place_while_others_come_and_go(page: Page) -> None:
+    script = """async () => {
+      const {Model, TRAY} = await import("/parts/map/model.js");
+      const node = (name) => ({name, pods: new Set()});
+      const pod = (key, node, phase = "Running") => ({key, node, phase, workload: ""});
+      const cluster = {nodes: new Map([["a", node("a")], ["b", node("b")]]),
+        pods: new Map(["1", "2", "3"].map((key) => [key, pod(key, "a")]))};
+      const model = new Model();
+      model.load(cluster);
+      const slot = (key) => [model.podNode[model.podNumbers.get(key)], model.podSlot[model.podNumbers.get(key)]];
+      const told = (keys) => ({nodes: new Set(), pods: new Map(keys.map((key) => [key, ""]))});
+      const change = (...keys) => model.update(told(keys), cluster);
+      cluster.pods.set("2", pod("2", "b"));
+      const moved = change("2").moved.length;
+      const after = [slot("1"), slot("3"), slot("2")];
+      cluster.pods.set("4", pod("4", "a"));
+      cluster.pods.set("5", pod("5", "", "Pending"));
+      cluster.pods.delete("3");
+      change("4", "5", "3");
+      return {moved, after, filled: slot("4"), waits: slot("5")[0] === TRAY, gone: model.podNumbers.has("3")};
+    }"""
+    found = run(page, script)
+    assert found == {"moved": 1, "after": [[0, 0], [0, 2], [1, 0]], "filled": [0, 1], "waits": True, "gone": False}
