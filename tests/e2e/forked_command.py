@@ -26,6 +26,7 @@ _PRELOADED = (
     "moorage.__main__",
     "moorage.cli.main",
     "moorage.cli.commands.explain",
+    "moorage.cli.commands.gates",
     "moorage.cli.commands.lint",
     "moorage.cli.commands.plan",
     "moorage.plan.outcome",
@@ -40,13 +41,23 @@ def _fork_server() -> ForkServerContext:
     return context
 
 
-def forked_moorage(arguments: Sequence[str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
-    """Run a command with standard files of its own, and return what it wrote and its exit code."""
+def forked_moorage(
+    arguments: Sequence[str], stdin: str | bytes | None = "", cwd: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command with standard files of its own, and return what it wrote and its exit code.
+
+    Without `stdin` its standard input is /dev/null, which is not the same as an empty file.
+    """
+    given = stdin.encode() if isinstance(stdin, str) else stdin
     with tempfile.TemporaryDirectory() as directory:
         files = [Path(directory, name) for name in ("stdin", "stdout", "stderr")]
-        for file in files:
-            file.write_text(stdin if file.name == "stdin" else "", encoding="utf-8")
-        process = _fork_server().Process(target=_be_the_command, args=(list(arguments), files, str(Path.cwd())))
+        for file, content in zip(files, (given, b"", b""), strict=True):
+            if content is None:
+                file.symlink_to(os.devnull)
+            else:
+                file.write_bytes(content)
+        place = list(arguments), files, str(cwd or Path.cwd()), dict(os.environ)
+        process = _fork_server().Process(target=_be_the_command, args=place)
         process.start()
         process.join(_JOIN_SECONDS)
         if process.exitcode is None:
@@ -59,9 +70,13 @@ def forked_moorage(arguments: Sequence[str], stdin: str = "") -> "subprocess.Com
         return subprocess.CompletedProcess([MOORAGE, *arguments], code, out, err)
 
 
-def _be_the_command(arguments: Sequence[str], files: Sequence[Path], directory: str) -> None:
+def _be_the_command(
+    arguments: Sequence[str], files: Sequence[Path], directory: str, environment: dict[str, str]
+) -> None:
     code = 1
     try:
+        os.environ.clear()
+        os.environ.update(environment)
         signal.alarm(_PATIENCE)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # the fork server ignores it
         atexit._clear()

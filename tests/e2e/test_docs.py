@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.forked_command import forked_moorage
 from tests.plugin_pages import plugin_pages
 
 from moorage.model.gates import GATES
@@ -63,8 +63,7 @@ def captures(page: str) -> list[tuple[str, str]]:
 
 
 def moorage(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    program = str(Path(sys.executable).with_name("moorage"))
-    return subprocess.run([program, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+    return forked_moorage(arguments, cwd=cwd)
 
 
 @pytest.mark.parametrize(("page", "number"), CAPTURED.items())

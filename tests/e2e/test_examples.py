@@ -9,19 +9,17 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.e2e.forked_command import forked_moorage
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir() and path.name not in ("plugin", "cluster"))
-MOORAGE = Path(sys.executable).with_name("moorage")
 
 REFUSALS = {"unreadable", "not-an-object", "unserved-version", "unknown-field", "duplicate-field", "rejected"}
 
@@ -37,9 +35,7 @@ def gates_of(folder: str) -> list[str]:
 
 
 def findings_of(*arguments: str) -> list[dict[str, Any]]:
-    process = subprocess.run(
-        [MOORAGE, *arguments, "--output", "json"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    process = forked_moorage([*arguments, "--output", "json"], cwd=ROOT)
     assert process.returncode in (0, 1), process.stderr
     findings: list[dict[str, Any]] = json.loads(process.stdout)["findings"]
     assert process.returncode == int(bool(findings))

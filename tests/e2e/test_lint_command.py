@@ -11,9 +11,9 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.e2e.forked_command import forked_moorage
 from tests.processes import started
 
 MOORAGE = [sys.executable, "-m", "moorage"]
@@ -24,16 +24,12 @@ REJECTED = CLEAN + "  tolerations:\n  - key: sla\n    operator: Gt\n    value: '
 SURPRISING = CLEAN + "  tolerations:\n  - {key: sla, operator: Lt, value: '0'}\n"
 
 
-def moorage(*arguments: str, stdin: str | bytes | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
-    given = (
-        {"input": stdin.encode() if isinstance(stdin, str) else stdin}
-        if stdin is not None
-        else {"stdin": subprocess.DEVNULL}
-    )
-    process = subprocess.run([*MOORAGE, *arguments], capture_output=True, check=False, timeout=60, **given, **options)
-    out, err = process.stdout.decode(), process.stderr.decode()
-    assert "Traceback" not in out + err
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+def moorage(
+    *arguments: str, stdin: str | bytes | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    process = forked_moorage(arguments, stdin, cwd)
+    assert "Traceback" not in process.stdout + process.stderr
+    return process
 
 
 @pytest.fixture
@@ -164,8 +160,12 @@ def test_github(files: Path) -> None:
 def test_names_and_texts_of_any_bytes(tmp_path: Path, form: str) -> None:
     name = os.fsdecode(b"\xff \x1b[31m.yaml")
     (tmp_path / name).write_bytes(CLEAN.replace("web", '"\\e[31m\\0 <b>"').encode())
-    process = moorage("lint", "--output", form, name, ".", cwd=tmp_path, env={**os.environ, "LC_ALL": "C"})
+    command, language = [*MOORAGE, "lint", "--output", form, name, "."], {**os.environ, "LC_ALL": "C"}
+    process = subprocess.run(
+        command, cwd=tmp_path, env=language, capture_output=True, encoding="utf-8", check=False, timeout=60
+    )
     assert process.returncode == 1
+    assert "Traceback" not in process.stdout + process.stderr
     assert "\x1b" not in process.stdout
     if form == "junit":
         ElementTree.fromstring(process.stdout)

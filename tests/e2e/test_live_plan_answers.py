@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 from tests.e2e.component_processes import until
+from tests.e2e.forked_command import forked_moorage
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import moorage_up
 
-_TIMEOUT_SECONDS = 120
 _GATES = ("--feature-gates", "TaintTolerationComparisonOperators=true")
 Raw = dict[str, Any]
 
@@ -77,8 +76,7 @@ class Live:
         return str(path)
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "moorage", "plan", "--kubeconfig", str(self._kubeconfig), *_GATES]
-        ran = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=_TIMEOUT_SECONDS)
+        ran = forked_moorage(["plan", "--kubeconfig", str(self._kubeconfig), *_GATES, *arguments])
         assert "Traceback" not in ran.stderr
         return ran
 

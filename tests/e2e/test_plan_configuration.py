@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.forked_command import forked_moorage
 
-MOORAGE = [sys.executable, "-m", "moorage"]
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 NODE = """\
 apiVersion: v1
@@ -68,10 +66,9 @@ def moorage(directory: Path, *arguments: str, config: str | None = None) -> tupl
     if config is not None:
         (directory / "scheduler.yml.txt").write_text(config, encoding="utf-8")
         arguments = (*arguments, "--config", "scheduler.yml.txt")
-    ran = subprocess.run([*MOORAGE, *arguments], cwd=directory, capture_output=True, check=False, timeout=60)
-    out, err = ran.stdout.decode(), ran.stderr.decode()
-    assert "Traceback" not in out + err
-    return ran.returncode, out, err
+    ran = forked_moorage(arguments, cwd=directory)
+    assert "Traceback" not in ran.stdout + ran.stderr
+    return ran.returncode, ran.stdout, ran.stderr
 
 
 def nodes_of(report: str) -> dict[str, str]:

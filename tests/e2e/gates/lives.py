@@ -5,14 +5,13 @@ In: a directory. Out: a `Life`: a stage with eyes for events, controllers and au
 
 import json
 import math
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.forked_command import forked_moorage
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import moorage_up
 from tests.e2e.stories.stage import Raw, Stage
@@ -74,8 +73,7 @@ class Life(Stage):
     # -- moorage's own commands ---------------------------------------------------------------------------------------
 
     def moorage(self, *arguments: str, code: int = 0) -> str:
-        command = [sys.executable, "-m", "moorage", *arguments, "--kubeconfig", str(self.kubectl.kubeconfig)]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        ran = forked_moorage([*arguments, "--kubeconfig", str(self.kubectl.kubeconfig)])
         assert (ran.returncode, ran.stderr) == (code, ""), ran.stdout + ran.stderr
         return ran.stdout
 
