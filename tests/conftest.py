@@ -6,12 +6,13 @@ event loop that `moorage up` uses, as does a parameter `loop` of the test.
 """
 
 import asyncio
+import gc
 import inspect
 import os
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import pytest
@@ -28,6 +29,9 @@ import moorage.match.cel.program  # noqa: F401
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
 
+#: The folders that come first: their files take long and wait for processes. With many short files at the end, no
+#: worker is left with a long one while the others have nothing to do (with `--no-loadscope-reorder`).
+_FIRST = ("tests/e2e/", "tests/browser/", "tests/faults/", "tests/laws/", "tests/contract/")
 _VARIABLE = re.compile(r"TEST_ASSET_\w+")
 #: Seconds of real time after which a test hangs: far more than any takes on a busy machine.
 PATIENCE = 300.0
@@ -47,6 +51,21 @@ def pytest_configure() -> None:
     sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while there is none, and do not look through thousands of tests for it later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: next((at for at, one in enumerate(_FIRST) if item.nodeid.startswith(one)), len(_FIRST)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

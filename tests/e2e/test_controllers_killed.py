@@ -214,6 +214,7 @@ def test_a_rollout_survives_kill_9_of_each_component(tmp_path: Path) -> None:
         asyncio.run(asyncio.wait_for(_in_turn(made), 5 * _PATIENCE))
 
 
+@pytest.mark.slow  # `test_ha` has leaders killed during a rollout, too
 def test_a_rollout_is_finished_by_the_next_leader(tmp_path: Path) -> None:
     with components(tmp_path) as made:
         asyncio.run(asyncio.wait_for(_by_another(made), 5 * _PATIENCE))

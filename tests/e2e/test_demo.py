@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.e2e.kubectl import Kubectl, kubectl_program
+from tests.e2e.kubectl import BRIEF, Kubectl, kubectl_program
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -35,7 +35,7 @@ SECONDS = 120
 
 def environment(directory: Path, **more: str) -> dict[str, str]:
     """What is left behind would be found in the directory."""
-    return {**os.environ, "KUBECTL": kubectl_program(), "TMPDIR": str(directory), **more}
+    return {**os.environ, **BRIEF, "KUBECTL": kubectl_program(), "TMPDIR": str(directory), **more}
 
 
 def demo(directory: Path, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.e2e.gates.features import FEATURES, FIVE, STRICT, Feature, on, workload
+from tests.e2e.gates.features import EXPRESSIONS, FEATURES, FIVE, STRICT, Feature, on, workload
 from tests.e2e.stories.stage import Raw, node
 
 from moorage.client.http.client import HttpClient
@@ -180,7 +180,11 @@ async def daemons(cluster: Cluster, skew: Skew) -> None:
     assert (phases["five"], phases["strict"]) == ("Running", "Running")
 
 
-@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.gate)
+#: All of them with the long runs; the gates are read in the same places.
+CHOSEN = [pytest.param(one, marks=[] if one is EXPRESSIONS else [pytest.mark.slow], id=one.gate) for one in FEATURES]
+
+
+@pytest.mark.parametrize("feature", CHOSEN)
 def test_all_sixteen(feature: Feature, tmp_path: Path) -> None:
     asyncio.run(prepare(tmp_path / "prepared", feature))
     for skew in (Skew(*values) for values in product((True, False), repeat=4)):

@@ -35,8 +35,9 @@ BUSY = {"five", "strict", "plain"}
 BYSTANDER = {NUMBERS.gate: EXPRESSIONS, VERSIONS.gate: NUMBERS, EXPRESSIONS.gate: VERSIONS}
 
 
-#: Numbers are played by their runbook in the default suite, and by this with the long runs.
-LIVES = [pytest.param(one, marks=[pytest.mark.slow] if one is NUMBERS else [], id=one.gate) for one in FEATURES]
+#: Versions do all that the others do, and more. Numbers are played by their runbook in the default suite, expressions
+#: by `test_workloads` and `test_combinations`, and both by this with the long runs.
+LIVES = [pytest.param(one, marks=[] if one is VERSIONS else [pytest.mark.slow], id=one.gate) for one in FEATURES]
 
 
 @pytest.mark.parametrize("feature", LIVES)
