@@ -1,11 +1,16 @@
 """The view "What if" in a real browser: it says what `moorage plan` says, of files and of a live cluster."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+import yaml
+from playwright.sync_api import Browser, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import ALL_GATES, EXAMPLE, OpenPage, Visitor
+from tests.browser.dashboard_process import moorage_dashboard
 from tests.browser.slider_page import (
     address_of,
     changes_in,
@@ -17,6 +22,11 @@ from tests.browser.slider_page import (
 )
 from tests.e2e.running_cluster import Cluster
 
+from moorage.client.http.client import HttpClient
+from moorage.client.kubeconfig.loading import load_access
+from moorage.model.kinds import KINDS
+
+RBAC = "rbac.authorization.k8s.io/v1"
 SPOT = "spot.example.com/failure-probability"
 POOL = {"label": {"key": "example.com/pool", "value": "spot"}}
 
@@ -215,6 +225,37 @@ def test_what_is_applied_is_what_was_asked(live_dashboard: Visitor, live_cluster
         const state = await (await fetch("/api/state")).json();
         return state.nodes.find((one) => one.name === "tenants-1").labels["example.com/level"] === "7";
     }""")
+
+
+def test_what_the_kubeconfig_may_not_do_is_not_offered(
+    browser: Browser, live_cluster: Cluster, open_page: OpenPage, tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor(1) as other:  # this thread has Playwright's event loop
+        other.submit(asyncio.run, let_read_everything(live_cluster, "reader")).result()
+    kubeconfig = tmp_path / "reader"
+    document = yaml.safe_load(live_cluster.kubeconfig.read_text(encoding="utf-8"))
+    for user in document["users"]:
+        user["user"]["as"] = "reader"
+    kubeconfig.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with moorage_dashboard(tmp_path, "--kubeconfig", str(kubeconfig), "--allow-changes") as dashboard:
+        page = open_page(Visitor(browser, dashboard), address_of({"cordon": "spot-1"}))
+        wait_for_answer(page)
+        button = page.get_by_role("button", name="Apply")
+        expect(button).to_have_attribute("title", "the kubeconfig may not patch nodes")
+        expect(button).to_be_disabled()
+
+
+async def let_read_everything(cluster: Cluster, user: str) -> None:
+    client = HttpClient(load_access(str(cluster.kubeconfig)), "test")
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": user}
+    subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]
+    try:
+        await client.create(KINDS[RBAC, "ClusterRole"], {"metadata": {"name": user}, "rules": rules})
+        binding = {"metadata": {"name": user}, "roleRef": role, "subjects": subjects}
+        await client.create(KINDS[RBAC, "ClusterRoleBinding"], binding)
+    finally:
+        await client.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

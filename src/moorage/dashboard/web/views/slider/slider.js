@@ -15,6 +15,7 @@ import { ChangeEditor } from "./editor.js";
 import { overlayOf } from "./overlay.js";
 import { propose } from "./proposals.js";
 import { Results, sentence } from "./results.js";
+import { whyForbidden } from "./rights.js";
 import { whatIfMap } from "./what-if-map.js";
 
 const ADDRESS_PAUSE = 250;
@@ -29,6 +30,7 @@ export class SliderView extends HTMLElement {
   #answer = null;
   #answered = 0;
   #half = false;
+  #rights = null;
   #asked = "";
   #parts = {};
   #stops = [];
@@ -282,11 +284,22 @@ export class SliderView extends HTMLElement {
 
   #enable() {
     const isDone = this.state === "done";
-    const why = embedded ? "This is a saved page." : whyNotApply(this.#changes);
+    const isKnown = this.#rights?.asked === this.#asked;
+    const why = embedded ? "This is a saved page." : whyNotApply(this.#changes) || (isKnown ? this.#rights.why : "");
     this.#parts.commands.disabled = !this.#answer || !isDone;
-    this.#parts.apply.disabled = !isDone || Boolean(why);
+    this.#parts.apply.disabled = !isDone || !isKnown || Boolean(why);
     this.#parts.apply.title = why;
+    if (isDone && !why && !isKnown) this.#askRights();
     this.#parts.share.disabled = Boolean(embedded) || !this.#editors.length;
+  }
+
+  /** Offers to apply the changes once it is known that the kubeconfig may write them. */
+  async #askRights() {
+    const asked = this.#asked;
+    const why = await whyForbidden(this.#complete());
+    if (asked !== this.#asked) return;
+    this.#rights = { asked, why };
+    this.#enable();
   }
 
   #share() {
