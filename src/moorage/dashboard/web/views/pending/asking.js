@@ -37,12 +37,13 @@ export function canTry(manifest) {
 
 /** What the cluster's own scheduler says of a pod: its condition PodScheduled; null where there is none. */
 export async function schedulersWord(pod) {
-  if (cluster.source.kind !== "live" || embedded) return null;
+  await cluster.ready;
+  if (cluster.source.kind !== "live" || embedded || !cluster.pods.has(pod)) return null;
   try {
     const told = await getJSON(`/api/pod/${pod.split("/").map(encodeURIComponent).join("/")}`);
     return (told.conditions ?? []).find((one) => one.type === "PodScheduled") ?? null;
   } catch {
-    // A pod that only the simulation has made, or that is gone meanwhile.
+    // It is gone meanwhile.
     return null;
   }
 }

@@ -40,7 +40,7 @@ export function detail(told, { again, group = null }) {
         told.asked && h("span", { class: "muted small" }, `as of ${clock(told.asked.time)}`),
         !embedded && h("button", { class: "button small quiet", type: "button", onclick: again }, "Explain again"),
       ),
-      h("p", { class: "muted wrap" }, facts(explanation)),
+      h("p", { class: "muted wrap pending-facts" }, facts(explanation)),
       h("p", { class: "wrap pending-verdict" }, told.verdict),
       message(told),
       explanation.troubles.map((one) => h("p", { class: "bad wrap" }, `But ${one}`)),

@@ -18,6 +18,7 @@ import { GroupList } from "./groups.js";
 /** How soon the groups are asked for again after a change; later where the answer takes long. */
 const REFRESH_MILLISECONDS = 2000;
 const REST = 4;
+const LONGEST_REST_MILLISECONDS = 15000;
 
 export class PendingView extends HTMLElement {
   #groups = new GroupList({ onchoose: (group) => address.go("pending", { pod: group.example }) });
@@ -33,9 +34,13 @@ export class PendingView extends HTMLElement {
   #detail = h("section", { class: "panel pending-detail", "aria-label": "Explanation" });
   #asking = null;
   #shown = "";
+  #told = null;
+  #gone = h("p", { class: "pending-gone", role: "status", hidden: true });
   #stop = null;
   #timer = 0;
   #took = 0;
+  #stale = 0;
+  #loads = 0;
 
   connectedCallback() {
     const form = h(
@@ -50,7 +55,19 @@ export class PendingView extends HTMLElement {
       h("div", { class: "pending-columns" }, h("div", { class: "pending-side stack" }, this.#groups.element, !embedded && form), this.#detail),
     );
     this.#stop = cluster.subscribe((change) => {
-      if (change.all || change.pods.size || change.nodes.size) this.#reloadSoon();
+      if (change.all || change.pods.size || change.nodes.size) {
+        this.#stale = 0;
+        this.#reloadSoon();
+      }
+      if (change.all || change.pods.size) this.#tellIfGone();
+    });
+    // What was applied is seen at once, not when it is the list's turn.
+    this.addEventListener("applied", () => {
+      this.#took = 0;
+      this.#stale = 0;
+      clearTimeout(this.#timer);
+      this.#timer = 0;
+      this.#reloadSoon();
     });
     this.#load();
     this.addressChanged(address.params);
@@ -74,15 +91,25 @@ export class PendingView extends HTMLElement {
 
   /** While pods come and go all the time, the groups follow, but never keep the server busy. */
   #reloadSoon() {
-    this.#timer ||= setTimeout(() => this.#load(), Math.max(REFRESH_MILLISECONDS, REST * this.#took));
+    const wait = Math.max(REFRESH_MILLISECONDS * (1 + this.#stale), REST * this.#took);
+    this.#timer ||= setTimeout(() => this.#load(), Math.min(wait, LONGEST_REST_MILLISECONDS));
   }
 
   async #load() {
     clearTimeout(this.#timer);
+    this.#timer = 0;
     const began = performance.now();
+    this.#loads += 1;
+    const mine = this.#loads;
     try {
       const told = await pendingGroups();
+      if (mine !== this.#loads) return;
       this.#groups.show(told);
+      // A large cluster is simulated anew only now and then: the answer may be about what was before the last change.
+      if (told.asked?.seq < cluster.seq) {
+        this.#stale += 1;
+        this.#reloadSoon();
+      }
       const groups = told.groups.length + told.leftOut;
       setText(
         this.#lead,
@@ -94,11 +121,11 @@ export class PendingView extends HTMLElement {
         address.set({ pod: told.groups[0].example });
       }
     } catch (error) {
-      if (!this.isConnected) return;
+      // A newer question takes the place of this one.
+      if (!this.isConnected || mine !== this.#loads) return;
       setText(this.#lead, "");
       this.#groups.failed(error.message, () => this.#load());
     } finally {
-      this.#timer = 0;
       this.#took = performance.now() - began;
     }
   }
@@ -106,6 +133,8 @@ export class PendingView extends HTMLElement {
   async #explain(pod, node) {
     this.#asking?.abort();
     this.#asking = null;
+    this.#told = null;
+    this.#tellIfGone();
     if (!pod) {
       replace(this.#detail, nothingChosen());
       return;
@@ -116,12 +145,28 @@ export class PendingView extends HTMLElement {
     try {
       const told = await explainPod(pod, node, asking.signal);
       if (asking.signal.aborted) return;
-      replace(this.#detail, detail(told, { again: () => this.#explain(pod, node), group: this.#groups.groupOf(told.explanation.pod) }));
+      this.#told = told.explanation;
+      this.#groups.selected = told.explanation.pod;
+      replace(this.#detail, this.#gone, detail(told, { again: () => this.#explain(pod, node), group: this.#groups.groupOf(told.explanation.pod) }));
       announce(`${told.explanation.pod}: ${told.verdict}`);
+      this.#tellIfGone();
     } catch (error) {
       if (asking.signal.aborted) return;
       replace(this.#detail, failed(error.message, () => this.#explain(pod, node), { height: "20rem" }));
     }
+  }
+
+  /** Says that the pod that is explained is not there any more, as after a change of its template. */
+  #tellIfGone() {
+    const told = this.#told;
+    const gone = told && cluster.source.kind === "live" && cluster.past == null && told.known && !cluster.pods.has(told.pod);
+    if (told && cluster.pods.has(told.pod)) told.known = true;
+    this.#gone.hidden = !gone;
+    if (!gone || this.#gone.dataset.pod === told.pod) return;
+    this.#gone.dataset.pod = told.pod;
+    const workload = told.workload.replace(" ", "/");
+    const next = workload && h("a", { href: address.href("pending", { pod: workload, tab: address.params.tab }) }, `Explain ${told.workload}`);
+    replace(this.#gone, `${told.pod} is gone meanwhile. `, next);
   }
 
   #explainAnother(event) {

@@ -47,8 +47,9 @@ export async function applyRemedy(remedy, suggestion, place) {
   replace(place, loading("Applying", { height: "3rem" }));
   try {
     const answer = await act("apply", request(remedy));
-    replace(place, h("h4", {}, "Applied"), outcome(answer, "The API server has stored it. The page follows the cluster."));
+    replace(place, h("h4", {}, answer.ok ? "Applied" : "Not applied"), outcome(answer, "The API server has stored it. The page follows the cluster."));
     announce(answer.ok ? "Applied" : "Not applied");
+    place.dispatchEvent(new CustomEvent("applied", { bubbles: true }));
   } catch (error) {
     replace(place, h("h4", {}, "Not applied"), refusal(error.message));
   }
