@@ -171,6 +171,29 @@ def test_going_back_shows_the_pod_where_it_was(live_dashboard: Visitor, open_pag
     assert page.evaluate(where) == []
 
 
+def test_an_entry_leads_to_its_moment(live_dashboard: Visitor, open_page: OpenPage, kubectl: Kubectl) -> None:
+    page = open_page(live_dashboard, "#/timeline?find=visitor")
+    page.get_by_role("tab", name="Newest first").wait_for()
+    kubectl("apply -f -", _POD % ("visitor", "ondemand-2"))
+    kubectl("delete pod/visitor --wait=true")
+    placed = rows(page).filter(has_text="Placed").filter(has_text="default/visitor")
+    placed.click()
+    detail = page.locator(".entry-detail")
+    expect(detail).to_contain_text("on ondemand-2")
+    detail.get_by_role("button", name="Go to this moment").click()
+    expect(page.locator(".past-line")).to_be_visible()
+    expect(page.get_by_role("tab", name="Back in time")).to_have_attribute("aria-selected", "true")
+    page.locator(".moment-controls").get_by_role("button", name="Back to now").click()
+    expect(page.locator(".past-line")).to_be_hidden()
+
+
+def test_a_restart_is_played_in_the_simulation(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, "#/timeline?tab=rollouts&play=Deployment%20shop/reports")
+    expect(page.get_by_text("completes", exact=True)).to_be_visible()
+    label = page.locator(".rollout-svg").get_attribute("aria-label") or ""
+    assert "Deployment shop/reports: 4 of 4 updated, 4 available, 0 old" in label
+
+
 def test_a_moment_that_is_not_kept_is_told(live_dashboard: Visitor, open_page: OpenPage) -> None:
     page = open_page(live_dashboard, "#/timeline?at=99999999")
     expect(page.locator("#problem")).to_contain_text("has not come yet")

@@ -14,6 +14,7 @@ import { gateDetail } from "./detail.js";
 import { matrix } from "./matrix.js";
 
 const EVERY = 30_000;
+const REST = 20;
 const SHOWN = [
   ["", "all gates"],
   ["on", "on anywhere"],
@@ -26,6 +27,7 @@ export class GatesView extends HTMLElement {
   #gates = null;
   #audit = null;
   #auditSeq = -1;
+  #restUntil = 0;
   #auditProblem = "";
   #asking = null;
   #parts = {};
@@ -98,7 +100,8 @@ export class GatesView extends HTMLElement {
   }
 
   async #askAudit() {
-    if (this.#asking || document.hidden || (this.#audit && this.#auditSeq === cluster.seq)) return;
+    const isFresh = this.#audit && (this.#auditSeq === cluster.seq || performance.now() < this.#restUntil);
+    if (this.#asking || document.hidden || isFresh) return;
     if (!answerable("audit", {})) {
       this.#auditProblem = NOT_HERE;
       this.#show();
@@ -106,6 +109,7 @@ export class GatesView extends HTMLElement {
     }
     this.#asking = new AbortController();
     this.#auditSeq = cluster.seq;
+    const began = performance.now();
     try {
       const parts = await ask("audit", {}, { signal: this.#asking.signal });
       this.#audit = parts.at(-1);
@@ -115,6 +119,8 @@ export class GatesView extends HTMLElement {
       this.#auditProblem = error.message;
     } finally {
       this.#asking = null;
+      // An audit of a large cluster takes a while: most of the time it should not be looking.
+      this.#restUntil = performance.now() + REST * (performance.now() - began);
     }
     this.#show();
   }

@@ -17,7 +17,7 @@ export function axisOf(entries, { byOrder, virtual, from, to }) {
   const step = STEPS.find((one) => one * scale >= ROOM) ?? STEPS.at(-1);
   const ticks = [];
   for (let time = Math.ceil(first / step) * step; time <= last && ticks.length < 40; time += step) {
-    ticks.push({ x: from + (time - first) * scale, text: virtual ? duration(time) : clock(time) });
+    ticks.push({ x: from + (time - first) * scale, text: virtual ? duration(time) : `${clock(time)}${step < 1 ? tenths(time) : ""}` });
   }
   return { place: (one) => from + (one.time - first) * scale, ticks };
 }
@@ -36,4 +36,8 @@ function ordered(entries, from, width) {
 function nice(least) {
   const base = 10 ** Math.floor(Math.log10(Math.max(1, least)));
   return Math.max(1, [1, 2, 5, 10].map((one) => one * base).find((one) => one >= least));
+}
+
+function tenths(time) {
+  return `.${Math.floor((time % 1) * 10 + 0.001)}`;
 }
