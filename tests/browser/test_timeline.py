@@ -189,7 +189,7 @@ def test_an_entry_leads_to_its_moment(live_dashboard: Visitor, open_page: OpenPa
 
 def test_a_restart_is_played_in_the_simulation(files_dashboard: Visitor, open_page: OpenPage) -> None:
     page = open_page(files_dashboard, "#/timeline?tab=rollouts&play=Deployment%20shop/reports")
-    expect(page.get_by_text("completes", exact=True)).to_be_visible()
+    expect(page.locator(".chip.good").filter(has_text="completes")).to_be_visible()
     label = page.locator(".rollout-svg").get_attribute("aria-label") or ""
     assert "Deployment shop/reports: 4 of 4 updated, 4 available, 0 old" in label
 
