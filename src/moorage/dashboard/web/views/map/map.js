@@ -18,6 +18,9 @@ import { NodePage } from "./node-page.js";
 import { nodeTable } from "./node-table.js";
 
 const COLOUR = "resource:cpu";
+/** Sorting thousands of rows takes a frame or two: a busy cluster's table follows once a second. */
+const TABLE_PAUSE = 1000;
+const OPTIONS_PAUSE = 2000;
 
 export class MapView extends HTMLElement {
   #parts = {};
@@ -26,6 +29,7 @@ export class MapView extends HTMLElement {
   #table = null;
   #left = "";
   #optionsTimer = 0;
+  #tableTimer = 0;
   #find = debounce((text) => address.set({ find: text || null }), 150);
 
   connectedCallback() {
@@ -38,6 +42,7 @@ export class MapView extends HTMLElement {
   disconnectedCallback() {
     for (const stop of this.#stops) stop();
     clearTimeout(this.#optionsTimer);
+    clearTimeout(this.#tableTimer);
     this.#find.cancel();
   }
 
@@ -96,12 +101,19 @@ export class MapView extends HTMLElement {
   #changed(change) {
     if (change.all || change.nodes?.size) {
       if (change.all) this.#options();
-      else this.#optionsTimer ||= setTimeout(() => this.#options(), 2000);
+      else this.#optionsTimer ||= setTimeout(() => this.#options(), OPTIONS_PAUSE);
       if (change.all && !address.params.group) this.addressChanged(address.params);
-      if (!this.#parts.rows.hidden) this.#fillTable();
+      if (change.all) this.#fillShownTable();
+      else this.#tableTimer ||= setTimeout(() => this.#fillShownTable(), TABLE_PAUSE);
       this.#state();
     }
     if (this.#page && (change.all || change.nodes?.has(address.params.node))) this.#page.refresh();
+  }
+
+  #fillShownTable() {
+    clearTimeout(this.#tableTimer);
+    this.#tableTimer = 0;
+    if (!this.#parts.rows.hidden) this.#fillTable();
   }
 
   #options() {

@@ -41,9 +41,8 @@ export class NodePage {
     this.#elsewhere.show(wanted);
   }
 
-  /** Something about the node changed: shows it, and asks for the rest at most once a second. */
+  /** Something about the node changed: asks and shows it anew, at most once a second. */
   refresh() {
-    this.#show();
     this.#timer ||= setTimeout(() => this.#load(), AGAIN);
   }
 
@@ -125,16 +124,16 @@ export class NodePage {
     replace(p.state, chip(node.ready ? "ready" : "not ready", node.ready ? "good" : "bad"), node.schedulable ? null : chip("cordoned", "warn"));
     const addresses = (details?.addresses ?? []).map((one) => `${one.address} (${one.type})`).join(", ");
     fact(p.facts, [["Version", node.version || "–"], ["Age", age(node.created)], ["Addresses", addresses || "–"]]);
-    replace(p.taints, chips((node.taints ?? []).map(taintChip), "No taints"));
+    update(p.taints, node.taints ?? [], (taints) => chips(taints.map(taintChip), "No taints"));
     const labels = Object.entries(node.labels ?? {}).sort((a, b) => natural(a[0], b[0]));
-    replace(p.labels, chips(labels.map(([key, value]) => labelChip(key, value)), "No labels"));
-    replace(p.resources, resourceBars(node));
+    update(p.labels, labels, () => chips(labels.map(([key, value]) => labelChip(key, value)), "No labels"));
+    update(p.resources, [node.resources, row?.devices], () => resourceBars(node));
     p.whatIf.href = address.href("slider", { changes: encode([firstChange(node, this.name)]) });
     this.#showPods(row);
     if (details) {
-      replace(p.conditions, conditions(details.conditions ?? []));
-      replace(p.devices, devices(details.devices ?? [], details.deviceCount ?? 0));
-      replace(p.events, events(details.events ?? []));
+      update(p.conditions, details.conditions ?? [], conditions);
+      update(p.devices, details.devices ?? [], (list) => devices(list, details.deviceCount ?? 0));
+      update(p.events, details.events ?? [], events);
     } else if (this.#problem) {
       for (const part of [p.conditions, p.devices, p.events]) replace(part, h("p", { class: "muted" }, this.#problem));
     } else {
@@ -148,6 +147,16 @@ export class NodePage {
     this.#parts.pods.rows = keys.map((key) => ({ ...cluster.pods.get(key), requests: requests.get(key) }));
     setText(this.#parts.podCount, number(keys.length));
   }
+}
+
+const shown = new WeakMap();
+
+/** Builds a part anew only where its data differ, so that a selection of its text survives. */
+function update(part, data, build) {
+  const text = JSON.stringify(data);
+  if (shown.get(part) === text) return;
+  shown.set(part, text);
+  replace(part, build(data));
 }
 
 /** What the slider opens with: the taint with a number where there is one, else a drain. */
