@@ -86,7 +86,6 @@ class Rollouts:
     """Workloads, their ReplicaSets, pods and budgets, and the rollouts seen. Before `begin` changes are no news."""
 
     def __init__(self) -> None:
-        self.version = 0  # grows when `document` may say something else
         self.left_out = 0
         self._begun = False
         self._workloads: dict[str, Object] = {}  # by UID, as all of these
@@ -162,7 +161,6 @@ class Rollouts:
             self._budgets[new.key] = new
         elif old is not None:
             self._budgets.pop(old.key, None)
-        self.version += 1
         return ""
 
     def _workload_changed(self, old: Object | None, new: Object | None, now: float) -> str:
@@ -191,7 +189,6 @@ class Rollouts:
     # -- rollouts -----------------------------------------------------------------------------------------------------
 
     def _start(self, found: Object, now: float, *, saw_start: bool) -> None:
-        self.version += 1
         if len(self._under_way) >= MAX_UNDER_WAY:
             self.left_out += 1
             return
@@ -214,7 +211,6 @@ class Rollouts:
         rollout, found = self._under_way[uid], self._workloads.get(uid)
         if found is None or not is_observed(found):
             return
-        self.version += 1
         figures, last = self._figures(uid), rollout.steps[-1]
         notes = self._notes.pop(uid, [])
         if notes or figures != _figures_in(last):
@@ -230,7 +226,6 @@ class Rollouts:
             rollout.pending, rollout.stuck = [], []
             self._ended.append(rollout)
             self._notes.pop(uid, None)
-            self.version += 1
 
     def _figures(self, uid: str) -> Figures:
         found = self._workloads[uid]
