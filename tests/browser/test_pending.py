@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import ALL_GATES, EXAMPLE, OpenPage, Visitor
@@ -47,7 +48,7 @@ def picky_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
     """A cluster in which two pods wait: one node's SLA is too low, the other node is too small."""
     directory = tmp_path_factory.mktemp("picky")
     manifest = directory / "picky.yaml"
-    manifest.write_text(_CLUSTER)
+    manifest.write_text(f"{_CLUSTER}---{_LOOKER}")
     with moorage_up(directory, "--nodes", "0", ALL_GATES, "--load", str(manifest)) as cluster:
         yield cluster
 
@@ -63,6 +64,35 @@ def picky(browser: Browser, picky_cluster: Cluster, tmp_path_factory: pytest.Tem
 def read_only(browser: Browser, picky_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     options = ("--kubeconfig", str(picky_cluster.kubeconfig), ALL_GATES)
     with moorage_dashboard(tmp_path_factory.mktemp("picky-read-only"), *options) as dashboard:
+        yield Visitor(browser, dashboard)
+
+
+_LOOKER = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: looker}
+rules:
+- {apiGroups: ["*"], resources: ["*"], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [nodes], verbs: [patch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: looker}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: looker}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: looker}]
+"""
+
+
+@pytest.fixture(scope="module")
+def looker(browser: Browser, picky_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    """A dashboard that may change things, of a user who may change nodes only."""
+    directory = tmp_path_factory.mktemp("looker")
+    document = yaml.safe_load(picky_cluster.kubeconfig.read_text())
+    for user in document["users"]:
+        user["user"]["as"] = "looker"
+    kubeconfig = directory / "kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump(document))
+    with moorage_dashboard(directory, "--kubeconfig", str(kubeconfig), "--allow-changes", ALL_GATES) as dashboard:
         yield Visitor(browser, dashboard)
 
 
@@ -221,6 +251,16 @@ def test_read_only_offers_no_apply(read_only: Visitor, open_page: OpenPage) -> N
     origin = read_only.dashboard.url.rstrip("/")
     answer = page.request.post(f"{origin}/api/act/apply", data=body, headers={"Origin": origin})
     assert (answer.status, "without --allow-changes" in answer.text()) == (403, True)
+
+
+def test_what_the_kubeconfig_may_not_do_is_not_offered(looker: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, looker, "deployment/default/picky", "help")
+    template = page.locator(".help-card", has_text="Changes Deployment default/picky").first
+    expect(template).to_contain_text("the kubeconfig may not patch deployments in namespace default")
+    expect(template.get_by_role("button", name="Try")).to_be_visible()
+    expect(template.get_by_role("button", name="Apply")).to_have_count(0)
+    node = page.locator(".help-card", has_text="remove the taint")
+    expect(node.get_by_role("button", name="Apply")).to_be_visible()
 
 
 def test_a_suggestion_is_tried_and_applied(picky: Visitor, open_page: OpenPage) -> None:
