@@ -13,6 +13,7 @@ from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
 from moorage.model.api_error import ApiError
 from moorage.model.go.durations import DurationError, parse_duration
+from moorage.model.types.node import Taint
 from moorage.plan.simulation.api import NODE
 from moorage.plan.simulation.loading import MAX_PODS
 from moorage.plan.simulation.simulation import Simulation
@@ -21,6 +22,7 @@ from moorage.run.node_objects import node_status
 MAX_NODES = 10_000
 MAX_SECONDS = 366 * 24 * 3600
 _MAX_DIGITS = 12
+_replace = msgspec.structs.replace
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -193,20 +195,21 @@ def add_nodes(simulation: Simulation, change: AddedNodes) -> None:
 
 def taint(simulation: Simulation, change: TaintChange) -> None:
     """Add a taint as `kubectl taint --overwrite` does. Raises ChangeError."""
+    writer = _TaintWriter(simulation)
     for node in find_nodes(simulation, change.node):
-        _write(simulation, tainted(node.raw, change))
+        writer.write(node, tainted(node.raw, change))
 
 
 def untaint(simulation: Simulation, change: UntaintChange) -> None:
     """Remove taints. Raises ChangeError."""
-    fewer = [
-        raw for node in find_nodes(simulation, change.node) if (raw := untainted(node.raw, change)) is not node.raw
-    ]
+    new = [(node, untainted(node.raw, change)) for node in find_nodes(simulation, change.node)]
+    fewer = [(node, raw) for node, raw in new if raw is not node.raw]
     if not fewer:
         missing = f"taint {change.key}{change.effect and f':{change.effect}'}"
         raise ChangeError(_nowhere(change.node, missing))
-    for raw in fewer:
-        _write(simulation, raw)
+    writer = _TaintWriter(simulation)
+    for node, raw in fewer:
+        writer.write(node, raw)
 
 
 def label(simulation: Simulation, change: LabelChange) -> None:
@@ -289,8 +292,23 @@ def _with_taints(raw: Raw, taints: list[Raw]) -> Raw:
     return {**raw, "spec": {**(raw.get("spec") or {}), "taints": taints}}
 
 
-def _write(simulation: Simulation, raw: Raw) -> None:
-    try:
-        simulation.api.update(NODE, raw)
-    except ApiError as error:
-        raise ChangeError(error.message) from None
+class _TaintWriter:
+    """Writes taints. A list that the API server has taken for one node is put into others without asking it again."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._api = simulation.api
+        self._taken: dict[bytes, tuple[list[Raw], tuple[Taint, ...]]] = {}
+
+    def write(self, node: Object, raw: Raw) -> None:
+        """Write a document that differs by its taints only. Raises ChangeError."""
+        key = msgspec.json.encode(_taints(raw))
+        known = self._taken.get(key)
+        if known is None or not known[0] or node.view.metadata.deletionTimestamp is not None:
+            try:
+                made = self._api.update(NODE, raw)
+            except ApiError as error:
+                raise ChangeError(error.message) from None
+            self._taken[key] = _taints(made.raw), made.view.spec.taints
+        elif known[0] != _taints(node.raw):
+            view = _replace(node.view, spec=_replace(node.view.spec, taints=known[1]))
+            self._api.put(NODE, _with_taints(raw, known[0]), view)

@@ -20,7 +20,7 @@ from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_evic
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import Component
 from moorage.model.types.node import Taint
-from moorage.model.types.pod import Toleration
+from moorage.model.types.pod import Pod, Toleration
 from moorage.plan.node_changes import TaintChange, UntaintChange, find_nodes
 from moorage.plan.simulation.api import NODE, POD
 from moorage.plan.simulation.controllers import TAINT_EVICTION
@@ -28,6 +28,7 @@ from moorage.plan.simulation.simulation import HORIZON, Simulation
 from moorage.schedule.config.default_profile import program_cache
 
 _REMEMBERED = 4096
+Tolerations = tuple[Toleration, ...]
 
 
 class Leaving(NamedTuple):
@@ -54,7 +55,7 @@ class TaintEvictions:
         programs = program_cache(simulation.gates, simulation.evaluations)
 
         @lru_cache(_REMEMBERED)
-        def decided(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Eviction:
+        def decided(taints: tuple[Taint, ...], tolerations: Tolerations) -> Eviction:
             return decide_eviction(taints, compile_tolerations(tolerations, gates, programs))
 
         self._decided = decided
@@ -85,17 +86,21 @@ class TaintEvictions:
         changed = self._changed_taints(taints, untaints)
         leaving: list[Leaving] = []
         tolerated = 0
-        for name, new in changed.items():
-            known: dict[tuple[Toleration, ...], Eviction | None] = {}
-            for pod in world.pods_on(name):
-                if pod.view.metadata.deletionTimestamp is not None:
+        for new, names in _by_taints(changed).items():
+            known: dict[int, tuple[Tolerations, Eviction | None]] = {}  # pods of one template share their tolerations
+            for pod in (pod for name in names for pod in world.pods_on(name)):
+                view: Pod = pod.view
+                if view.metadata.deletionTimestamp is not None:
                     continue
-                tolerations = pod.view.spec.tolerations
-                if tolerations not in known:
-                    known[tolerations] = self._decide(new, tolerations)
-                eviction = known[tolerations]
-                due = now if eviction is not None and eviction.when is When.NOW else self._due(pod, new, eviction, now)
-                if eviction is None or due - now > limit:
+                tolerations = view.spec.tolerations
+                if (found := known.get(id(tolerations))) is None:
+                    found = known[id(tolerations)] = tolerations, self._decide(new, tolerations)
+                eviction = found[1]
+                if eviction is None or eviction.when is When.NEVER:
+                    tolerated += 1
+                elif eviction.when is When.NOW:
+                    leaving.append(Leaving(pod, 0, eviction.because))
+                elif (due := self._due(pod, new, eviction, now)) - now > limit:
                     tolerated += 1
                 else:
                     leaving.append(Leaving(pod, max(0, round(due - now)), eviction.because))
@@ -135,7 +140,7 @@ class TaintEvictions:
         new = {name: tuple(one for one in all_taints if one.effect == NO_EXECUTE) for name, all_taints in found.items()}
         return {name: one for name, one in new.items() if one != no_execute(world.view(NODE, name))}
 
-    def _decide(self, taints: Taints, tolerations: tuple[Toleration, ...]) -> Eviction | None:
+    def _decide(self, taints: Taints, tolerations: Tolerations) -> Eviction | None:
         try:
             return self._decided(taints, tolerations)
         except Undecided:  # a budget is used up: nothing is evicted without an answer
@@ -153,3 +158,10 @@ class TaintEvictions:
         loop = self._simulation.controllers.loops.get(TAINT_EVICTION)
         found = loop.controller if loop is not None else None
         return found if isinstance(found, TaintEvictionController) else None
+
+
+def _by_taints(nodes: dict[str, Taints]) -> dict[Taints, list[str]]:
+    found: dict[Taints, list[str]] = {}
+    for name, taints in nodes.items():
+        found.setdefault(taints, []).append(name)
+    return found

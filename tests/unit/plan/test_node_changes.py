@@ -1,9 +1,13 @@
 """Changes of several nodes at once, and of labels."""
 
+import msgspec
 import pytest
 from tests.unit.plan.planning import Plan, node, workload
 
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
 from moorage.plan.node_changes import ChangeError, LabelChange, TaintChange, UntaintChange, parse_label, parse_taint
+from moorage.plan.simulation.api import NODE
 from moorage.plan.what_if import Changes
 
 ROOM = [node("a", pool="spot"), node("b", pool="spot"), node("c", pool="calm")]
@@ -92,3 +96,18 @@ def test_labels_as_they_are_written(text: str, change: LabelChange | None) -> No
 def test_taints_of_several_nodes_as_they_are_written() -> None:
     assert parse_taint("{a=b}=risk=3:NoExecute") == TaintChange("{a=b}", "risk", "3", "NoExecute")
     assert parse_taint("*=risk:NoExecute") == TaintChange("*", "risk", "", "NoExecute")
+
+
+def test_nodes_that_get_one_list_of_taints_are_as_if_each_was_updated() -> None:
+    old = [{"key": "risk", "value": "1", "effect": "NoExecute"}, {"key": "os", "effect": "NoSchedule"}]
+    nodes = [node("a", taints=old), node("b", taints=old), node("c"), node("d", taints=old[:1])]
+    new = TaintChange("*", "risk", "7", "NoExecute")
+    together, apart = Plan(*nodes), Plan(*nodes)
+    together.what_if(Changes(taints=(new,)))
+    apart.what_if(Changes(taints=tuple(msgspec.structs.replace(new, node=name) for name in "abcd")))
+    for name in "abcd":
+        found, other = (plan.simulation.api.get(NODE, name) for plan in (together, apart))
+        assert found.raw["spec"] == other.raw["spec"]
+        assert found.raw["spec"]["taints"][-1] == {"key": "risk", "value": "7", "effect": "NoExecute"}
+        assert found.view.spec == other.view.spec == convert_view(found.raw, Node).spec
+    assert taints(together) == taints(apart)

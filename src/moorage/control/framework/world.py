@@ -33,7 +33,8 @@ class World:
 
     def get(self, kind: Kind, key: str) -> Object | None:
         """Return an object by `namespace/name`, or by name for cluster-scoped kinds."""
-        return self._objects.get(kind, {}).get(key)
+        objects = self._objects.get(kind)
+        return None if objects is None else objects.get(key)
 
     def view(self, kind: Kind, key: str) -> Any:
         found = self.get(kind, key)

@@ -137,13 +137,17 @@ class EvictionDecider:
         def decided(taints: Taints, tolerations: Tolerations) -> Eviction:
             return decide_eviction(taints, compiled(tolerations))
 
-        self._compiled, self._decided = compiled, decided
+        @lru_cache(_REMEMBERED)
+        def unreadable(taints: Taints, tolerations: Tolerations) -> bool:
+            return any(compiled(tolerations).unreadable(one) is not None for one in taints)
+
+        self._compiled, self._decided, self._unreadable = compiled, decided, unreadable
 
     def decide(self, taints: Taints, pod: Object, node: str) -> Eviction:
         """Return when the pod must leave. `taints` are the node's NoExecute taints. Raises Undecided."""
         tolerations = tuple(pod.view.spec.tolerations)
         eviction = self._decided(taints, tolerations)
-        if not eviction.all_tolerated:
+        if not eviction.all_tolerated and self._unreadable(taints, tolerations):
             self._reader.tell_unreadable(self._compiled(tolerations), taints, {"node": node}, pod=pod.key)
         return eviction
 

@@ -113,6 +113,7 @@ class _Generation:
         end_with(self._settled.socket)
         try:
             base.outcome = base.planner.plan(base.simulation)
+            base.simulation.scheduling.catch_up()
         except Exception as error:
             self._settled.send(_unexpected(error))
             return

@@ -27,7 +27,7 @@ from moorage.admit.subresources.pods import (
     marked_for_eviction,
 )
 from moorage.admit.subresources.status_update import finalize_namespace
-from moorage.client.http.wire import namespace_to_create_in, render_delete_options
+from moorage.client.http.wire import namespace_to_create_in
 from moorage.client.informer import Delta
 from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Template
 from moorage.control.framework.world import World
@@ -47,11 +47,11 @@ from moorage.plan.simulation.pod_edits import (
     binding_to,
     decide_pod_deletion,
     marked,
+    read_demands,
 )
 from moorage.serve.admission.quota_ledger import QUOTA
 from moorage.serve.api import Api, admitted
 from moorage.serve.decoding import check_kind
-from moorage.serve.options import delete_options
 from moorage.serve.resources.objects import key_of
 from moorage.serve.templates import Likeness
 from moorage.serve.verbs.changing import Changed, admit_change, check_namespace, expected_revision, name_owners_once
@@ -253,7 +253,7 @@ class SimulatedApi:
         if kind is _NAMESPACE:
             check_namespace_deletion(name)
         found = self.get(kind, name, namespace)
-        options = delete_options({}, render_delete_options(**demands) or None)
+        options = read_demands(demands)
         now = datetime.fromtimestamp(int(self.clock.now), UTC)
         plain = decide_pod_deletion(found, options, now) if kind is POD else None
         deletion = plain or decide_deletion(kind, found.raw, options, now, str(found.revision))

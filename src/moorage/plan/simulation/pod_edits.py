@@ -15,14 +15,16 @@ import msgspec
 from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.subresources.deletion import Deletion, decide_deletion
 from moorage.admit.subresources.pods import bind_pod, binding_with_labels
-from moorage.client.protocol import Object, Raw, Template
+from moorage.client.http.wire import render_delete_options
+from moorage.client.protocol import DeletionDemands, Object, Raw, Template
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
-from moorage.model.types.request import Binding, DeleteOptions
+from moorage.model.types.request import Binding, DeleteOptions, Preconditions
+from moorage.serve.options import delete_options
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
 _POD = KINDS["v1", "Pod"]
@@ -130,6 +132,18 @@ def _is_of(pod: Object, patch: Raw) -> bool:
     metadata = patch.get("metadata")
     is_plain = len(patch) == 1 or (len(patch) == 2 and metadata == {"uid": pod.uid})
     return is_plain and pod.view.metadata.deletionTimestamp is None
+
+
+def read_demands(demands: DeletionDemands) -> DeleteOptions:
+    """Return the options of a deletion as the server reads them; those that components mostly have are put together."""
+    if demands.keys() <= {"uid", "grace_seconds"} and demands.get("uid"):
+        return DeleteOptions(
+            kind="DeleteOptions",
+            apiVersion="v1",
+            preconditions=Preconditions(uid=demands["uid"]),
+            gracePeriodSeconds=demands.get("grace_seconds"),
+        )
+    return delete_options({}, render_delete_options(**demands) or None)
 
 
 def decide_pod_deletion(pod: Object, options: DeleteOptions, now: datetime) -> Deletion | None:

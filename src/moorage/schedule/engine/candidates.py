@@ -8,6 +8,7 @@ Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
+from moorage.match.evaluation.accounts import Undecided
 from moorage.model.go.quoting import go_quote
 from moorage.schedule.engine.local_answers import Filter, LocalAnswers, Score
 from moorage.schedule.engine.standings import Standings
@@ -383,6 +385,12 @@ class Engine:
         else:
             self._candidates.move_to_end(shape.number)
         return kept
+
+    def catch_up(self) -> None:
+        """Repair what is kept of every shape now, so that it is not left to the next pods."""
+        for kept in self._candidates.values():
+            with suppress(Undecided):
+                kept.refresh()
 
     def forget(self, shape: Shape) -> None:
         """Drop what is kept of a shape: an answer was missing, so it is incomplete."""

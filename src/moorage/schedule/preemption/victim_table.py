@@ -240,6 +240,8 @@ class VictimTable:
             self._assessed = np.zeros(nodes.slots.capacity, np.int64)
             self._by_bound.clear()
             stale = set(range(nodes.slots.capacity))
+        elif not changed:
+            return  # as for the pod of this shape before
         else:
             stale = set(changed)
         self._forget(stale)
@@ -264,9 +266,9 @@ class VictimTable:
         return self._budgets.generation, [item.plugin.revision(item.prepared.want, cluster) for item in wide]
 
     def _forget(self, slots: Iterable[int]) -> None:
-        for slot in slots:
-            self._found.pop(slot, None)
-            self._reasons.pop(slot, None)
+        for known in (self._found, self._reasons):
+            for slot in slots if known else ():
+                known.pop(slot, None)
 
     def _trim(self) -> None:
         """Drop stale entries if there are many."""
