@@ -28,6 +28,15 @@ from moorage.model.kinds import KINDS
 
 RBAC = "rbac.authorization.k8s.io/v1"
 SPOT = "spot.example.com/failure-probability"
+DRIVER, HOURS = "gpu.example.com/driver-version", "gpu.example.com/hours-left"
+DEVICE_RULE = f"""
+apiVersion: resource.k8s.io/v1beta2
+kind: DeviceTaintRule
+metadata: {{name: what-if-1}}
+spec:
+  deviceSelector: {{driver: gpu.example.com}}
+  taint: {{key: {HOURS}, value: "50", effect: NoExecute}}
+"""
 POOL = {"label": {"key": "example.com/pool", "value": "spot"}}
 
 
@@ -98,6 +107,38 @@ def test_several_changes_are_made_together(files_dashboard: Visitor, open_page: 
     wait_for_answer(page)
     wanted = plan_of_files(f"--taint=spot-1={SPOT}=50:NoExecute", "--cordon=ondemand-2")
     assert evicted(page) == planned_evictions(wanted)
+
+
+@pytest.mark.parametrize(
+    ("change", "option"),
+    [
+        (
+            {"label": {"nodes": POOL, "key": "example.com/pool", "value": "x"}},
+            "--label={example.com/pool=spot}=example.com/pool=x",
+        ),
+        ({"untaint": {"nodes": ["gpu-1"], "key": DRIVER, "effect": ""}}, f"--untaint=gpu-1={DRIVER}"),
+        ({"scale": {"workload": "deployment/shop/web", "replicas": 40}}, "--scale=deployment/shop/web=40"),
+        ({"remove": "ondemand-1"}, "--remove=ondemand-1"),
+        ({"apply": DEVICE_RULE}, "--change=RULE"),
+        (
+            {"deviceTaint": {"driver": "gpu.example.com", "key": HOURS, "value": "50", "effect": "NoExecute"}},
+            "--change=RULE",
+        ),
+    ],
+    ids=["label", "untaint", "scale", "remove", "apply", "device taint"],
+)
+def test_every_kind_of_change_is_that_of_plan(
+    files_dashboard: Visitor, open_page: OpenPage, tmp_path: Path, change: dict[str, Any], option: str
+) -> None:
+    rule = tmp_path / "rule.yaml"
+    rule.write_text(DEVICE_RULE, encoding="utf-8")
+    wanted = plan_of_files(option.replace("RULE", str(rule)))
+    page = open_page(files_dashboard, address_of(change))
+    wait_for_answer(page)
+    assert evicted(page) == planned_evictions(wanted)
+    waiting = sum(1 for one in wanted["evicted"] if one["replacedBy"] and not one["newNode"])
+    expect(number(page, "pending")).to_have_text(str(waiting + len(wanted["pending"])))
+    expect(number(page, "placed")).to_have_text(str(len(wanted["placed"])))
 
 
 def test_the_keyboard_is_enough(files_dashboard: Visitor, open_page: OpenPage) -> None:
@@ -213,6 +254,7 @@ def test_what_is_applied_is_what_was_asked(live_dashboard: Visitor, live_cluster
         live_dashboard, address_of({"label": {"nodes": ["tenants-1"], "key": "example.com/level", "value": "7"}})
     )
     wait_for_answer(page)
+    page.evaluate(COUNT_QUESTIONS)
     page.get_by_role("button", name="Apply").click()
     dialog = page.get_by_role("dialog", name="Apply to the cluster?")
     expect(dialog).to_contain_text("label node tenants-1 with example.com/level=7")
@@ -225,6 +267,8 @@ def test_what_is_applied_is_what_was_asked(live_dashboard: Visitor, live_cluster
         const state = await (await fetch("/api/state")).json();
         return state.nodes.find((one) => one.name === "tenants-1").labels["example.com/level"] === "7";
     }""")
+    page.wait_for_function("() => window.questions.all > 0")  # the cluster has changed: it is asked again by itself
+    wait_for_answer(page)
 
 
 def test_what_the_kubeconfig_may_not_do_is_not_offered(

@@ -40,7 +40,7 @@ export class SliderView extends HTMLElement {
     state: (name, error) => this.#tell(name, error),
   });
   #writeAddress = debounce(() => address.set({ changes: encode(this.#changes) }), ADDRESS_PAUSE);
-  #askAgain = debounce(() => this.#askNow(true), ASK_AGAIN);
+  #again = 0;
 
   connectedCallback() {
     this.#build();
@@ -55,7 +55,8 @@ export class SliderView extends HTMLElement {
     clearInterval(this.#timer);
     this.#asking.stop();
     this.#writeAddress.cancel();
-    this.#askAgain.cancel();
+    clearTimeout(this.#again);
+    this.#again = 0;
   }
 
   addressChanged(params) {
@@ -314,7 +315,14 @@ export class SliderView extends HTMLElement {
     if (!change.all && !change.nodes.size && !change.pods.size) return;
     if (change.all || change.nodes.size) this.#editors.forEach((one) => one.refresh());
     if (change.all) this.#map.refresh();
-    if (this.#complete().length && !document.hidden) this.#askAgain();
+    this.#again ||= setTimeout(() => this.#askAgain(), ASK_AGAIN);
+  }
+
+  /** Asks of the cluster as it is now; a page that is not in sight waits until it is. */
+  #askAgain() {
+    this.#again = 0;
+    if (document.hidden) document.addEventListener("visibilitychange", () => this.isConnected && this.#askAgain(), { once: true });
+    else if (this.#complete().length && cluster.past == null) this.#askNow(true);
   }
 }
 
