@@ -34,8 +34,7 @@ export function help(told) {
     return h(
       "div",
       { class: "stack" },
-      h("p", { class: "wrap" }, `No single change is enough; on ${node} these would be, together:`),
-      h("ul", {}, changes.map((one) => h("li", { class: "wrap" }, one.summary))),
+      h("p", { class: "wrap" }, `No single change is enough; on ${node} these ${count(changes.length, "change")} would be, together:`),
       card.element,
       unfinished(explanation),
     );

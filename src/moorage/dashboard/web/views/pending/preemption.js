@@ -1,7 +1,7 @@
 /** Shows whom preemption would evict for a pod, and from where; or why that would not help. */
 import { address } from "../../lib/address.js";
 import { h } from "../../lib/dom.js";
-import { count } from "../../lib/format.js";
+import { count, number } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
 import { empty } from "../../parts/states.js";
 
@@ -26,7 +26,7 @@ export function preemption({ explanation }) {
       { class: "wrap" },
       `The scheduler would evict ${count(found.victims.length, "pod")} from `,
       h("a", { href: address.href("map", { node: found.node }) }, found.node),
-      `, all with a priority below ${explanation.priority}.`,
+      `, all with a priority below ${number(explanation.priority)}.`,
     ),
     found.violations
       ? h("p", {}, chip(`${count(found.violations, "eviction")} against a disruption budget`, "bad"))
