@@ -23,8 +23,9 @@ from moorage.telemetry.watchdog import Watchdog
 from moorage.watch.session import CannotWatch
 
 _GRACE = 2.0
-#: A page opens few connections; scripts of other programs are not meant to hold many.
-_LIMITS = Limits(connections=256, requests=64, body_bytes=16 * 1024 * 1024)
+#: A page opens few connections; scripts of other programs are not meant to hold many. To apply a change to thousands
+#: of nodes takes minutes, and what was done is said at the end.
+_LIMITS = Limits(connections=256, requests=64, body_bytes=16 * 1024 * 1024, answer_seconds=900.0)
 
 
 class Dashboard:
