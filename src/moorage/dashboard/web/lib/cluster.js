@@ -144,9 +144,15 @@ function take(state) {
   cluster.workloads.clear();
   for (const row of state.nodes ?? []) cluster.nodes.set(row.name, { ...row, pods: new Set() });
   const pods = state.pods ?? { workloads: [], nodes: [], rows: [] };
+  // By index, not by name: of 50,000 pods each look-up counts before the first paint.
+  const places = pods.nodes.map((name) => cluster.nodes.get(name)?.pods);
+  const counts = new Uint32Array(pods.workloads.length);
   for (const [key, workload, node, phase] of pods.rows) {
-    putPod(key, pods.workloads[workload] ?? "", pods.nodes[node] ?? "", phase);
+    cluster.pods.set(key, { key, workload: pods.workloads[workload] ?? "", node: pods.nodes[node] ?? "", phase });
+    places[node]?.add(key);
+    if (workload >= 0) counts[workload] += 1;
   }
+  pods.workloads.forEach((name, at) => counts[at] && cluster.workloads.set(name, counts[at]));
   cluster.happenings = (state.happenings ?? []).slice(-HAPPENINGS);
   cluster.source = { ...cluster.source, ...state.source };
   cluster.changes = { ...cluster.changes, ...state.changes };

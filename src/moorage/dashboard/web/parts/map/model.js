@@ -24,6 +24,7 @@ export class Model {
   most = FEWEST_SLOTS;
   #freeNodes = [];
   #freePods = [];
+  #holes = new Map();
 
   load(cluster) {
     this.rows = [];
@@ -34,6 +35,7 @@ export class Model {
     this.podNumbers.clear();
     this.#freeNodes = [];
     this.#freePods = [];
+    this.#holes.clear();
     this.most = FEWEST_SLOTS;
     for (const row of cluster.nodes.values()) this.#addNode(row);
     for (const pod of cluster.pods.values()) this.#addPod(pod);
@@ -106,15 +108,17 @@ export class Model {
   #dropNode(name, number) {
     for (const pod of this.slots[number]) if (pod >= 0) this.podNode[pod] = NOWHERE;
     this.rows[number] = null;
+    this.#holes.delete(this.slots[number]);
     this.slots[number] = [];
     this.numbers.delete(name);
     this.#freeNodes.push(number);
   }
 
   #addPod(pod) {
-    const number = this.#freePods.pop() ?? this.pods.length;
+    const number = this.#freePods.length ? this.#freePods.pop() : this.pods.length;
     if (number >= this.podNode.length) this.#grow();
-    this.pods[number] = pod;
+    if (number === this.pods.length) this.pods.push(pod);
+    else this.pods[number] = pod;
     this.podNumbers.set(pod.key, number);
     this.podPhase[number] = phaseOf(pod.phase);
     this.#enter(number, this.#nodeOf(pod));
@@ -139,11 +143,11 @@ export class Model {
     const slots = node === TRAY ? this.tray : this.slots[node];
     // Counted holes keep filling a long list from searching it each time.
     let slot = slots.length;
-    if (slots.holes > 0) {
+    if (this.#holes.get(slots)) {
       slot = slots.indexOf(-1);
-      slots.holes -= 1;
-    }
-    slots[slot] = number;
+      this.#holes.set(slots, this.#holes.get(slots) - 1);
+      slots[slot] = number;
+    } else slots.push(number);
     this.podSlot[number] = slot;
     if (node !== TRAY && slots.length > this.most) this.most = slots.length;
   }
@@ -153,11 +157,13 @@ export class Model {
     if (node === NOWHERE) return;
     const slots = node === TRAY ? this.tray : this.slots[node];
     slots[this.podSlot[number]] = -1;
-    slots.holes = (slots.holes ?? 0) + 1;
+    let holes = (this.#holes.get(slots) ?? 0) + 1;
     while (slots.length && slots.at(-1) === -1) {
       slots.pop();
-      slots.holes -= 1;
+      holes -= 1;
     }
+    if (holes) this.#holes.set(slots, holes);
+    else this.#holes.delete(slots);
     this.podNode[number] = NOWHERE;
   }
 

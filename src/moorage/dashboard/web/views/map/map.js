@@ -21,6 +21,7 @@ const COLOUR = "resource:cpu";
 /** Sorting thousands of rows takes a frame or two: a busy cluster's table follows once a second. */
 const TABLE_PAUSE = 1000;
 const OPTIONS_PAUSE = 2000;
+const SOON = 100;
 
 export class MapView extends HTMLElement {
   #parts = {};
@@ -100,8 +101,9 @@ export class MapView extends HTMLElement {
 
   #changed(change) {
     if (change.all || change.nodes?.size) {
-      if (change.all) this.#options();
-      else this.#optionsTimer ||= setTimeout(() => this.#options(), OPTIONS_PAUSE);
+      // Thousands of workloads take longer to sort than the map to draw: they come after it.
+      if (change.all) this.#options(new Map());
+      this.#optionsTimer ||= setTimeout(() => this.#options(), change.all ? SOON : OPTIONS_PAUSE);
       if (change.all && !address.params.group) this.addressChanged(address.params);
       if (change.all) this.#fillShownTable();
       else this.#tableTimer ||= setTimeout(() => this.#fillShownTable(), TABLE_PAUSE);
@@ -116,12 +118,12 @@ export class MapView extends HTMLElement {
     if (!this.#parts.rows.hidden) this.#fillTable();
   }
 
-  #options() {
+  #options(workloads = cluster.workloads) {
     clearTimeout(this.#optionsTimer);
     this.#optionsTimer = 0;
     const rows = [...cluster.nodes.values()];
     this.#parts.group.options = groupingOptions(rows);
-    this.#parts.colour.options = colouringOptions(rows, cluster.workloads);
+    this.#parts.colour.options = colouringOptions(rows, workloads);
   }
 
   #usualGroup() {
