@@ -9,7 +9,7 @@ from moorage.lint.sources import Source
 from moorage.plan.headroom import headroom as pods_that_fit
 from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, deployment_of
 from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.reading import Reader
+from moorage.plan.input.reading import KnownObjects, Reader
 from moorage.plan.outcome import Outcome, outcome_of
 from moorage.plan.outcome_update import Updated
 from moorage.plan.rollout import Rollout, RolloutWatch, find_workload
@@ -37,9 +37,9 @@ class Planner:
         """Read the input. What cannot be read or would be refused is noted and left out."""
         Reader(self.inventory, self.settings.gates, announces_updates=announces_updates).read(sources, tick)
 
-    def load_objects(self, source: str, objects: Iterable[Raw]) -> None:
-        """Take what was read from a cluster, which `source` names."""
-        Reader(self.inventory, self.settings.gates).read_objects(source, objects)
+    def load_objects(self, source: str, objects: Iterable[Raw], known: KnownObjects | None = None) -> None:
+        """Take what was read from a cluster, which `source` names; what is `known` is not admitted again."""
+        Reader(self.inventory, self.settings.gates, known=known).read_objects(source, objects)
 
     def build(self, inventory: Inventory | None = None, *, lives: bool = False) -> Simulation:
         """Return a simulation of the input in which nothing has happened yet.

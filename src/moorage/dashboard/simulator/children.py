@@ -91,10 +91,11 @@ def why_ended(code: int) -> str:
     return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
-def end_with(other: socket.socket) -> None:
+def end_with(*others: socket.socket) -> None:
     """End this process soon after the other end of a socket is closed, however busy the process is."""
     poll = select.poll()
-    poll.register(other, 0)
+    for other in others:
+        poll.register(other, 0)
 
     def look(_: int, __: FrameType | None) -> None:
         if poll.poll(0):

@@ -55,6 +55,7 @@ class Simulator:
         self._turns = asyncio.Semaphore(at_once)
         self._numbers, self._generations = count(1), count(1)
         self._zygote: ZygoteProcess | None = None
+        self._reader: Channel | None = None
         self._starting = asyncio.Lock()
         self._reviver: asyncio.Task[None] | None = None
         self._current: Generation | None = None
@@ -102,8 +103,9 @@ class Simulator:
         zygote, self._zygote = self._zygote, None
         if zygote is not None:
             await zygote.end()
-        if self._current is not None:
-            self._current.close()
+        for channel in (self._reader, self._current):
+            if channel is not None:
+                channel.close()
         self._announce()
 
     # -- loading ------------------------------------------------------------------------------------------------------
@@ -137,13 +139,27 @@ class Simulator:
     async def _load(self, spec: InputSpec) -> None:
         for _ in range(_TRIES):
             try:
-                zygote = await self._running_zygote()
-                generation = Generation(next(self._generations), spec, zygote.channel, self._lost)
+                forker = await self._forker(is_live=spec.live is not None)
+                generation = Generation(next(self._generations), spec, forker, self._lost)
             except (OSError, ProcessGone) as error:
                 self._problem = f"the simulator cannot be started: {error}"
                 continue
-            if await self._is_usable(generation) or not zygote.channel.is_closed:
+            if await self._is_usable(generation) or not forker.is_closed:
                 return
+
+    async def _forker(self, *, is_live: bool) -> Channel:
+        """Return what forks generations; for a live cluster one that knows the objects of the generation before.
+
+        Raises OSError and ProcessGone.
+        """
+        zygote = await self._running_zygote()
+        if not is_live:
+            return zygote.channel
+        if self._reader is None or self._reader.is_closed:
+            ours, theirs = socket.socketpair()
+            self._reader = Channel(ours, "the process that reads the cluster")
+            zygote.channel.send({"reader": True}, theirs)
+        return self._reader
 
     async def _is_usable(self, generation: Generation) -> bool:
         """Make a generation and let it answer from now on, if it can."""

@@ -14,6 +14,7 @@ from moorage.model.gates import GateError, GateSet, all_gates
 from moorage.plan.input.configured import configured_planner
 from moorage.plan.input.live_cluster import LiveCluster, Missing
 from moorage.plan.input.live_gates import LiveGates
+from moorage.plan.input.reading import KnownObjects
 from moorage.plan.planner import Planner, Settings
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
@@ -79,14 +80,17 @@ def spec_from(lines: Iterable[bytes]) -> InputSpec:
     return spec
 
 
-def planner_of(spec: InputSpec) -> Planner:
-    """Return a planner with the input loaded. Raises BadInput; what single files and objects lack is noted."""
+def planner_of(spec: InputSpec, known: KnownObjects | None = None) -> Planner:
+    """Return a planner with the input loaded. Raises BadInput; what single files and objects lack is noted.
+
+    Objects of a live cluster that are `known` are not admitted again.
+    """
     live = None
     if spec.live is not None:
-        known = spec.live
-        live = LiveCluster(known.server, known.namespace, spec.objects, known.missing, known.gates)
+        told = spec.live
+        live = LiveCluster(told.server, told.namespace, spec.objects, told.missing, told.gates)
     try:
-        planner = configured_planner(spec.feature_gates, spec.seed, spec.namespace, _configure(spec), live)
+        planner = configured_planner(spec.feature_gates, spec.seed, spec.namespace, _configure(spec), live, known)
     except (GateError, ConfigurationError) as error:
         problems = getattr(error, "problems", ()) or (error,)
         raise BadInput("; ".join(map(str, problems))) from None

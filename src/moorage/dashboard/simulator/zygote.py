@@ -3,6 +3,9 @@
 The server sends `{"load": NUMBER}` with three sockets: the channels of the process that holds the cluster as built and
 of the one that holds it settled, and one on which it sends the spec. Each tells on its channel `{"ready": true, …}` or
 `{"problem": "…"}`, then answers questions. All of them are one process group, which ends with the server.
+
+`{"reader": true}` with a socket forks a process that takes such commands on that socket and remembers how objects of a
+live cluster were admitted: of the next generation only what has changed is admitted.
 """
 
 import argparse
@@ -17,9 +20,18 @@ import traceback
 
 from moorage.dashboard.questions.base import Base
 from moorage.dashboard.simulator.answering import SETTLED, Questions, serve_questions
-from moorage.dashboard.simulator.children import Children, end_with
+from moorage.dashboard.simulator.children import Children, end_with, stop_looking
 from moorage.dashboard.simulator.commands import Commands
-from moorage.dashboard.simulator.spec import BadInput, audited_planner_of, planner_of, problem_of, spec_from
+from moorage.dashboard.simulator.spec import (
+    BadInput,
+    InputSpec,
+    audited_planner_of,
+    planner_of,
+    problem_of,
+    spec_from,
+)
+from moorage.plan.input.reading import KnownObjects
+from moorage.plan.planner import Planner
 
 
 def main() -> None:
@@ -35,43 +47,71 @@ def main() -> None:
     gc.disable()  # a cluster makes a million objects and no garbage to speak of
     gc.freeze()
     try:
-        _serve(commands, table.QUESTIONS, options.memory)
+        _Forker(commands, table.QUESTIONS, options.memory).serve()
     finally:
         if os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)  # and all that were forked from it
 
 
-def _serve(commands: Commands, questions: Questions, memory: int) -> None:
-    children = Children()
-    selector = selectors.DefaultSelector()
-    selector.register(commands.socket, selectors.EVENT_READ)
-    selector.register(children.bell, selectors.EVENT_READ)
-    commands.send({"ready": True})
-    while True:
-        ready = {key.fileobj for key, _ in selector.select()}
-        if children.bell in ready:
-            for number, why in children.reap():
-                commands.send({"ended": number, "why": why})
-        if commands.socket in ready:
-            received = commands.receive()
-            if received is None:
-                return
-            for command in received:
-                _fork_generation(commands, children, command["load"], questions, memory)
+class _Forker:
+    """Forks generations. One that has `known` objects reads the input itself, so that the next one knows them, too."""
 
+    def __init__(
+        self, commands: Commands, questions: Questions, memory: int, known: KnownObjects | None = None
+    ) -> None:
+        self._commands, self._questions, self._memory, self._known = commands, questions, memory, known
 
-def _fork_generation(commands: Commands, children: Children, number: int, questions: Questions, memory: int) -> None:
-    built, settled, sender = commands.take(), commands.take(), commands.take()
+    def serve(self) -> None:
+        """Work until the server closes its end."""
+        children = Children()
+        selector = selectors.DefaultSelector()
+        selector.register(self._commands.socket, selectors.EVENT_READ)
+        selector.register(children.bell, selectors.EVENT_READ)
+        self._commands.send({"ready": True})
+        while True:
+            ready = {key.fileobj for key, _ in selector.select()}
+            if children.bell in ready:
+                for number, why in children.reap():
+                    self._commands.send({"ended": number, "why": why})
+            if self._commands.socket in ready:
+                received = self._commands.receive()
+                if received is None:
+                    return
+                for command in received:
+                    if "reader" in command:
+                        self._fork_reader(children)
+                    else:
+                        self._fork_generation(children, command["load"])
 
-    def work() -> None:
-        commands.close()
-        _Generation(built, settled, questions, memory).run(sender)
+    def _fork_reader(self, children: Children) -> None:
+        channel = self._commands.take()
 
-    try:
-        children.fork(number, work)
-    finally:
-        for one in (built, settled, sender):
-            one.close()
+        def work() -> None:
+            self._commands.close()
+            _Forker(Commands(channel), self._questions, self._memory, KnownObjects()).serve()
+
+        children.fork("reader", work)
+        channel.close()
+
+    def _fork_generation(self, children: Children, number: int) -> None:
+        built, settled, sender = (self._commands.take() for _ in range(3))
+        generation = _Generation(built, settled, self._questions, self._memory)
+        try:
+            if self._known is not None:
+                end_with(built, self._commands.socket)
+                is_read = generation.read(sender, self._known)
+                stop_looking()
+                if not is_read:
+                    return
+
+            def work() -> None:
+                self._commands.close()
+                generation.run(sender)
+
+            children.fork(number, work)
+        finally:
+            for one in (built, settled, sender):
+                one.close()
 
 
 class _Generation:
@@ -81,31 +121,37 @@ class _Generation:
         self._built, self._settled = Commands(built), Commands(settled)
         self._questions, self._memory = questions, memory
         self._start = time.monotonic()
+        self._read: tuple[InputSpec, Planner] | None = None
 
-    def run(self, sender: socket.socket) -> None:
-        end_with(self._built.socket)
+    def read(self, sender: socket.socket, known: KnownObjects | None = None) -> bool:
+        """Read the input. Return whether it can be simulated; the server is told why not."""
         try:
             with sender, sender.makefile("rb") as lines:
                 spec = spec_from(lines)
-            planner = planner_of(spec)
+            self._read = spec, planner_of(spec, known)
+        except Exception as error:
+            self._built.send(_problem(error))
+        return self._read is not None
+
+    def run(self, sender: socket.socket) -> None:
+        """Hold the cluster and answer questions, in a process of its own."""
+        end_with(self._built.socket)
+        if self._read is None and not self.read(sender):
+            return
+        assert self._read is not None
+        spec, planner = self._read
+        try:
             # Objects of a live cluster were not refused for their gates: an audit takes what was loaded.
             audited = (lambda: audited_planner_of(spec)) if spec.live is None else None
             base = Base(planner, planner.build(), with_all_gates=audited)
-            problem = problem_of(planner, spec)
-        except (BadInput, EOFError) as error:
-            self._built.send({"problem": str(error)})
-            return
-        except MemoryError:
-            self._built.send({"problem": "there is not enough memory to load the cluster"})
-            return
         except Exception as error:
-            self._built.send(_unexpected(error))
+            self._built.send(_problem(error))
             return
         gc.freeze()
         children = Children()
         children.fork(SETTLED, lambda: self._settle(base))
         self._settled.close()
-        self._tell_ready(self._built, problem)
+        self._tell_ready(self._built, problem_of(planner, spec))
         serve_questions(self._built, base, self._questions, self._memory, children)
 
     def _settle(self, base: Base) -> None:
@@ -115,7 +161,7 @@ class _Generation:
             base.outcome = base.planner.plan(base.simulation)
             base.simulation.scheduling.catch_up()
         except Exception as error:
-            self._settled.send(_unexpected(error))
+            self._settled.send(_problem(error))
             return
         gc.freeze()
         self._tell_ready(self._settled, "")
@@ -126,6 +172,11 @@ class _Generation:
         commands.send({"ready": True, "about": problem, "seconds": seconds, "pid": os.getpid()})
 
 
-def _unexpected(error: Exception) -> dict[str, str]:
+def _problem(error: Exception) -> dict[str, str]:
+    """Return what the server is told of an error; one that is not foreseen comes with its traceback."""
+    if isinstance(error, BadInput | EOFError):
+        return {"problem": str(error)}
+    if isinstance(error, MemoryError):
+        return {"problem": "there is not enough memory to load the cluster"}
     said = f"{type(error).__name__}: {error}".splitlines()[0]
     return {"problem": f"unexpected error: {said}", "traceback": traceback.format_exc()}

@@ -18,6 +18,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Note
 from moorage.plan.input.live_gates import LiveGates, ask_endpoints, ask_server, gate_notes, gates_in
+from moorage.plan.input.reading import KnownObjects
 from moorage.plan.planner import Planner
 
 Raw = dict[str, Any]
@@ -66,9 +67,14 @@ def read_live_cluster(kubeconfig: str, context: str = "", endpoints: Collection[
     return LiveCluster(access.server, access.namespace, objects, missing, gates_in(texts, problems))
 
 
-def load_live(planner: Planner, live: LiveCluster, wanted: Mapping[str, bool] | None = None) -> None:
+def load_live(
+    planner: Planner,
+    live: LiveCluster,
+    wanted: Mapping[str, bool] | None = None,
+    known: KnownObjects | None = None,
+) -> None:
     """Make the cluster the planner's input; note what it lacks, and its gates, where others are not `wanted`."""
-    planner.load_objects(live.server, live.objects)
+    planner.load_objects(live.server, live.objects, known)
     planner.inventory.is_live = True
     for kind, why in live.missing:
         planner.inventory.notes.append(Note(Severity.WARNING, kind, f"was not read: {why}", live.server))

@@ -53,14 +53,52 @@ class _PodRejected(Exception):
         self.result = result
 
 
+class KnownObjects:
+    """Objects of a live cluster that were admitted before, by uid and revision: they are not admitted again.
+
+    What it gives out is shared: it is for processes that fork before they go on with it. It holds what the last
+    reading had, and is of one set of gates.
+    """
+
+    def __init__(self) -> None:
+        self._gates: GateSet | None = None
+        self._before: dict[tuple[str, str, str], Admitted] = {}
+        self._now: dict[tuple[str, str, str], Admitted] = {}
+
+    def begin(self, gates: GateSet) -> None:
+        """Forget what the last reading did not have, and everything if the gates are others."""
+        self._before, self._now = (self._now if gates == self._gates else {}), {}
+        self._gates = gates
+
+    def admitted(self, kind: str, raw: Raw, admit_it: Callable[[], Admitted | Rejected]) -> Admitted | Rejected:
+        """Return how an object was admitted, or admit it."""
+        key = kind, _text(raw, "uid"), _text(raw, "resourceVersion")
+        found: Admitted | Rejected | None = self._before.get(key)
+        if found is None:
+            found = admit_it()
+        if isinstance(found, Admitted) and all(key):
+            self._now[key] = found
+        return found
+
+
 class Reader:
     """Reads sources into an inventory; `changed` are the keys that were added or updated, in order."""
 
-    def __init__(self, inventory: Inventory, gates: GateSet, *, announces_updates: bool = True) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        gates: GateSet,
+        *,
+        announces_updates: bool = True,
+        known: KnownObjects | None = None,
+    ) -> None:
         self.inventory = inventory
         self.changed: dict[Key, Item | None] = {}
         self._gates = gates
         self._announces_updates = announces_updates
+        self._known = known
+        if known is not None:
+            known.begin(gates)
         self._random = Random(0)
         self._templates = PodTemplates(self._create_pod)
         self._template: Template | None = None
@@ -157,7 +195,9 @@ class Reader:
             new = _applied(raw, old.raw) if kind is POD else raw
             return _with_own_status(admit(new, _stored(old.raw, key), self._gates), raw)
         if existing:
-            return admit(raw, _stored(raw, key), self._gates, plugins=())
+            if self._known is None:
+                return admit(raw, _stored(raw, key), self._gates, plugins=())
+            return self._known.admitted(kind.name, raw, lambda: admit(raw, _stored(raw, key), self._gates, plugins=()))
         if not key.name:
             suffix = "".join(self._random.choices(_SUFFIX_LETTERS, k=5))
             return self._create(raw, Request(name_suffix=suffix))

@@ -1,6 +1,9 @@
 """What the server sends is what the simulator plans, and what `moorage plan` plans."""
 
+import os
+import signal
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +22,7 @@ NODE = {
     "metadata": {"name": "n1", "uid": "1", "resourceVersion": "5"},
     "status": {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "10"}},
 }
-POD = {
+POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "p", "namespace": "d", "uid": "2", "resourceVersion": "6"},
@@ -109,6 +112,46 @@ async def test_live_objects_are_planned_as_the_command_plans_them(simulators: Ma
     assert part.pop("done") is True
     assert part == direct(LIVE)
     assert part["summary"]["placed"] == 1
+
+
+@pytest.mark.real_time
+async def test_objects_of_the_next_generation_are_those_of_their_revision(simulators: Make) -> None:
+    def changed(raw: Any, version: str, **more: Any) -> Any:
+        return {**raw, **more, "metadata": {**raw["metadata"], "resourceVersion": version}}
+
+    async with simulators(InputSpec.of_live(LIVE)) as simulator:
+        cordoned = changed(NODE, "7", spec={"unschedulable": True})
+        for objects in ([cordoned, POD], [NODE, POD], [NODE], [cordoned, changed(POD, "8"), POD]):
+            live = LIVE._replace(objects=objects)
+            await simulator.load(InputSpec.of_live(live))
+            (part,) = await answer_of(simulator, "plan")
+            assert part.pop("done") is True
+            assert part == direct(live)
+
+
+@pytest.mark.real_time
+async def test_other_gates_are_other_admissions(simulators: Make) -> None:
+    tolerates = {"key": "level", "operator": "Lt", "value": "5", "effect": "NoSchedule"}
+    pod = {**POD, "spec": {**POD["spec"], "tolerations": [tolerates]}}
+    live = LIVE._replace(objects=[NODE, pod], gates=LiveGates({}))
+    async with simulators(InputSpec.of_live(live)) as simulator:
+        for on in (True, False, True):
+            await simulator.load(InputSpec.of_live(live, feature_gates={GATE: on}))
+            (part,) = await answer_of(simulator, "plan")
+            planner = planner_of(InputSpec.of_live(live, feature_gates={GATE: on}))
+            assert {**part, "done": True} == {**plain(planner.plan(planner.build())), "done": True}
+
+
+@pytest.mark.real_time
+async def test_a_reader_that_dies_is_started_anew(simulators: Make) -> None:
+    async with simulators(InputSpec.of_live(LIVE)) as simulator:
+        (part,) = await answer_of(simulator, "settings")
+        reader = int(Path(f"/proc/{part['pid']}/stat").read_text("ascii").rpartition(")")[2].split()[1])
+        assert reader != simulator.pid
+        os.kill(reader, signal.SIGKILL)
+        await simulator.load(InputSpec.of_live(LIVE, seq=9))
+        assert simulator.generation.seq == 9
+        assert len(await answer_of(simulator, "plan")) == 1
 
 
 def test_the_gates_of_live_input_are_optional() -> None:
