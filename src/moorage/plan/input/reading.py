@@ -6,6 +6,7 @@ Kubernetes: kubectl apply, and the API server behind it.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from random import Random
 from typing import Any, BinaryIO
 from uuid import NAMESPACE_URL, uuid5
@@ -100,7 +101,7 @@ class Reader:
         if known is not None:
             known.begin(gates)
         self._random = Random(0)
-        self._templates = PodTemplates(self._create_pod)
+        self._templates = PodTemplates(partial(_create_pod, gates))  # no method: a reader has no reference to itself
         self._template: Template | None = None
 
     def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
@@ -200,12 +201,12 @@ class Reader:
             return self._known.admitted(kind.name, raw, lambda: admit(raw, _stored(raw, key), self._gates, plugins=()))
         if not key.name:
             suffix = "".join(self._random.choices(_SUFFIX_LETTERS, k=5))
-            return self._create(raw, Request(name_suffix=suffix))
+            return _create(self._gates, raw, Request(name_suffix=suffix))
         if key.kind == "Pod":
             return self._admit_pod(raw)
         # A Job's pods carry its uid in a label.
         uid = str(uuid5(NAMESPACE_URL, "/".join(key))) if key.kind == "Job" else ANY_REQUEST.uid
-        return self._create(raw, Request(uid=uid))
+        return _create(self._gates, raw, Request(uid=uid))
 
     def _admit_pod(self, raw: Raw) -> Admitted | Rejected:
         try:
@@ -213,15 +214,6 @@ class Reader:
         except _PodRejected as error:
             return error.result
         return admitted
-
-    def _create_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
-        result = self._create(raw, request)
-        if isinstance(result, Rejected):
-            raise _PodRejected(result)
-        return result
-
-    def _create(self, raw: Raw, request: Request = ANY_REQUEST) -> Admitted | Rejected:
-        return admit(raw, None, self._gates, plugins=_PLUGINS, request=request)
 
     def _rejected(self, result: Rejected, document: Document, kind: Kind, place: Place, old: Item | None) -> None:
         paths = [error.path for error in result.errors] or [problem.path for problem in result.problems] or [""]
@@ -250,6 +242,17 @@ class Reader:
         spec = raw.get("spec")
         selector = _labels(spec.get("selector")) if isinstance(spec, dict) else {}
         self.inventory.services[_text(raw, "namespace") or self.inventory.namespace, _text(raw, "name")] = selector
+
+
+def _create_pod(gates: GateSet, raw: Raw, request: Request, manager: str) -> Admitted:
+    result = _create(gates, raw, request)
+    if isinstance(result, Rejected):
+        raise _PodRejected(result)
+    return result
+
+
+def _create(gates: GateSet, raw: Raw, request: Request) -> Admitted | Rejected:
+    return admit(raw, None, gates, plugins=_PLUGINS, request=request)
 
 
 class _NoPositions:
