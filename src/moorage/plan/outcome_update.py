@@ -66,16 +66,22 @@ class Follower:
         """Return the outcome now, for the one from which this has followed the simulation."""
         simulation = self._simulation
         order, world = simulation.order, simulation.world
-        then = {
-            line.key: line.state for line in before.pods if self._spreads or not line.node or line.key in self._touched
-        }
+        everything, touched = self._spreads, self._touched
+        then: dict[str, State] = {}
+        places: dict[str, int] = {}
+        for index, line in enumerate(before.pods):
+            key = line.key
+            if everything or key in touched or not line.node:
+                then[key], places[key] = line.state, index
         there = (found for key in self._touched | then.keys() if (found := world.get(POD, key)) is not None)
         live = [one for one in there if one.view.status.phase not in FINISHED_PHASES]
         pods = sorted(live, key=lambda one: order[one.uid])
         lines = [pod_line(pod, simulation) for pod in planned_pods(simulation, pods)]
         new = next((index for index, pod in enumerate(pods) if order[pod.uid] >= self._first_new), len(pods))
         old = {line.key: line for line in lines[:new]}
-        kept = [line if line.key not in then else old.get(line.key) for line in before.pods]
+        kept: list[PodLine | None] = list(before.pods)
+        for key, index in places.items():
+            kept[index] = old.get(key)
         all_lines = [line for line in kept if line is not None] + lines[new:]
         changed, nodes = self._nodes(before)
         return Updated(outcome_with(all_lines, nodes, simulation, inventory), lines, then, changed)
