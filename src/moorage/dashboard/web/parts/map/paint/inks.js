@@ -4,18 +4,19 @@ import { FIRST_CATEGORY, NONE, STEPS } from "../scale.js";
 
 const DIM = 0.8;
 
-/** Returns {page, tile, dot, stripe, dimTile, dimDot, dimStripe: Uint32Array by code, and mark, bad, good, … as single words}. */
+/** Returns {page, tile, dot, softDot, stripe, dimTile, dimDot, dimStripe: Uint32Array by code, and mark, bad, good, … as single words}. */
 export function mixInks() {
   const palette = colours();
   const page = parse(palette.page);
   const inks = { page: pack(page) };
-  for (const name of ["tile", "dot", "stripe", "dimTile", "dimDot", "dimStripe"]) inks[name] = new Uint32Array(256);
+  for (const name of ["tile", "dot", "softDot", "stripe", "dimTile", "dimDot", "dimStripe"]) inks[name] = new Uint32Array(256);
   for (let code = 0; code < 256; code += 1) {
     const tile = parse(codeColour(palette, code));
     const dot = mix(tile, light(tile) > 0.42 ? [16, 26, 36] : [255, 255, 255], 0.72);
     const stripe = mix(tile, light(tile) > 0.42 ? [16, 26, 36] : [255, 255, 255], 0.34);
     inks.tile[code] = pack(tile);
     inks.dot[code] = pack(dot);
+    inks.softDot[code] = pack(mix(tile, dot, 0.6));
     inks.stripe[code] = pack(stripe);
     inks.dimTile[code] = pack(mix(tile, page, DIM));
     inks.dimDot[code] = pack(mix(dot, page, DIM));

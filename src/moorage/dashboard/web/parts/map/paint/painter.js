@@ -15,6 +15,7 @@ export const MOVING = 4;
 const SHAPES = [RUNNING, HOLLOW, SMALL, CROSS, HALF];
 const NAMED = 64;
 const TRAY_HEAD = 22;
+const WIDEST = 18;
 
 export class Painter {
   raster = new Raster();
@@ -89,6 +90,8 @@ export class Painter {
     const slots = model.slots[node];
     const most = grid.side * grid.side;
     const { left, top, pitch, dot, side } = grid;
+    // Small dots are many: softer, so that the colour of the tile is what is seen first.
+    const usual = dim ? colour : dot <= 2 ? inks.softDot[scene.scale.codes[node]] : colour;
     for (let slot = 0; slot < slots.length && slot < most; slot += 1) {
       const pod = slots[slot];
       if (pod < 0) continue;
@@ -101,7 +104,7 @@ export class Painter {
         continue;
       }
       const phase = model.podPhase[pod];
-      let ink = colour;
+      let ink = usual;
       if (mark) ink = inks.mark;
       else if (dim) ink = colour;
       else if (phase === 1) ink = inks.warn;
@@ -230,7 +233,7 @@ export function gridOf({ model, size, place, camera }, tile) {
   // Dots that would touch say nothing: tiles that small show as many as can be told apart.
   const side = Math.max(1, Math.min(model.side, Math.floor((room + 1) / 2)));
   const exact = (room + 1) / side;
-  const pitch = exact < 6 ? Math.floor(exact) : exact;
+  const pitch = exact < 6 ? Math.floor(exact) : Math.min(exact, WIDEST * ratio);
   const dot = Math.max(1, Math.min(12 * ratio, Math.round(pitch * 0.72 - 0.3)));
   return { side, pitch, dot, left: pad, top: pad + Math.round(head ? head - pad : 0) };
 }
