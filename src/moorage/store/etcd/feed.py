@@ -60,6 +60,7 @@ class Feed:
         self._client, self._layout, self._state, self._read_value = client, layout, state, read_value
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._tickets = count()
+        self._loop = asyncio.get_running_loop()
         #: Writes that wait for their changes, by revision, and since when.
         self._awaiting: dict[int, tuple[Awaiting, float]] = {}
         self._looking: asyncio.TimerHandle | None = None
@@ -123,10 +124,10 @@ class Feed:
 
     async def _gather(self) -> None:
         """Let changes come together while many writes wait: publishing them one by one costs several times as much."""
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         if len(self._waiting) + len(self._awaiting) >= _CROWD and now >= self._gathered + _TAKEN_SECONDS:
             await asyncio.sleep(_GATHER_SECONDS)
-            self._gathered = asyncio.get_running_loop().time()
+            self._gathered = self._loop.time()
 
     async def _load_again(self) -> None:
         try:
@@ -183,19 +184,18 @@ class Feed:
 
     def await_change(self, revision: int, awaiting: Awaiting) -> None:
         """Let a write have its change when it is published, or be told that it takes too long."""
-        loop = asyncio.get_running_loop()
-        self._awaiting[revision] = awaiting, loop.time()
+        self._awaiting[revision] = awaiting, self._loop.time()
         if self._looking is None:
-            self._looking = loop.call_later(_LOOK_SECONDS, self._look)
+            self._looking = self._loop.call_later(_LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
         """Give up changes that have not come in time, or were in all that was loaded again."""
-        loop = asyncio.get_running_loop()
+        late = self._loop.time() - PUBLISH_SECONDS
         for revision, (awaiting, since) in list(self._awaiting.items()):
-            if revision <= self._state.revision or loop.time() >= since + PUBLISH_SECONDS:
+            if revision <= self._state.revision or since <= late:
                 del self._awaiting[revision]
                 awaiting.give_up(revision)
-        self._looking = loop.call_later(_LOOK_SECONDS, self._look) if self._awaiting else None
+        self._looking = self._loop.call_later(_LOOK_SECONDS, self._look) if self._awaiting else None
 
     def close(self) -> None:
         """Let go of what waits: nothing is published any more."""

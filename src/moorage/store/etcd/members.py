@@ -222,6 +222,7 @@ class Members:
             for task in tasks:
                 task.add_done_callback(_close_late)
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)  # so that their connections are closed
         refusal = next((error for error in errors if isinstance(error, EtcdRefused)), None)
         kind = NotYet if any(isinstance(error, NotYet) for error in errors) else EtcdUnreachable
         raise refusal or kind("; ".join(dict.fromkeys(str(error) for error in errors)))
@@ -309,7 +310,7 @@ class Members:
         await asyncio.gather(*tasks, return_exceptions=True)
         if self.current is not None:
             self.current.connection.close("the client is closed")
-            await asyncio.sleep(0)  # connections close one turn of the loop later
+        await asyncio.sleep(0)  # connections close one turn of the loop later
 
 
 def _close(connection: Connection | None) -> None:

@@ -67,6 +67,7 @@ class Transactions:
         catch_up: Callable[[], Awaitable[None]],
     ) -> None:
         self.complaint = ""
+        self.loop = asyncio.get_running_loop()
         #: Leases of keys that expire, by the root of the keys.
         self.leases: dict[str, Leases] = {}
         self._client, self._layout, self._state = client, layout, state
@@ -112,7 +113,7 @@ class Transactions:
 
     def go_on(self, sent: "SentWrite", outcome: bytes | Exception | None) -> None:
         """Do what it takes after a first outcome that is not what one expects, or from the beginning."""
-        task = asyncio.get_running_loop().create_task(self._carry_out(sent, outcome))
+        task = self.loop.create_task(self._carry_out(sent, outcome))
         task.add_done_callback(sent.settle)
 
     def _forget(self, sent: "SentWrite") -> None:
@@ -251,7 +252,7 @@ class SentWrite:
         self.write, self.in_etcd, self.old, self.since = write, in_etcd, old, since
         self.fence = Compare(b"", 0)
         #: The caller waits for it, and may be given up.
-        self.done: asyncio.Future[Change] = asyncio.get_running_loop().create_future()
+        self.done: asyncio.Future[Change] = transactions.loop.create_future()
         self._transactions = transactions
 
     def hear(self, outcome: bytes | Exception) -> None:

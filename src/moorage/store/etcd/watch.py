@@ -12,6 +12,8 @@ from moorage.store.etcd.wire.requests import WATCH_PROGRESS
 from moorage.store.etcd.wire.streams import GrpcStatus, MessageStream
 
 _WATCH = "/etcdserverpb.Watch/Watch"
+#: Events that are given at once, and the bytes of a message that cannot have more than `decode_watch` takes at once.
+_ENOUGH, _SHORT = 500, 16 * 1024
 #: Reasons for which a watch is cancelled are statuses in words.
 _STATUS_IN_TEXT = re.compile(r"^rpc error: code = \w+ desc = ")
 
@@ -41,7 +43,7 @@ class EtcdWatch:
                 if answer.is_canceled:
                     return self._canceled(answer)
                 if not answer.is_created:
-                    return WatchResult(answer.revision, answer.events)
+                    return await self._with_more(self._stream, answer)
         except (EtcdError, GrpcStatus, BadAnswer) as error:
             self._end = self._error_of(error)
             self.close()
@@ -61,6 +63,23 @@ class EtcdWatch:
             self._end = EtcdUnreachable("the watch is closed")
         if self._stream is not None:
             self._stream.close()
+
+    async def _with_more(self, stream: MessageStream, answer: WatchAnswer) -> WatchResult:
+        """Return events with those of the short messages that are there already: etcd sends one for each write.
+
+        Short ones are decoded without a pause, so that no caller can be cancelled when they are taken already.
+        """
+        revision, events = answer.revision, answer.events
+        while events and len(events) < _ENOUGH and (message := stream.next_in_line()) is not None:
+            if len(message) > _SHORT:
+                break
+            more = await decode_watch(message)
+            if more.is_canceled or not more.events:
+                break
+            stream.take()
+            revision = more.revision
+            events += more.events
+        return WatchResult(revision, events)
 
     async def _read(self, stream: MessageStream) -> WatchAnswer:
         """Return the next message. If the caller is cancelled meanwhile, it is still the next one."""

@@ -242,6 +242,10 @@ class MessageStream(Stream):
                 self._waiter = None
         return self._messages[0]
 
+    def next_in_line(self) -> bytes | None:
+        """Return what `peek` would return at once, None if it would wait."""
+        return self._messages[0] if self._messages else None
+
     def take(self) -> None:
         """Go on to the next message, and let the server do so, too."""
         if not self._messages:
