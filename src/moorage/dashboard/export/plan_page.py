@@ -1,10 +1,11 @@
 """Write the page of `moorage plan --output html`: the plan, its map, why pods wait, and what changes would do."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from moorage.dashboard.export.changes import asked_changes
-from moorage.dashboard.export.forked import in_fork
+from moorage.dashboard.export.forked import CopyFailed, in_fork
 from moorage.dashboard.export.page import render
 from moorage.dashboard.export.saved import SavedAnswers, address, state_of
 from moorage.dashboard.questions.base import Base
@@ -38,9 +39,11 @@ class PlanPage:
         self._only_rolls_out = rolls_out and not changes  # which leaves the plan as it is
         asked = asked_changes(changes)
         if asked or self._only_rolls_out:
-            before: Document = in_fork(lambda: self._before(asked, until))
-            self._state = before["state"]
-            self._saved.answers |= before["answers"]
+            # Without it the page has no what-if, and the map is that after the changes.
+            with suppress(CopyFailed):
+                before: Document = in_fork(lambda: self._before(asked, until))
+                self._state = before["state"]
+                self._saved.answers |= before["answers"]
 
     def _before(self, asked: list[Document] | None, until: float | None) -> Document:
         """Settle a copy of the cluster; return its rows, and what the changes do to it."""

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from moorage.dashboard.export.forked import in_fork
+from moorage.dashboard.export.forked import CopyFailed, in_fork
 from moorage.dashboard.questions import QUESTIONS
 from moorage.dashboard.questions.base import Base, Part, parts_of
 from moorage.dashboard.questions.rows import rows
@@ -41,7 +41,10 @@ class SavedAnswers:
 
     def ask_a_copy(self, question: str, arguments: Document, base: Base) -> list[Part]:
         """Put the answer of a question that may spoil its simulation, and return it."""
-        parts: list[Part] = in_fork(lambda: list(parts_of(QUESTIONS[question], base, arguments)))
+        try:
+            parts: list[Part] = in_fork(lambda: list(parts_of(QUESTIONS[question], base, arguments)))
+        except CopyFailed as error:
+            parts = [{"error": str(error), "done": True}]
         self.put(question, arguments, parts)
         return parts
 

@@ -17,6 +17,7 @@ import signal
 import socket
 import time
 import traceback
+from contextlib import suppress
 
 from moorage.dashboard.questions.base import Base
 from moorage.dashboard.simulator.answering import SETTLED, Questions, serve_questions
@@ -90,8 +91,8 @@ class _Forker:
             self._commands.close()
             _Forker(Commands(channel), self._questions, self._memory, KnownObjects()).serve()
 
-        children.fork("reader", work)
-        channel.close()
+        with channel, suppress(OSError):  # the server sees that there is none
+            children.fork("reader", work)
 
     def _fork_generation(self, children: Children, number: int) -> None:
         built, settled, sender = (self._commands.take() for _ in range(3))
@@ -109,6 +110,9 @@ class _Forker:
                 generation.run(sender)
 
             children.fork(number, work)
+        except OSError as error:  # no process can be made now, or the server is gone
+            with suppress(OSError):
+                Commands(built).send({"problem": f"a process for the cluster cannot be started: {error}"})
         finally:
             for one in (built, settled, sender):
                 one.close()
@@ -144,12 +148,12 @@ class _Generation:
             # Objects of a live cluster were not refused for their gates: an audit takes what was loaded.
             audited = (lambda: audited_planner_of(spec)) if spec.live is None else None
             base = Base(planner, planner.build(), with_all_gates=audited)
+            gc.freeze()
+            children = Children()
+            children.fork(SETTLED, lambda: self._settle(base))
         except Exception as error:
             self._built.send(_problem(error))
             return
-        gc.freeze()
-        children = Children()
-        children.fork(SETTLED, lambda: self._settle(base))
         self._settled.close()
         self._tell_ready(self._built, problem_of(planner, spec))
         serve_questions(self._built, base, self._questions, self._memory, children)

@@ -1,7 +1,9 @@
 """`moorage plan` and `explain` write pages that hold what their other forms say."""
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from moorage.cli.commands.explain import command as explain_command
 from moorage.cli.commands.plan import command as plan_command
-from moorage.dashboard.export.forked import in_fork
+from moorage.dashboard.export.forked import CopyFailed, in_fork
 
 ROOT = Path(__file__).resolve().parents[4]
 CLUSTER = str(ROOT / "examples" / "cluster")
@@ -134,7 +136,10 @@ def test_what_is_not_there_is_one_line(target: str) -> None:
     assert result.stderr.startswith("moorage: there is no ")
 
 
-def test_a_copy_that_fails_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RuntimeError, match="has failed"):
+def test_a_copy_that_fails_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(CopyFailed, match=r"^unexpected error: ZeroDivisionError: "):
         in_fork(lambda: 1 // 0)
-    assert "ZeroDivisionError" in capfd.readouterr().err
+    with pytest.raises(CopyFailed, match="was killed"):
+        in_fork(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    assert in_fork(lambda: [1, "two"]) == [1, "two"]
+    assert not capfd.readouterr().err
