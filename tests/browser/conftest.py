@@ -38,8 +38,9 @@ def chromium() -> str | None:
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Start a browser for one file. Playwright's event loop runs until it is closed, and would keep out all others."""
     path = chromium()
     if path is None:
         text = "there is no Chromium: install Debian's package chromium, or set CHROMIUM to its path"
@@ -73,7 +74,7 @@ class Visitor:
         return context
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def files_dashboard(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """A dashboard of examples/cluster, all gates on."""
     directory = tmp_path_factory.mktemp("files-dashboard")
