@@ -56,19 +56,27 @@ class Guard:
         origin = request.headers.get("origin")
         if origin is None and request.method not in ("GET", "HEAD"):
             raise _refusal("the request has no Origin: only the dashboard's own page may send it")
-        if origin is not None and origin.lower() != f"http://{host.lower()}":
+        if origin is not None and origin.lower() not in self._origins(host.lower()):
             raise _refusal(f"the request comes from {origin!r}: only the dashboard's own page may send it")
         if request.path != "/" and request.headers.get("sec-fetch-site", "none") not in _OWN_SITE:
             raise _refusal("the request comes from another site")
 
+    def _origins(self, host: str) -> tuple[str, ...]:
+        """Return the origins of pages that this host may have served; by an allowed name a proxy may speak TLS."""
+        return (f"http://{host}", f"https://{host}") if self._is_allowed_name(host) else (f"http://{host}",)
+
+    def _is_allowed_name(self, host: str) -> bool:
+        return host in self._names or host.rpartition(":")[0] in self._names
+
     def _is_ours(self, host: str) -> bool:
-        name, separator, port = host.lower().rpartition(":")
+        host = host.lower()
+        if self._is_allowed_name(host):
+            return True
+        name, separator, port = host.rpartition(":")
         if not separator or port != str(self._port):
             return False
         name = name.strip("[]")
-        if name in _LOCAL_NAMES or name in self._names:
-            return True
-        return self._is_public and _is_address(name)
+        return name in _LOCAL_NAMES or (self._is_public and _is_address(name))
 
 
 def _is_address(name: str) -> bool:

@@ -42,6 +42,15 @@ def test_a_public_server_is_called_by_its_addresses_and_allowed_names() -> None:
     assert "is not this dashboard's" in refused(guard, "GET", host="evil.test:8001")
 
 
+def test_a_proxy_with_tls_is_called_by_an_allowed_name_at_its_own_port() -> None:
+    guard = Guard("127.0.0.1", 8001, ("dash.example.com",))
+    for host in ("dash.example.com", "dash.example.com:8443"):
+        assert refused(guard, "POST", host=host, origin=f"https://{host}") == ""
+        assert "comes from" in refused(guard, "POST", host=host, origin="https://evil.test")
+    assert "comes from" in refused(guard, "POST", host=HOST, origin="https://127.0.0.1:8001")
+    assert "is not this dashboard's" in refused(guard, "GET", host="not-dash.example.com")
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_requests_that_compute_or_change_need_the_pages_origin(method: str) -> None:
     guard = Guard("127.0.0.1", 8001)
