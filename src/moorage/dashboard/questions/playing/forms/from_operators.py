@@ -6,14 +6,14 @@ texts, so that one can only stand for the other where the taints' values are bot
 
 from msgspec.structs import replace
 
-from moorage.dashboard.questions.playing.forms.said import EXPRESSION, NUMBER, TEXT, VERSION, Said
+from moorage.dashboard.questions.playing.forms.said import EXPRESSION, NUMBER, NUMBER_OPERATORS, TEXT, VERSION, Said
 from moorage.match.comparison import CANONICAL_INTEGER, Comparison
 from moorage.match.comparison import VERSION as VERSIONS
 from moorage.match.operators import EQUAL, EXISTS, TOLERATION, comparison_of, comparisons_in
 from moorage.match.semver import version_or_none
 from moorage.model.types.pod import Toleration
 
-#: The texts that Lt and Gt read, as a pattern.
+#: The texts that operators for numbers read, as a pattern.
 CANONICAL_PATTERN = "^(0|-?[1-9][0-9]*)$"
 _METHODS = {"<": "isLessThan", ">": "isGreaterThan"}
 
@@ -105,7 +105,9 @@ def _number_as_version(toleration: Toleration) -> Said:
     operator = _operator(_symbol(toleration), VERSION)
     assert operator is not None
     made = replace(toleration, operator=operator, value=f"{toleration.value}.0.0")
-    differs = "the same for whole numbers only: 4.2.0 and 007 are versions, but not numbers that Lt and Gt read"
+    differs = (
+        f"the same for whole numbers only: 4.2.0 and 007 are versions, but not numbers that {NUMBER_OPERATORS} read"
+    )
     return Said(VERSION, (made,), differs=differs)
 
 
@@ -134,10 +136,8 @@ def _version_as_text(toleration: Toleration) -> Said:
 def _text_as_number(toleration: Toleration) -> Said:
     if CANONICAL_INTEGER.unreadable(toleration.value):
         return Said(NUMBER, why_not="its value is not a whole number")
-    reason = (
-        "no operator compares numbers for equality: Equal does, since a number that Lt and Gt read has one spelling"
-    )
-    return Said(NUMBER, why_not=reason)
+    one_spelling = f"Equal does, since a number that {NUMBER_OPERATORS} read has one spelling"
+    return Said(NUMBER, why_not=f"no operator compares numbers for equality: {one_spelling}")
 
 
 def _text_as_version(toleration: Toleration) -> Said:

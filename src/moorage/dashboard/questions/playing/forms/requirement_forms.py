@@ -51,7 +51,7 @@ def _others(
             made = _with(requirement, "=", VERSIONS, value)
             yield VERSION, made, "also takes other spellings of the version: 1.2, v1.2 and 1.2.0 are one"
         else:
-            yield VERSION, None, "only In with one version has a counterpart, SemverEq"
+            yield VERSION, None, "only In with one version has a counterpart"
     elif current == NUMBER:
         yield TEXT, None, _NO_ORDER
         symbol = comparison.symbol if comparison is not None else ""

@@ -5,14 +5,19 @@ from typing import Any
 
 import msgspec
 
+from moorage.match.comparison import CANONICAL_INTEGER
+from moorage.match.comparison import VERSION as VERSIONS
+from moorage.match.operators import TOLERATION, comparisons_in, less_first
 from moorage.model.types.node import NodeSelectorRequirement
 from moorage.model.types.pod import Toleration
 
 TEXT, NUMBER, VERSION, EXPRESSION = FORMS = ("text", "number", "version", "expression")
+#: The operators that compare numbers, as words of a sentence.
+NUMBER_OPERATORS = " and ".join(less_first(comparisons_in(TOLERATION, CANONICAL_INTEGER)))
 TITLES = {
     TEXT: "text: Equal and Exists",
-    NUMBER: "numbers: Lt and Gt",
-    VERSION: "versions: SemverLt, SemverGt, SemverEq",
+    NUMBER: f"numbers: {NUMBER_OPERATORS}",
+    VERSION: f"versions: {', '.join(less_first(comparisons_in(TOLERATION, VERSIONS)))}",
     EXPRESSION: "CEL expression",
 }
 
