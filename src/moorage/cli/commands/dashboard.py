@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import webbrowser
 from pathlib import Path
@@ -147,7 +148,5 @@ def command(
 
 def _is_desktop() -> bool:
     """Return whether a person sits at a screen that a browser can be opened on."""
-    import os
-
     has_screen = sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     return has_screen and sys.stdout.isatty() and not os.environ.get("SSH_CONNECTION")

@@ -68,7 +68,7 @@ def _step(given: Any, path: str) -> Step:
         raise _wrong(path, "is no object")
     verb = given.get("verb", "patch")
     if verb not in _VERBS:
-        raise _wrong(path, f"has the verb {verb!r}, which is none of {', '.join(_VERBS)}")
+        raise _wrong(path, f"has the verb {verb!r}; there are {', '.join(_VERBS)}")
     if verb == "create":
         return _creation(given, path)
     kind, namespace, name = _target(given.get("target"), path)
@@ -78,7 +78,7 @@ def _step(given: Any, path: str) -> Step:
     patch_type = _TYPES.get(given.get("patchType", "json"))
     patch = given.get("patch")
     if patch_type is None:
-        raise _wrong(path, f"has the patchType {given.get('patchType')!r}, which is none of {', '.join(_TYPES)}")
+        raise _wrong(path, f"has the patchType {given.get('patchType')!r}; there are {', '.join(_TYPES)}")
     if not isinstance(patch, list if patch_type is PatchType.JSON else dict) or not patch:
         raise _wrong(path, "has no patch of its patchType")
     return Step(verb, kind, namespace, name, patch, patch_type)

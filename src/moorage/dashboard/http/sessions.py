@@ -22,7 +22,7 @@ class Sessions:
 
     @property
     def token(self) -> str:
-        """The token that has not been used yet; empty if there is none."""
+        """The token that has not been used yet; empty after it was used."""
         return self._token
 
     def renew(self) -> str:

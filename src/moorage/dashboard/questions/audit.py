@@ -36,7 +36,7 @@ def _gates(name: Any) -> list[Gate]:
         return list(GATES)
     found = [gate for gate in GATES if gate.name == name]
     if not found:
-        raise BadQuestion(f"gate: {name!r} is none of {', '.join(gate.name for gate in GATES)}")
+        raise BadQuestion(f"gate: there is no gate {name!r}; there are {', '.join(gate.name for gate in GATES)}")
     return found
 
 

@@ -133,4 +133,4 @@ def test_many_findings_are_cut_and_those_that_break_come_first(monkeypatch: pyte
 
 def test_an_unknown_gate_is_refused() -> None:
     (part,) = parts_of(QUESTIONS["audit"], built(node("n1")), {"gate": "Nothing"})
-    assert part["error"].startswith("gate: 'Nothing' is none of TaintTolerationComparisonOperators, ")
+    assert part["error"].startswith("gate: there is no gate 'Nothing'; there are TaintTolerationComparisonOperators, ")
