@@ -8,11 +8,12 @@ event loop that `moorage up` uses, as does a parameter `loop` of the test.
 import asyncio
 import gc
 import inspect
+import logging
 import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import pytest
@@ -75,6 +76,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         missing = sorted({variable for one in skipped for variable in _VARIABLE.findall(str(one.longrepr))})
         terminalreporter.write_sep("=", "interoperability was not tested", yellow=True)
         terminalreporter.write_line(f"{len(skipped)} tests need real Kubernetes programs: set {', '.join(missing)}")
+
+
+@pytest.fixture(autouse=True)
+def _same_log() -> Iterator[None]:
+    """Log after a test as before it: commands that run in this process choose where to and how much."""
+    log = logging.getLogger("moorage")
+    handlers, level = log.handlers[:], log.level
+    yield
+    log.handlers[:] = handlers
+    log.setLevel(level)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -34,6 +34,8 @@ _AFTER_ELECTION = 0.5
 _ASK_AGAIN = 0.2
 #: So many ticks without an answer to any call are enough to look for another member.
 _MUTE_TICKS = round(0.75 / TICK)
+#: And so many to connect to the same member anew: more often its disk is slow than the connection is broken.
+_BROKEN_TICKS = round(2 / TICK)
 
 
 class Member:
@@ -147,15 +149,16 @@ class Members:
                         return
                     await asyncio.sleep(_ASK_AGAIN)
                     asking = asyncio.create_task(self._prove(member))
-                if connection.mute_ticks < _MUTE_TICKS:
+                order = self._order() if connection.mute_ticks >= _BROKEN_TICKS else self._order()[:-1]
+                if connection.mute_ticks < _MUTE_TICKS or not order:
                     continue
                 try:
-                    other = await self._first_to_answer(self._order())
+                    other = await self._first_to_answer(order)
                 except EtcdError:
                     continue
                 if connection.mute_ticks and member is self.current:
                     self._use(other)
-                    connection.close("answers no call, another member does")
+                    connection.close("answers no call, a new connection does")
                 else:
                     other.connection.close("was not needed")
         finally:

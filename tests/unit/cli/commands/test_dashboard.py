@@ -9,13 +9,6 @@ from click.testing import CliRunner, Result
 from moorage.cli.commands.dashboard import command
 
 
-@pytest.fixture(autouse=True)
-def logging_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the level of logging alone, which is that of the whole process."""
-    monkeypatch.setattr("moorage.telemetry.logs.fall_silent", lambda: None)
-    monkeypatch.setattr("moorage.telemetry.logs.configure", lambda **settings: None)
-
-
 def call(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(command, [*arguments, "--no-open"], input=stdin, standalone_mode=False)
 

@@ -62,6 +62,8 @@ class FakeMember:
         }
         self.proof: Reply = header()
         self.is_silent = False
+        #: Seconds that every answer on the first connection takes.
+        self.late = 0.0
         self.writers: list[asyncio.StreamWriter] = []
 
     def paths(self) -> list[str]:
@@ -94,7 +96,11 @@ class FakeMember:
                         writer.write(frames.window_update(0, len(content)) + frames.window_update(stream, len(content)))
                     if flags & frames.END_STREAM:
                         path = headers[b":path"].decode()
-                        writer.write(answer_frames(stream, self.reply(path, headers, bytes(body[5:]))))
+                        answer = answer_frames(stream, self.reply(path, headers, bytes(body[5:])))
+                        if self.late and writer is self.writers[0]:
+                            asyncio.get_running_loop().call_later(self.late, writer.write, answer)
+                        else:
+                            writer.write(answer)
                 elif kind == frames.SETTINGS and not flags & frames.ACK:
                     writer.write(frames.SETTINGS_ACK)
         writer.close()

@@ -378,3 +378,25 @@ async def test_settings_that_cannot_be_used(fields: dict[str, object], word: str
     with pytest.raises(EtcdError, match=word) as caught:
         await EtcdClient.connect(EtcdSettings(**fields))  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+async def test_a_slow_write_to_the_only_member_is_waited_for() -> None:
+    async with fake_member() as member:
+        member.replies[TXN] = DONE
+        client = await EtcdClient.connect(settings(member, call_seconds=5.0))
+        member.late = 1.3
+        assert (await client.txn((), PUT)).revision == 8
+        assert len(member.writers) == 1
+        await client.close()
+
+
+async def test_a_broken_connection_to_the_only_member_is_replaced() -> None:
+    async with fake_member() as member:
+        member.replies[TXN] = DONE
+        client = await EtcdClient.connect(settings(member, call_seconds=20.0, attempt_seconds=20.0))
+        member.late = 3600.0
+        with pytest.raises(EtcdUncertain, match="answers no call"):
+            await client.txn((), PUT)
+        assert (await client.txn((), PUT)).revision == 8
+        assert len(member.writers) == 2
+        await client.close()

@@ -271,6 +271,8 @@ class Connection(asyncio.Protocol):
 
     def _take_control(self, kind: int, flags: int, number: int, content: bytes) -> None:
         if kind == frames.WINDOW_UPDATE:
+            if self._outbox.is_blocked:
+                self.mute_ticks = 0  # it still reads what we say: the answers come later
             self._outbox.take_window(number, frames.read_number(content))
         elif kind == frames.SETTINGS:
             if not flags & frames.ACK:

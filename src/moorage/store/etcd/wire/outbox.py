@@ -27,6 +27,11 @@ class Outbox:
         self._window = self._stream_window = frames.DEFAULT_WINDOW
         self._max_frame = frames.MAX_FRAME
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether messages wait for the server to make room for them."""
+        return bool(self._blocked)
+
     def start(self, stream: Stream, message: bytes) -> None:
         """Send the headers of a stream that has its number, and its first message."""
         number, size = stream.id, len(message) + 5
