@@ -138,6 +138,12 @@ def request_too_large(why: str) -> ApiError:
     return failure(413, "RequestEntityTooLarge", why)
 
 
+def unavailable(why: str, retry_after: int = 1) -> ApiError:
+    error = failure(503, "ServiceUnavailable", why, {"retryAfterSeconds": retry_after})
+    error.headers = (("Retry-After", str(retry_after)),)
+    return error
+
+
 def timeout(why: str) -> ApiError:
     return failure(504, "Timeout", why)
 

@@ -6,9 +6,9 @@ from its bytes once more, is refused again. Kubernetes: the stale cache suppress
 the live object in admission plugins.
 """
 
-from moorage.model.api_error import ApiError, internal, timeout
+from moorage.model.api_error import ApiError, internal, timeout, unavailable
 from moorage.serve.api import Api
-from moorage.store.protocol import StoreError, StoreUncertain
+from moorage.store.protocol import StoreError, StoreUnavailable, StoreUncertain
 
 #: Who it is, permissions, what is there, conflicts, revisions that are not there yet, validity, budgets.
 _FROM_MEMORY = frozenset((401, 403, 404, 409, 410, 422, 429))
@@ -41,4 +41,6 @@ def failed(error: StoreError) -> ApiError:
     """Return what a client is told when the store fails."""
     if isinstance(error, StoreUncertain):
         return timeout(f"Timeout: it is not known whether the write was made: {error}")
+    if isinstance(error, StoreUnavailable):
+        return unavailable(f"the store does not answer: {error}")
     return internal(f"the store failed: {error}")

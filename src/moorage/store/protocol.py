@@ -100,6 +100,10 @@ class StoreFailed(StoreError):
     """The write did not become durable: a full disk, a broken file. Nothing of it is seen."""
 
 
+class StoreUnavailable(StoreFailed):
+    """The store does not answer at the moment, and nothing was done: trying again later helps."""
+
+
 class StoreUncertain(StoreError):
     """It could not be found out whether the write was made. It may become visible later, or never."""
 

@@ -5,6 +5,8 @@ nothing was done. Every message is one line for the person who runs the cluster.
 Kubernetes: the error texts are those of etcd's api/v3rpc/rpctypes.
 """
 
+from moorage.store.protocol import StoreFailed, StoreUnavailable
+
 
 class EtcdError(Exception):
     """A call to etcd did not succeed."""
@@ -56,3 +58,9 @@ class EtcdTooManyRequests(EtcdRefused):
 
 class EtcdTooOld(EtcdRefused):
     """The server is etcd, but before version 3.5."""
+
+
+def failed(what: str, error: EtcdError) -> StoreFailed:
+    """Return what a store says about a call that did nothing. An uncertain `error` is that of a read."""
+    passes = isinstance(error, EtcdUnreachable | EtcdUncertain | EtcdTooManyRequests)
+    return (StoreUnavailable if passes else StoreFailed)(f"{what}: {error}")

@@ -15,7 +15,7 @@ from typing import Any
 
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.compaction import Compaction
-from moorage.store.etcd.errors import EtcdCompacted, EtcdError, EtcdFutureRevision
+from moorage.store.etcd.errors import EtcdCompacted, EtcdError, EtcdFutureRevision, failed
 from moorage.store.etcd.feed import Feed, OwnWrite
 from moorage.store.etcd.fence import LEASE_SECONDS, Fence
 from moorage.store.etcd.layout import MIGRATION, KeyLayout, after_all
@@ -34,7 +34,7 @@ from moorage.store.protocol import (
     Listing,
     Stored,
     StoreError,
-    StoreFailed,
+    StoreUnavailable,
 )
 from moorage.store.state import Bounds, State
 
@@ -175,7 +175,7 @@ class EtcdStore:
         except EtcdFutureRevision:
             raise FutureRevision(revision, self._state.revision) from None
         except EtcdError as error:
-            raise StoreFailed(f"etcd cannot be read: {error}") from None
+            raise failed("etcd cannot be read", error) from None
         items = [stored for item in page.items if (stored := self._feed.stored(item)) is not None]
         return Listing(items, revision, page.count - len(page.items))
 
@@ -188,9 +188,9 @@ class EtcdStore:
         try:
             await self._barrier()
         except EtcdError as error:
-            raise StoreFailed(f"etcd does not say what is newest: {error}") from None
+            raise failed("etcd does not say what is newest", error) from None
         except FutureRevision:
-            raise StoreFailed("this server has not seen the newest changes yet") from None
+            raise StoreUnavailable("this server has not seen the newest changes yet") from None
 
     async def _catch_up(self) -> None:
         newest = await self._client.range(self._layout.note("none"), count_only=True)
@@ -240,7 +240,7 @@ class EtcdStore:
             try:
                 await self._client.txn((Compare(in_etcd, holder.revision), Compare(claim, 0)), (Put(claim, in_etcd),))
             except EtcdError as error:
-                raise StoreFailed(f"claims of {holder.key} could not be written: {error}") from None
+                raise failed(f"claims of {holder.key} could not be written", error) from None
 
     # The rest.
 
@@ -251,7 +251,7 @@ class EtcdStore:
         except EtcdCompacted:
             return
         except EtcdError as error:
-            raise StoreFailed(f"the compaction could not be made durable: {error}") from None
+            raise failed("the compaction could not be made durable", error) from None
 
     async def copy(self, path: Path) -> None:
         await self.catch_up()

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from moorage.store.etcd.client import EtcdClient
-from moorage.store.etcd.errors import EtcdError, EtcdUncertain
+from moorage.store.etcd.errors import EtcdError, EtcdUncertain, failed
 from moorage.store.etcd.feed import PUBLISH_SECONDS, Feed, OwnWrite
 from moorage.store.etcd.fence import Fence
 from moorage.store.etcd.layout import KeyLayout
@@ -149,7 +149,7 @@ class Transactions:
             raise StoreUncertain(f"the write of {write.key} was not answered {_TRIES} times")
         except EtcdError as error:
             self.complaint = str(error)
-            raise StoreFailed(f"the write could not be made durable: {error}") from None
+            raise failed("the write could not be made durable", error) from None
         finally:
             self._forget(sent)
 

@@ -16,7 +16,7 @@ from moorage.model.gates import default_gates
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.store.memory import MemoryStore, StateWatch
-from moorage.store.protocol import Change, FutureRevision, Listener, Listing, Stored, StoreFailed, StoreUncertain
+from moorage.store.protocol import Change, FutureRevision, Listener, Listing, Stored, StoreUnavailable, StoreUncertain
 from moorage.store.state import State
 
 
@@ -96,7 +96,7 @@ class LaggingStore:
     async def _ask(self) -> None:
         await asyncio.sleep(0)
         if self.is_cut_off:
-            raise StoreFailed("etcd cannot be reached")
+            raise StoreUnavailable("etcd cannot be reached")
 
     async def get(self, key: str) -> Stored | None:
         return self._state.values.get(key)

@@ -111,6 +111,7 @@ async def test_what_cannot_be_known_is_not_answered_from_memory(two: list[Api]) 
     store_of(second).is_cut_off = True
     with pytest.raises(ApiError) as refusal:
         await asked(second, "/api/v1/namespaces/default/configmaps/c")
-    assert (refusal.value.code, refusal.value.reason) == (500, "InternalError")
-    assert refusal.value.message == "Internal error occurred: the store failed: etcd cannot be reached"
+    assert (refusal.value.code, refusal.value.reason) == (503, "ServiceUnavailable")
+    assert refusal.value.message == "the store does not answer: etcd cannot be reached"
+    assert refusal.value.headers == (("Retry-After", "1"),)
     assert b'"items":[]' in (await asked(second, "/api/v1/namespaces/default/configmaps?resourceVersion=0")).body

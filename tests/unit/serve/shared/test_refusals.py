@@ -219,7 +219,7 @@ async def test_a_refusal_that_cannot_be_confirmed_is_a_failure(two: list[Api], o
         else:
             await client_of(second, user).patch(CONFIG_MAP, "c", "default", {"data": {"a": "2"}})
 
-    with pytest.raises(ApiError, match="the store failed: etcd cannot be reached"):
+    with pytest.raises(ApiError, match="the store does not answer: etcd cannot be reached"):
         await patch(None)
     with pytest.raises(ApiError, match='User "jane" cannot patch'):
         await patch(JANE)
