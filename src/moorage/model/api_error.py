@@ -138,10 +138,8 @@ def request_too_large(why: str) -> ApiError:
     return failure(413, "RequestEntityTooLarge", why)
 
 
-def unavailable(why: str, retry_after: int = 1) -> ApiError:
-    error = failure(503, "ServiceUnavailable", why, {"retryAfterSeconds": retry_after})
-    error.headers = (("Retry-After", str(retry_after)),)
-    return error
+def unavailable(why: str) -> ApiError:
+    return failure(503, "ServiceUnavailable", why)
 
 
 def timeout(why: str) -> ApiError:

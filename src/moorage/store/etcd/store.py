@@ -43,6 +43,8 @@ REACH_SECONDS = 3.0
 _CATCH_UP_SECONDS = 5.0
 #: Seconds that writes under way have when the store is closed.
 _CLOSE_SECONDS = 5.0
+#: Seconds between attempts to write after a write has failed.
+_TRY_SECONDS = 1.0
 #: After so many seconds without an event, a note is written: etcd's revision may be one of keys that are not watched.
 _PATIENCE_SECONDS = 0.05
 
@@ -101,7 +103,12 @@ class EtcdStore:
         await self._fence.renew()
         await self._refuse_half_moved()  # one that began meanwhile looks for the fence
         loop = asyncio.get_running_loop()
-        background = self._feed.run(), Compaction(self._client, self._layout).run(), self._renew_fence()
+        background = (
+            self._feed.run(),
+            Compaction(self._client, self._layout).run(),
+            self._renew_fence(),
+            self._try_to_write(),
+        )
         self._tasks = [loop.create_task(part) for part in background]
         with suppress(FutureRevision):  # the first complaint says why
             await self._feed.reach(self._fence.raised, _CATCH_UP_SECONDS)
@@ -119,6 +126,18 @@ class EtcdStore:
                 await self._fence.renew()
             except EtcdError as error:
                 self._transactions.complaint = str(error)
+
+    async def _try_to_write(self) -> None:
+        """Notice that writes can be made again: a server that is not ready may be sent none."""
+        while True:
+            await asyncio.sleep(_TRY_SECONDS)
+            if self._transactions.complaint:
+                try:
+                    await self._client.note(self._layout.note("awaited"))
+                except EtcdError as error:
+                    self._transactions.complaint = str(error)
+                else:
+                    self._transactions.complaint = ""
 
     # What is known.
 
