@@ -27,6 +27,8 @@ _MAX_HEADINGS, _MAX_BLOCK = 64, 256 * 1024
 #: The window of a stream is filled up after so many bytes.
 _STREAM_CREDIT = frames.STREAM_WINDOW // 2
 _UNAVAILABLE = 14
+#: Ticks without an answer that are not counted, while the server reads what waits to be sent.
+_MOST_SPARED = round(2 / TICK)
 
 
 class Connection(asyncio.Protocol):
@@ -50,7 +52,8 @@ class Connection(asyncio.Protocol):
         self._end_after = self._ask_after + max(1, round(patience / TICK))
         self._is_asked = False
         self._is_draining = False
-        self._ticks = self._silent_ticks = 0
+        self._ticks = self._silent_ticks = self._spared_ticks = 0
+        self._is_read = False
         self._ticker: asyncio.TimerHandle | None = None
         # Streams.
         self._streams: dict[int, Stream] = {}
@@ -264,15 +267,14 @@ class Connection(asyncio.Protocol):
         if stream.unsent:
             self._outbox.send(frames.reset(stream.id, frames.CANCEL))
         if code != _UNAVAILABLE and stream.is_unary and stream.block is not self.question:
-            self.mute_ticks = 0
+            self.mute_ticks = self._spared_ticks = 0
         stream.end(code, text)
         if self._not_started or self._is_draining:
             self._stream_is_over()
 
     def _take_control(self, kind: int, flags: int, number: int, content: bytes) -> None:
         if kind == frames.WINDOW_UPDATE:
-            if self._outbox.is_blocked:
-                self.mute_ticks = 0  # it still reads what we say: the answers come later
+            self._is_read = self._outbox.is_blocked
             self._outbox.take_window(number, frames.read_number(content))
         elif kind == frames.SETTINGS:
             if not flags & frames.ACK:
@@ -351,7 +353,13 @@ class Connection(asyncio.Protocol):
     def _listen_for_answers(self) -> None:
         """Notice calls without answers: what else the server sends may come from a watch, while no call reaches it."""
         waits = any(stream.is_unary and stream.block is not self.question for stream in self._streams.values())
-        self.mute_ticks = self.mute_ticks + 1 if waits else 0
+        if not waits:
+            self.mute_ticks = self._spared_ticks = 0
+        elif self._is_read and self._spared_ticks < _MOST_SPARED:
+            self._spared_ticks += 1  # it still takes what we have to say: the answers come later
+        else:
+            self.mute_ticks += 1
+        self._is_read = False
         if self.mute_ticks > 1 and self.on_mute is not None and self.is_usable:
             self.on_mute()
 
