@@ -42,8 +42,10 @@ run: $(READY) ## set up and start an example cluster, all gates on: spot, on-dem
 	@sed 's|^moorage|$(BIN)/moorage|' examples/cluster/TRY.txt
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster $(if $(PORT),--port $(PORT))
 
-test: $(READY) $(KUBECTL_READY) $(CHROMIUM_READY) check package ## set up and run all tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow"
+# Files are taken in the order that tests/conftest.py puts them in, long ones first.
+test: $(READY) $(KUBECTL_READY) $(CHROMIUM_READY) ## set up and run all tests
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check package
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law
 	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto --dist loadfile --timeout 0 -m slow

@@ -28,6 +28,9 @@ config_option = click.option(
     metavar="FILE",
     help="A KubeSchedulerConfiguration: profiles, plugins, weights and arguments of the scheduler.",
 )
+namespace_option = click.option(
+    "-n", "--namespace", default="", help="Of objects that name none.  [default: the context's, or 'default']"
+)
 seed_option = click.option(
     "--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good."
 )

@@ -16,6 +16,7 @@ from moorage.cli.options import (
     context_option,
     gates_option,
     live_kubeconfig_option,
+    namespace_option,
     quiet_log_options,
     scrape_option,
     seed_option,
@@ -33,9 +34,7 @@ _CANNOT_SHOW = 2
 @live_kubeconfig_option
 @context_option
 @scrape_option
-@click.option(
-    "-n", "--namespace", default="", help="Of objects that name none.  [default: the context's, or 'default']"
-)
+@namespace_option
 @gates_option
 @config_option
 @seed_option

@@ -21,6 +21,7 @@ from moorage.cli.options import (
     context_option,
     gates_option,
     live_kubeconfig_option,
+    namespace_option,
     scrape_option,
     seed_option,
 )
@@ -82,9 +83,7 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @live_kubeconfig_option
 @context_option
 @scrape_option
-@click.option(
-    "-n", "--namespace", default="", help="Of objects that name none.  [default: the context's, or 'default']"
-)
+@namespace_option
 @gates_option
 @config_option
 @seed_option
