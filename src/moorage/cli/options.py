@@ -326,7 +326,9 @@ def etcd_options(function: Command) -> Command:
     def command(*arguments: Any, etcd_servers: tuple[str, ...], etcd: EtcdMaker, **others: Any) -> Any:
         servers = etcd_urls(",".join(etcd_servers), "--etcd-servers")
         made = etcd(servers)
-        if not servers and made != type(made)(servers=(), prefix=made.prefix):
+        if etcd_servers and not servers:  # as of a variable that is not set: do not begin an empty cluster elsewhere
+            raise click.BadParameter("names no server", param_hint="'--etcd-servers'")
+        if not servers and made != type(made)(servers=()):
             raise click.UsageError("The options of etcd need --etcd-servers.")
         return function(*arguments, etcd=made if servers else None, **others)
 
@@ -400,6 +402,11 @@ def etcd_urls(text: str, option: str) -> tuple[str, ...]:
             _ = parts.port
         except ValueError:
             is_right = False
+        if is_right and "@" in parts.netloc:
+            raise click.BadParameter(
+                f"the URL of {parts.hostname} has a user: say it with --etcd-username and --etcd-password-file",
+                param_hint=f"'{option}'",
+            )
         if not is_right:
             raise click.BadParameter(f"{url!r} is no URL such as https://10.0.0.1:2379", param_hint=f"'{option}'")
     return urls

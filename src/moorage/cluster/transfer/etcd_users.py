@@ -24,6 +24,11 @@ async def fences_in(client: EtcdClient, layout: KeyLayout) -> frozenset[bytes]:
 
 async def refuse_if_used(client: EtcdClient, layout: KeyLayout, seconds: float = LOOK_SECONDS) -> int:
     """Return how many API servers ended without stopping. Raises TransferError if one runs, and EtcdError."""
+    kubernetes = layout.kubernetes_servers
+    if (await client.range(kubernetes, after_all(kubernetes), count_only=True)).count:
+        raise TransferError(
+            "a kube-apiserver is connected to etcd, or was 15 seconds ago: stop the whole cluster first, then try again"
+        )
     fences = layout.note(FENCES)
     found = await client.range(fences, after_all(fences), count_only=True)
     if not found.count:

@@ -93,6 +93,7 @@ def check_store(content: StoreContent, damage: str = "") -> StoreReport:
         one = _read(item, kind, content, findings)
         if one is not None:
             known.append(one)
+    findings += _in_other_form(known, content)
     findings += _check_identities(known)
     services = [(one.item, one.view) for one in known if one.kind.view is _SERVICE.view]
     findings += (StoreFinding(*found) for found in check_services(services, content))
@@ -117,7 +118,7 @@ def _kinds(content: StoreContent) -> dict[str, _StoredKind]:
 
 def _defined(value: bytes) -> dict[str, _StoredKind]:
     try:
-        spec = msgspec.json.decode(value)["spec"]
+        spec = msgspec.json.decode(plain_value(value) or b"{}")["spec"]
         versions = frozenset(f"{spec['group']}/{version['name']}" for version in spec["versions"])
         names, root = spec["names"], f"/{spec['group']}/{spec['names']['plural']}/"
         return {root: _StoredKind(root, versions, names["kind"], spec["scope"] == "Namespaced", ApiObject)}
@@ -156,8 +157,6 @@ def _read(
     except ConversionError as error:
         found(ERROR, f"does not decode as {kind.name}: {error.problems[0].reason}")
         return None
-    if not item.value.startswith(_HEAD):
-        found(NOTE if content.is_etcd else ERROR, "does not begin with its metadata, as Moorage writes it")
     if metadata.resourceVersion:
         found(ERROR, f"has a resourceVersion, {go_quote(metadata.resourceVersion)}, inside its value")
     if raw.get("kind") != kind.name or raw.get("apiVersion") not in kind.api_versions:
@@ -167,6 +166,19 @@ def _read(
     if item.key.startswith(_EVENTS) and content.is_etcd and not item.lease:
         found(NOTE, "has no lease, so that it never expires")
     return _Known(item, kind, raw, metadata, view)
+
+
+def _in_other_form(known: list[_Known], content: StoreContent) -> Iterator[StoreFinding]:
+    """Name values that were not written by Moorage: in etcd kube-apiserver may have, a file has no other writer."""
+    others = [one.item.shown for one in known if not one.item.value.startswith(_HEAD)]
+    if not content.is_etcd:
+        yield from (
+            StoreFinding(ERROR, key, "does not begin with its metadata, as Moorage writes it") for key in others
+        )
+    elif others:
+        more = len(others) - 1
+        these = f"and {more:,} other{'' if more == 1 else 's'} have" if more else "has"
+        yield StoreFinding(NOTE, min(others), f"{these} the form in which kube-apiserver writes, which is read as well")
 
 
 def _title(raw: Raw) -> str:

@@ -102,7 +102,7 @@ async def read_etcd(client: EtcdClient, layout: KeyLayout, title: str) -> StoreC
         for item in found:
             if layout.is_note(item.key):
                 notes[layout.note_name(item.key)] = item.value
-            else:
+            elif not layout.is_kubernetes_note(item.key):
                 shown = item.key.decode("utf-8", "backslashreplace")
                 key = layout.from_etcd(item.key)
                 items.append(StoredItem(key, shown, item.value, item.modified, item.created, item.lease))

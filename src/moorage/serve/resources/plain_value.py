@@ -4,11 +4,18 @@ Our own values begin with the metadata and have no resourceVersion, see `objects
 Differs: protobuf and encrypted values, which kube-apiserver writes by default or with a provider, are not read.
 """
 
+from typing import Any
+
 import msgspec
+
+from moorage.serve.resources.kept_versions import CONVERTED, as_kept
 
 _HEAD = b'{"metadata":{"'
 _decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_all = msgspec.json.Decoder(dict[str, Any]).decode
 _encode = msgspec.json.Encoder().encode
+#: The kinds that `kept_versions` may have to convert, as JSON.
+_CONVERTED = frozenset(_encode(kind) for kind in CONVERTED)
 
 
 def plain_value(value: bytes) -> bytes | None:
@@ -17,6 +24,8 @@ def plain_value(value: bytes) -> bytes | None:
         return value
     try:
         fields = _decode(value)
+        if bytes(fields.get("kind", b"")) in _CONVERTED:
+            fields = _decode(_encode(as_kept(_decode_all(value))))
         metadata = _decode(fields.pop("metadata", msgspec.Raw(b"null")))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None

@@ -13,8 +13,6 @@ from moorage.store.etcd.messages import Compare, Get, Put
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("etcd")
-#: Kubernetes: --etcd-compaction-interval.
-INTERVAL_SECONDS = 300.0
 
 
 class Compaction:
@@ -25,9 +23,9 @@ class Compaction:
         self._key = layout.note("compacted")
         self._seen, self._modified = 0, 0
 
-    async def run(self, seconds: float = INTERVAL_SECONDS) -> None:
-        """Take part in a round every so many seconds, until it is cancelled."""
-        while True:
+    async def run(self, seconds: float) -> None:
+        """Take part in a round every so many seconds, until it is cancelled; never with 0."""
+        while seconds:
             await asyncio.sleep(seconds)
             try:
                 await self.take_part()

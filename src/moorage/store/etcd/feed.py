@@ -89,7 +89,8 @@ class Feed:
             return None
         value = self._read_value(item.value)
         if value is None:
-            _LOG.error("A value in etcd is not an object of the API", key=item.key.decode("utf-8", "replace"))
+            if not self._layout.is_kubernetes_note(item.key):
+                _LOG.error("A value in etcd is not an object of the API", key=item.key.decode("utf-8", "replace"))
             return None
         return Stored(self._layout.from_etcd(item.key), value, item.modified, item.created)
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 #: The root of Moorage's own notes.
 NOTES = "/moorage/"
+#: The roots of what kube-apiserver notes for itself: which node ports are taken, and which servers live.
+_KUBERNETES_NOTES = ("/ranges/", "/masterleases/", "/peerserverleases/")
 #: The note that is there while objects are being moved into etcd: until then no server may use them.
 MIGRATION = "migration"
 
@@ -21,6 +23,9 @@ class KeyLayout:
         self._to_etcd: dict[str, bytes] = {ours: f"{self.prefix}{theirs}".encode() for ours, theirs in roots.items()}
         self._from_etcd: dict[bytes, str] = {theirs: ours for ours, theirs in self._to_etcd.items()}
         self._notes = f"{self.prefix}{NOTES}".encode()
+        self._kubernetes_notes = tuple(f"{self.prefix}{root}".encode() for root in _KUBERNETES_NOTES)
+        #: The notes of the kube-apiservers that use this etcd.
+        self.kubernetes_servers = f"{self.prefix}/masterleases/".encode()
         self._first = len(self.prefix) + 1
         #: All keys are from `begin` up to, but without, `end`.
         self.begin = f"{self.prefix}/".encode()
@@ -32,6 +37,10 @@ class KeyLayout:
 
     def is_note(self, key: bytes) -> bool:
         return key.startswith(self._notes)
+
+    def is_kubernetes_note(self, key: bytes) -> bool:
+        """Return whether kube-apiserver has written it for itself: it is no object of the API."""
+        return key.startswith(self._kubernetes_notes)
 
     def note_name(self, key: bytes) -> str:
         """Return what `note` was given."""

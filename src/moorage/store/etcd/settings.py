@@ -16,6 +16,10 @@ class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
     key_file: str = ""
     username: str = ""
     password: str = ""
+    #: Seconds between compactions of history; 0 for none.
+    compaction_seconds: float = 300.0
+    #: Seconds during which keys that expire get the same lease.
+    lease_reuse_seconds: int = 60
     #: Seconds for a TCP connection, its TLS handshake and etcd's first answer.
     dial_seconds: float = 2.0
     #: Seconds for one call, all that is tried included.

@@ -105,7 +105,7 @@ class EtcdStore:
         loop = asyncio.get_running_loop()
         background = (
             self._feed.run(),
-            Compaction(self._client, self._layout).run(),
+            Compaction(self._client, self._layout).run(self._client.settings.compaction_seconds),
             self._renew_fence(),
             self._try_to_write(),
         )
@@ -157,7 +157,9 @@ class EtcdStore:
         self._state.subscribe(prefix, listener)
 
     def expires(self, prefix: str, seconds: int) -> bool:
-        self._transactions.leases[prefix] = Leases(self._client, seconds, self._clock)
+        self._transactions.leases[prefix] = Leases(
+            self._client, seconds, self._clock, self._client.settings.lease_reuse_seconds
+        )
         return True
 
     # Reading.

@@ -58,6 +58,16 @@ def test_certificates_that_cannot_be_kept_are_one_line(tmp_path: Path) -> None:
         (["--authorization-mode=Webhook", "--ephemeral"], "Webhook"),
         (["--etcd-servers=10.0.0.1:2379"], "is no URL such as https://10.0.0.1:2379"),
         (["--etcd-cafile=ca.crt"], "The options of etcd need --etcd-servers."),
+        (["--etcd-prefix=/other"], "The options of etcd need --etcd-servers."),
+        (["--etcd-servers="], "names no server"),
+        (["--etcd-servers", ","], "names no server"),
+        (["--etcd-servers=http://root:secret@a:1"], "the URL of a has a user: say it with --etcd-username"),
+        (["--etcd-compaction-interval=often"], 'invalid duration "often"'),
+        (["--storage-backend=etcd2"], "'etcd2' is not possible, 'etcd3' is"),
+        (["--storage-media-type=application/vnd.kubernetes.protobuf"], "'application/json' is: the only form"),
+        (["--watch-cache=false"], "'false' is not possible, 'true' is: every API server has all objects in memory"),
+        (["--etcd-servers-overrides=/events#http://a:1"], "--etcd-servers-overrides of kube-apiserver is not possible"),
+        (["--encryption-provider-config=e.yaml"], "objects are kept as plain JSON"),
         (["--advertise-address=localhost"], "'localhost' is not an IP address"),
         (["--event-ttl=0s"], "must be at least one second"),
         ([f"--tls-cert-file={__file__}"], "belong together"),
@@ -72,6 +82,20 @@ def test_options_of_tokens_and_authorization_that_are_wrong_are_named(options: l
     result = CliRunner().invoke(command, options)
     assert result.exit_code in (1, 2)
     assert said in result.output
+
+
+def test_flags_of_the_store_are_those_of_kubernetes(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[ApiServerSettings] = []
+    monkeypatch.setattr(
+        "moorage.cluster.event_loop.run_until_signal", lambda make, *others: told.append(make().settings)
+    )
+    options = ["--etcd-servers=http://a:1,http://b:2", "--etcd-prefix=registry", "--storage-backend=etcd3"]
+    options += ["--storage-media-type=application/json", "--watch-cache=true", "--etcd-compaction-interval=90s"]
+    result = CliRunner().invoke(command, [*options, "--lease-reuse-duration-seconds=7", "--ephemeral", "--port=0"])
+    assert result.exit_code == 0, result.output
+    etcd = told[0].etcd
+    assert etcd is not None
+    assert (etcd.servers, etcd.compaction_seconds, etcd.lease_reuse_seconds) == (("http://a:1", "http://b:2"), 90, 7)
 
 
 def test_tokens_are_signed_as_the_options_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -262,6 +262,22 @@ async def test_an_etcd_in_use_is_refused(etcd: EtcdCluster, tmp_path: Path) -> N
     await store.close()
 
 
+async def test_a_store_of_kube_apiserver_moves_without_its_notes_once_the_server_has_stopped(
+    etcd: EtcdCluster, tmp_path: Path
+) -> None:
+    settings = under(etcd, tmp_path)
+    prefix, server = settings.prefix.encode(), settings.prefix.encode() + b"/masterleases/192.0.2.2"
+    await put(settings, prefix + b"/configmaps/default/a", config_map("a")[1])
+    ports = b'{"kind":"RangeAllocation","apiVersion":"v1","metadata":{},"range":"30000-32767","data":"IAAA"}'
+    await put(settings, prefix + b"/ranges/servicenodeports", ports)
+    await put(settings, server, b'{"kind":"Endpoints","apiVersion":"v1","metadata":{"generation":6},"subsets":[]}')
+    with pytest.raises(TransferError, match="a kube-apiserver is connected to etcd"):
+        await moved_back(settings, tmp_path / "back")
+    etcd.ctl("del", server.decode())
+    await moved_back(settings, tmp_path / "back")
+    assert list(revisions_of(content_of(tmp_path / "back"))) == ["/configmaps/default/a"]
+
+
 async def test_a_directory_in_use_is_refused(etcd: EtcdCluster, tmp_path: Path) -> None:
     source = make_directory(tmp_path / "data", items_at(*many(3)))
     lock = DataDirectory(source)

@@ -168,9 +168,14 @@ def test_findings(items: list[tuple[str, bytes]], found: list[str]) -> None:
 def test_values_of_kube_apiserver_in_etcd_are_noted() -> None:
     raw = json.loads(config_map("a")[1])
     other = json.dumps({"kind": raw["kind"], "apiVersion": "v1", "metadata": raw["metadata"]}).encode()
-    said = "/configmaps/default/a does not begin with its metadata, as Moorage writes it"
-    assert findings(("/configmaps/default/a", other), is_etcd=True) == [f"note /registry{said}"]
-    assert findings(("/configmaps/default/a", other)) == [f"error {said}"]
+    said = "in which kube-apiserver writes, which is read as well"
+    one, two = (
+        ("/configmaps/default/a", other),
+        ("/configmaps/default/b", other.replace(b'"a"', b'"b"').replace(b"-a", b"-b")),
+    )
+    assert findings(one, is_etcd=True) == [f"note /registry/configmaps/default/a has the form {said}"]
+    assert findings(one, two, is_etcd=True) == [f"note /registry/configmaps/default/a and 1 other have the form {said}"]
+    assert findings(one) == ["error /configmaps/default/a does not begin with its metadata, as Moorage writes it"]
 
 
 def test_events_without_a_lease_stay_for_ever() -> None:

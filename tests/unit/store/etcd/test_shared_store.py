@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from tests.etcd_process import EtcdCluster, etcd_cluster
 from moorage.serve.resources.etcd_roots import etcd_roots
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.compaction import Compaction
-from moorage.store.etcd.errors import EtcdUncertain
+from moorage.store.etcd.errors import EtcdCompacted, EtcdUncertain
 from moorage.store.etcd.layout import KeyLayout
 from moorage.store.etcd.messages import Compare, Operation, TxnResult
 from moorage.store.etcd.store import EtcdStore
@@ -59,6 +59,18 @@ async def test_what_one_server_wrote_is_read_by_another_after_it_has_caught_up(
             found = there.peek(written.key)
             assert found is not None
             assert (found.value, found.revision, found.created) == (written.value, written.revision, written.created)
+
+
+async def test_what_kube_apiserver_notes_for_itself_is_not_complained_of(
+    etcd: EtcdCluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    etcd.ctl("put", f"/{tmp_path.name}/ranges/servicenodeports", "not an object")
+    etcd.ctl("put", f"/{tmp_path.name}/pods/default/strange", "not an object")
+    settings = etcd.settings(prefix=tmp_path.name)
+    store = await EtcdStore.open(settings, etcd_roots(), read_value=lambda value: None)
+    await store.close()
+    assert [record.getMessage() for record in caplog.records if "strange" in str(record.__dict__)]
+    assert not [record for record in caplog.records if "ranges" in str(record.__dict__)]
 
 
 async def test_watches_of_every_server_see_the_writes_of_all_in_one_order(etcd: EtcdCluster, tmp_path: Path) -> None:
@@ -211,6 +223,21 @@ async def test_one_server_in_each_round_compacts_what_the_round_before_has_seen(
             await client.range(layout.to_etcd(POD), revision=first.revision)
         assert (await client.range(layout.to_etcd(POD), revision=second.revision)).items[0].value == b"2"
         await client.close()
+
+
+async def test_the_interval_of_compactions_is_a_setting(etcd: EtcdCluster, tmp_path: Path) -> None:
+    settings = etcd.settings(prefix=tmp_path.name, compaction_seconds=0.01)
+    store = await EtcdStore.open(settings, etcd_roots())
+    client = await EtcdClient.connect(settings)
+    try:
+        first = await store.create(POD, b"1")
+        with suppress(EtcdCompacted):
+            while True:
+                await client.range(b"/", revision=first.revision)
+                await asyncio.sleep(0.01)
+    finally:
+        await client.close()
+        await store.close()
 
 
 async def test_a_server_that_missed_history_loads_all_again_and_its_watches_are_told(

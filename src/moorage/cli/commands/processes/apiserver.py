@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.commands.processes.storage_flags import storage_options
 from moorage.cli.commands.up import data_options, stored_in
 from moorage.cli.options import (
     Command,
@@ -67,6 +68,7 @@ def certificate_options(function: Command) -> Command:
 @click.command("apiserver")
 @data_options
 @etcd_options
+@storage_options
 @bind_address_option
 @port_option
 @click.option(
