@@ -130,6 +130,7 @@ def cells_of(page: Page) -> list[dict[str, Any]]:
 def test_the_matrix_is_that_of_the_command(files_dashboard: Visitor, open_page: OpenPage) -> None:
     page = open_pod(open_page, files_dashboard)
     told = explained(WAITS)
+    page.get_by_label("A row for each value").check()
     shown = cells_of(page)
     assert shown == [
         {
@@ -141,8 +142,27 @@ def test_the_matrix_is_that_of_the_command(files_dashboard: Visitor, open_page: 
     expect(page.get_by_role("heading", name=told["pod"])).to_be_visible()
 
 
+def test_rows_that_differ_by_values_only_are_one_until_opened(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    """At 1280 pixels nothing is cut off: plugins that agree leave their room to the sentences of the others."""
+    page = open_pod(open_page, files_dashboard, viewport={"width": 1280, "height": 800})
+    rows = page.locator(".matrix tbody tr")
+    opener = page.get_by_role("button", name=re.compile("variants"))
+    before = rows.count()
+    opener.first.press("Enter")
+    expect(opener.first).to_be_focused()
+    expect(opener.first).to_have_attribute("aria-expanded", "true")
+    assert rows.count() > before
+    page.locator(".cell-no").first.hover()
+    expect(page.locator(".explainer li").first).to_have_text(re.compile(r": \d+ nodes?$"))
+    opener.first.press("Enter")
+    expect(rows).to_have_count(before)
+    scroll = page.locator(".matrix-scroll")
+    assert scroll.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+
+
 def test_a_refusal_opens_by_hover_and_by_keyboard(files_dashboard: Visitor, open_page: OpenPage) -> None:
     page = open_pod(open_page, files_dashboard)
+    page.get_by_label("A row for each value").check()
     first = page.locator(".cell-no").first
     note = page.locator(".explainer")
     expect(note).to_be_hidden()

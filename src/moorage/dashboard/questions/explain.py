@@ -1,16 +1,19 @@
 """Explain one pod: every plugin's answer for every node, scores, preemption, and what would help, ready to be tried.
 
 `explanation` is what `moorage explain -o json` prints. `matrix` has the same refusals as a table, nodes × filter
-plugins, with nodes of which all plugins say the same in one row; `remedies` has for each suggestion what to do.
+plugins, with nodes of which all plugins say the same in one row, and rows that differ by values only in one family, as
+the command's lines; `remedies` has for each suggestion what to do.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
 from typing import Any
 
 from moorage.columns.shape import Shape
 from moorage.dashboard.actions.remedies import remedy_of
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.plan.explain.explanation import Explanation, explain_pod, plain
+from moorage.plan.explain.groups import Line, Refused, merged
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.target import Target, TargetError, find_target
 from moorage.plan.explain.text import verdict
@@ -18,6 +21,7 @@ from moorage.plan.report.plain import as_data
 from moorage.plan.report.reasons import shortened
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.diagnosis import Refusal
+from moorage.schedule.framework.verdict import Verdict
 from moorage.schedule.preemption.nominations import NominatedPods
 
 MAX_ROWS = 500
@@ -56,24 +60,61 @@ def _matrix(simulation: Simulation, target: Target, told: Explanation) -> dict[s
     names = _plugins(simulation, target, told)
     every = list(simulation.cluster.nodes.slot_of)
     rejection = (told.rejection,) if told.rejection is not None else ()
-    rows = []
+    rows: list[dict[str, Any]] = []
+    families: list[dict[str, Any]] = []
     fitting = [name for row in told.rows for name in row.nodes]
     if fitting:
-        rows.append(_row(fitting, (), 0))
+        rows.append(_row(fitting, (), 0, len(families)))
+        families.append(_family(Line(tuple(fitting), ()), ()))
     known = {*fitting, *(name for group in told.groups for name in group.nodes)}
-    rest = [name for name in every if name not in known]
+    rest = tuple(name for name in every if name not in known)
     if rest and rejection:
-        rows.append(_row(rest, rejection, sum(one.verdict.objections for one in rejection)))
+        alike = Refused(rest, rejection)
+        rows.append(_row(rest, rejection, alike.distance, len(families)))
+        families.append(_family(Line(rest, (alike,)), ()))
+    lines = merged(told.groups)
+    family_of = {id(group): number for number, line in enumerate(lines, len(families)) for group in line.alike}
+    families += [_family(line, rejection) for line in lines]
+    shown = _nearest(lines)
     rows += [
-        _row(group.nodes, (*rejection, *group.refusals), group.distance + sum(r.verdict.objections for r in rejection))
-        for group in told.groups[:MAX_ROWS]
+        _row(group.nodes, (*rejection, *group.refusals), group.distance + _objections(rejection), family_of[id(group)])
+        for group in told.groups
+        if id(group) in shown
     ]
-    left = told.groups[MAX_ROWS:]
+    left = [group for group in told.groups if id(group) not in shown]
     return {
         "plugins": names,
         "rows": rows,
+        "families": families,
         "leftOutRows": len(left),
         "leftOutNodes": sum(len(group.nodes) for group in left),
+    }
+
+
+def _nearest(lines: Sequence[Line]) -> set[int]:
+    """Return the identities of the groups that become rows: of every family the nearest, as many as there is room."""
+    in_turn = (group for turn in zip_longest(*(line.alike for line in lines)) for group in turn if group is not None)
+    return {id(group) for group in islice(in_turn, MAX_ROWS)}
+
+
+def _objections(refusals: Sequence[Refusal]) -> int:
+    return sum(one.verdict.objections for one in refusals)
+
+
+def _family(line: Line, rejection: Sequence[Refusal]) -> dict[str, Any]:
+    """Return what rows have in common. `ways` of a plugin is the number of different things that it says of them."""
+    more = _objections(rejection)
+    said: dict[str, set[Verdict]] = {}
+    for group in line.alike:
+        for one in (*rejection, *group.refusals):
+            said.setdefault(one.plugin, set()).add(one.verdict)
+    return {
+        "rows": max(len(line.alike), 1),
+        "count": len(line.nodes),
+        "nodes": list(line.nodes[:MAX_NAMES]),
+        "nearest": more + line.nearest if line.alike else 0,
+        "furthest": more + line.furthest if line.alike else 0,
+        "ways": {plugin: len(verdicts) for plugin, verdicts in said.items()},
     }
 
 
@@ -98,8 +139,9 @@ def _plugins(simulation: Simulation, target: Target, told: Explanation) -> list[
     return made
 
 
-def _row(nodes: Sequence[str], refusals: Sequence[Refusal], distance: int) -> dict[str, Any]:
+def _row(nodes: Sequence[str], refusals: Sequence[Refusal], distance: int, family: int) -> dict[str, Any]:
     return {
+        "family": family,
         "nodes": list(nodes[:MAX_NAMES]),
         "count": len(nodes),
         "fits": not refusals,

@@ -92,6 +92,21 @@ def test_the_matrix_has_every_refusal_of_every_node() -> None:
     assert set(cells) <= set(plugins)
 
 
+def test_rows_that_differ_by_values_only_are_a_family() -> None:
+    small = [node(f"n{cpu}", str(cpu)) for cpu in range(1, 5)]
+    tainted = [node(f"t{cpu}", str(cpu), taints=_LOW) for cpu in (1, 2)]
+    matrix = asked("explain", built(*small, *tainted, pod("p", cpu="8")), pod="default/p")["matrix"]
+    rows, families = matrix["rows"], matrix["families"]
+    members = [{name for row in rows if row["family"] == number for name in row["nodes"]} for number in (0, 1)]
+    assert members == [{"n1", "n2", "n3", "n4"}, {"t1", "t2"}]
+    assert [(one["rows"], one["count"], one["nearest"], one["furthest"]) for one in families] == [
+        (4, 4, 1, 1),
+        (2, 2, 2, 2),
+    ]
+    assert [one["ways"] for one in families] == [{"NodeResourcesFit": 4}, {"TaintToleration": 1, "NodeResourcesFit": 2}]
+    assert set(families[0]["nodes"]) == members[0]
+
+
 def test_nodes_that_fit_are_the_first_row() -> None:
     told = asked("explain", built(node("n1"), node("n2", taints=_LOW), pod("p")), pod="default/p")
     rows = told["matrix"]["rows"]
@@ -115,6 +130,18 @@ def test_a_large_matrix_is_cut() -> None:
     assert len(matrix["rows"]) == MAX_ROWS
     assert (matrix["leftOutRows"], matrix["leftOutNodes"]) == (11, 11)
     assert (len(matrix["rows"][0]["nodes"]), matrix["rows"][0]["count"]) == (MAX_NAMES, MAX_NAMES + 10)
+    (family,) = matrix["families"]
+    assert (family["rows"], family["count"]) == (MAX_ROWS + 11, MAX_ROWS + MAX_NAMES + 20)
+
+
+def test_no_family_is_cut_from_a_large_matrix() -> None:
+    """A family with more variants than there is room for leaves room for one that is further away."""
+    near = [node(f"near-{i}", taints=[{"key": f"k{i}", "effect": "NoSchedule"}]) for i in range(MAX_ROWS + 1)]
+    far = [node("far", "1", taints=_LOW)]
+    matrix = asked("explain", built(*near, *far, pod("p", cpu="2")), pod="default/p", alone=True)["matrix"]
+    assert matrix["rows"][-1]["nodes"] == ["far"]
+    assert [one["count"] for one in matrix["families"]] == [MAX_ROWS + 1, 1]
+    assert (len(matrix["rows"]), matrix["leftOutRows"]) == (MAX_ROWS, 2)
 
 
 def test_one_node_is_told_in_full() -> None:
