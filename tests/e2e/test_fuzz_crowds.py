@@ -22,9 +22,11 @@ async def _put(client: WireClient, name: str, text: str = "") -> None:
 
 
 async def _connect_many(access: Access, count: int) -> list[Streams]:
+    """Connect, again where a busy machine takes longer for a handshake than the server waits."""
     streams: list[Streams] = []
     while len(streams) < count:
-        streams += await asyncio.gather(*(access.connect() for _ in range(50)))
+        tried = await asyncio.gather(*(access.connect() for _ in range(50)), return_exceptions=True)
+        streams += [one for one in tried if not isinstance(one, BaseException)]
     return streams
 
 
