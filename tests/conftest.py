@@ -88,6 +88,14 @@ def _same_log() -> Iterator[None]:
     log.setLevel(level)
 
 
+@pytest.fixture(autouse=True)
+def _frozen_tests() -> Iterator[None]:
+    """Freeze the collected tests again after a benchmark has thawed them, or each later collection visits them all."""
+    yield
+    if not gc.get_freeze_count():
+        gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
