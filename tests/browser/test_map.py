@@ -190,7 +190,9 @@ def test_devices_of_a_node_are_listed(files_dashboard: Visitor, open_page: OpenP
 def test_a_node_that_does_not_exist_is_said_to_be_gone(files_dashboard: Visitor, open_page: OpenPage) -> None:
     page = files_dashboard.context(reduced_motion="reduce").new_page()
     page.goto(f"{files_dashboard.dashboard.url}#/map?node=nowhere")
-    expect(page.get_by_text("This node is gone")).to_be_visible()
+    expect(page.get_by_text("There is no such node")).to_be_visible()
+    expect(page.locator(".node-grid")).to_be_hidden()
+    expect(page.get_by_role("link", name="What if it changes")).to_be_hidden()
     page.context.close()
 
 
@@ -257,6 +259,11 @@ status:
   allocatable: {{cpu: "1", memory: 1Gi, pods: "10"}}
   conditions:
   - {{type: Ready, status: "True", reason: KubeletReady, message: "{_MARKUP}"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {{name: n2}}
+spec: {{taints: [{{key: a, value: "{_MARKUP}", effect: NoSchedule}}]}}
 """
 
 
@@ -267,7 +274,13 @@ def test_markup_in_names_and_texts_changes_nothing(hostile_dashboard: Visitor, o
     expect(page.locator(".map-found")).to_have_text("0 nodes, 0 pods")
     page.goto(f"{hostile_dashboard.dashboard.url}#/map?node=n1")
     expect(page.get_by_role("row", name=re.compile("^Ready True"))).to_be_visible()
-    assert page.locator("img, main script").count() == 0
+    unread = page.locator(".unread-line")
+    expect(unread.locator("summary")).to_contain_text(
+        "1 object could not be read or would be refused, and left out: Node n2"
+    )
+    unread.locator("summary").click()
+    expect(unread.locator("li")).to_contain_text(f'Invalid value: "{_MARKUP}"')
+    assert page.locator("img, main script, header script").count() == 0
     expect(page).to_have_title("Map · Moorage")
 
 

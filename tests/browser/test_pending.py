@@ -80,6 +80,17 @@ kind: ClusterRoleBinding
 metadata: {name: looker}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: looker}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: looker}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: pod-lister}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get, list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: pod-lister}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: pod-lister}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: pod-lister}]
 """
 
 
@@ -87,13 +98,19 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: looker}]
 def looker(browser: Browser, picky_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """A dashboard that may change things, of a user who may change nodes only."""
     directory = tmp_path_factory.mktemp("looker")
-    document = yaml.safe_load(picky_cluster.kubeconfig.read_text())
-    for user in document["users"]:
-        user["user"]["as"] = "looker"
-    kubeconfig = directory / "kubeconfig"
-    kubeconfig.write_text(yaml.safe_dump(document))
+    kubeconfig = impersonating(picky_cluster, "looker", directory)
     with moorage_dashboard(directory, "--kubeconfig", str(kubeconfig), "--allow-changes", ALL_GATES) as dashboard:
         yield Visitor(browser, dashboard)
+
+
+def impersonating(cluster: Cluster, user: str, directory: Path) -> Path:
+    """Write a kubeconfig of the cluster by which every request is made as the user."""
+    document = yaml.safe_load(cluster.kubeconfig.read_text())
+    for one in document["users"]:
+        one["user"]["as"] = user
+    kubeconfig = directory / "kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump(document))
+    return kubeconfig
 
 
 def explained(pod: str, *options: str, path: Path = EXAMPLE) -> dict[str, Any]:
@@ -281,6 +298,23 @@ def test_what_the_kubeconfig_may_not_do_is_not_offered(looker: Visitor, open_pag
     expect(template.get_by_role("button", name="Apply")).to_have_count(0)
     node = page.locator(".help-card", has_text="remove the taint")
     expect(node.get_by_role("button", name="Apply")).to_be_visible()
+
+
+def test_what_the_kubeconfig_may_not_list_is_told(
+    browser: Browser, picky_cluster: Cluster, open_page: OpenPage, tmp_path: Path
+) -> None:
+    kubeconfig = impersonating(picky_cluster, "pod-lister", tmp_path)
+    with moorage_dashboard(tmp_path, "--kubeconfig", str(kubeconfig)) as dashboard:
+        page = open_page(Visitor(browser, dashboard), "#/map")
+        expect(page.locator(".unread-line summary")).to_have_text(
+            re.compile(
+                r"^The kubeconfig may not list nodes, \S+, \S+ and \d+ more: what depends on them is missing here$"
+            )
+        )
+        expect(page.locator(".map-state")).to_contain_text('User "pod-lister" cannot list resource "nodes"')
+        page.goto(f"{dashboard.url}#/pending")
+        expect(page.locator(".pending-explanation .empty")).to_contain_text("Nodes cannot be read")
+        page.goto("about:blank")
 
 
 def test_a_suggestion_is_tried_and_applied(picky: Visitor, open_page: OpenPage) -> None:

@@ -19,7 +19,7 @@ from moorage.dashboard.actions import ActionContext
 from moorage.dashboard.settings import DashboardSettings
 from moorage.dashboard.simulator.client import Simulator
 from moorage.dashboard.simulator.spec import InputSpec, LiveInput
-from moorage.dashboard.state.board import Board, SourceInfo
+from moorage.dashboard.state.board import Board, SourceInfo, Unread
 from moorage.dashboard.state.delta import PodRow
 from moorage.dashboard.state.details import node_details, pod_details
 from moorage.dashboard.state.live import Listener, LiveSource
@@ -196,6 +196,7 @@ class FileCluster:
         self._settings, self.simulator = settings, simulator
         names = ", ".join(settings.files[:3]) + (" …" if len(settings.files) > 3 else "")
         self._name = names.replace("-", "standard input") if settings.files == ("-",) else names
+        self._unread: tuple[Unread, ...] = ()
         self.board = Board(SourceInfo("files", self._name, time=time.time()))
         self._seen: dict[str, tuple[int, int]] = {}
         self._task: asyncio.Task[None] | None = None
@@ -206,6 +207,7 @@ class FileCluster:
         problem = await self._load()
         if problem:
             raise CannotShow(problem)
+        self._tell_source("")
         self._task = asyncio.create_task(self._look_again())
 
     async def stop(self) -> None:
@@ -253,6 +255,7 @@ class FileCluster:
     def _show(self, part: Document) -> None:
         """Put the rows of a plan on the board: pages see what a change of the files changed."""
         board, table = self.board, part["pods"]
+        self._unread = tuple(Unread(*one) for one in part["refused"])
         nodes = {row["name"]: row for row in part["nodes"]}
         pods = {}
         for key, workload, node, phase in table["rows"]:
@@ -274,8 +277,10 @@ class FileCluster:
             if seen == self._seen:
                 continue
             self._seen = seen
-            problem = await self._load()
-            self.board.set_source(SourceInfo("files", self._name, "", not problem, problem, time.time()))
+            self._tell_source(await self._load())
+
+    def _tell_source(self, problem: str) -> None:
+        self.board.set_source(SourceInfo("files", self._name, "", not problem, problem, time.time(), self._unread))
 
     def _stamps(self) -> dict[str, tuple[int, int]]:
         """Return when each file was written and how large it is."""

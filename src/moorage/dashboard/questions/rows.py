@@ -8,15 +8,20 @@ from typing import Any
 
 from moorage.dashboard.questions.base import Base, Part
 from moorage.dashboard.state.rows import node_row, pod_row, pod_table
+from moorage.lint.finding import Severity
 from moorage.plan.devices import device_counts
 from moorage.plan.input.inventory import Key
 from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import Simulation
 from moorage.watch.usage import NodeUsage
 
+MAX_REFUSED = 200
+
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
-    yield {**rows(base.simulation), "done": True}
+    notes = base.planner.inventory.notes
+    refused = [(note.subject or note.where, note.message) for note in notes if note.level is Severity.ERROR]
+    yield {**rows(base.simulation), "refused": refused[:MAX_REFUSED], "done": True}
 
 
 def rows(simulation: Simulation) -> dict[str, Any]:

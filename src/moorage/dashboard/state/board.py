@@ -23,6 +23,13 @@ HEARTBEAT = 15.0
 _encode = msgspec.json.Encoder().encode
 
 
+class Unread(msgspec.Struct, frozen=True):
+    """What is missing on the page, a kind (`nodes`) or an object (`Node a`), and why it was not read."""
+
+    what: str
+    why: str
+
+
 class SourceInfo(msgspec.Struct, frozen=True):
     """Where the rows come from, and whether they are up to date. `problem` says what is wrong in one line."""
 
@@ -32,6 +39,7 @@ class SourceInfo(msgspec.Struct, frozen=True):
     connected: bool = True
     problem: str = ""
     time: float = 0.0
+    unread: tuple[Unread, ...] = ()
 
 
 class Board:

@@ -15,7 +15,7 @@ from moorage.client.informer import Delta
 from moorage.client.kubeconfig.access import Access
 from moorage.client.protocol import Object, Unreachable
 from moorage.columns.cluster import Cluster
-from moorage.dashboard.state.board import Board, SourceInfo
+from moorage.dashboard.state.board import Board, SourceInfo, Unread
 from moorage.dashboard.state.deeds import deeds
 from moorage.dashboard.state.rows import node_row, pod_row
 from moorage.model.api_error import ApiError
@@ -33,6 +33,7 @@ SLICE, CLAIM = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["resource.k8s
 _GATHER = 0.1
 _CHECK_EVERY = 3.0
 _FIRST_SECONDS = 30.0
+_FORBIDDEN = "forbidden"
 
 Listener = Callable[[Kind, list[Delta]], None]
 
@@ -171,6 +172,7 @@ class LiveSource:
             latest = list(self._watched.happenings)
             self.board.tell(latest[len(latest) - min(new, len(latest)) :])
             self.board.commit(time.time())
+            self._tell_source(self.board.source.problem)
 
     async def _check(self) -> None:
         """Ask now and then whether pods can still be listed, and say on the board if not."""
@@ -179,8 +181,7 @@ class LiveSource:
             problem = await self._problem()
             if problem:
                 self._session.look_again()
-            if problem != self.board.source.problem:
-                self.board.set_source(self._info(problem))
+            self._tell_source(problem)
 
     async def _problem(self) -> str:
         server = self.access.server
@@ -195,8 +196,20 @@ class LiveSource:
             return f"{server} gave no answer within {_FIRST_SECONDS:.0f} s"
         return ""
 
+    def _tell_source(self, problem: str) -> None:
+        """Say on the board what is wrong, and what may not be read, where that differs from what it says."""
+        if (problem, self._unread()) != (self.board.source.problem, self.board.source.unread):
+            self.board.set_source(self._info(problem))
+
     def _info(self, problem: str) -> SourceInfo:
-        return SourceInfo("live", self.access.server, self._context, not problem, problem, time.time())
+        return SourceInfo("live", self.access.server, self._context, not problem, problem, time.time(), self._unread())
+
+    def _unread(self) -> tuple[Unread, ...]:
+        """Return the kinds that this user may not list, nodes first. Kinds that the server lacks are no news."""
+        refused = {plural: why for plural, why in self._watched.refusals.items() if _FORBIDDEN in why}
+        return tuple(
+            Unread(plural, refused[plural]) for plural in sorted(refused, key=lambda one: (one != NODE.plural, one))
+        )
 
     async def events_of(self, kind: str, name: str, namespace: str = "") -> list[dict[str, Any]]:
         """List the events about an object, newest last; empty where they may not be listed."""

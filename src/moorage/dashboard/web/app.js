@@ -8,6 +8,7 @@ import { age, count, moment } from "./lib/format.js";
 import { icon } from "./lib/icons.js";
 import { announce, problem } from "./lib/notice.js";
 import { loading } from "./parts/states.js";
+import { UnreadLine } from "./parts/unread.js";
 
 /**
  * The views, in the order of the navigation. Each module defines the element `moorage-NAME`; its stylesheet is
@@ -55,6 +56,7 @@ function buildHeader() {
   parts.detail = h("span", { class: "source-detail" });
   parts.theme = h("button", { class: "icon-button", type: "button", onclick: nextTheme });
   parts.past = h("p", { class: "past-line", hidden: true });
+  parts.unread = new UnreadLine();
   replace(
     document.getElementById("header"),
     h("a", { class: "brand", href: address.href("map"), "aria-label": "Moorage, map" }, icon("logo", { size: 20 }), h("span", {}, "Moorage")),
@@ -62,6 +64,7 @@ function buildHeader() {
     h("div", { class: "source" }, parts.state, h("span", { class: "source-text" }, parts.name, parts.detail)),
     parts.theme,
     parts.past,
+    parts.unread.element,
   );
   labelTheme();
   // The address belongs to the views: the skip link moves the focus only.
@@ -142,6 +145,7 @@ function updateSource() {
     clearSource();
     clearSource = null;
   }
+  parts.unread.show(source);
   parts.past.hidden = past == null;
   if (past != null && parts.past.dataset.past !== past) {
     parts.past.dataset.past = past;

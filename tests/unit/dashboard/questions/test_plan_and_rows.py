@@ -1,6 +1,7 @@
 """The questions `plan` and `rows`."""
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,3 +70,16 @@ def test_a_plan_needs_a_settled_simulation() -> None:
     planner = Planner(Settings(all_gates()))
     (part,) = parts_of(QUESTIONS["plan"], Base(planner, planner.build()), {})
     assert part == {"error": "the cluster has not been planned", "done": True}
+
+
+def test_refused_objects_are_named_with_the_rows(tmp_path: Path) -> None:
+    (tmp_path / "nodes.yaml").write_text(
+        "{apiVersion: v1, kind: Node, metadata: {name: good}}\n---\n"
+        "{apiVersion: v1, kind: Node, metadata: {name: bad},"
+        ' spec: {taints: [{key: k, value: "-5", effect: NoSchedule}]}}\n',
+        "utf-8",
+    )
+    (part,) = parts_of(QUESTIONS["rows"], settled(str(tmp_path)), {})
+    assert [row["name"] for row in part["nodes"]] == ["good"]
+    ((what, why),) = part["refused"]
+    assert (what, "taints[0].value" in why) == ("Node bad", True)

@@ -14,6 +14,7 @@ import { colouringOptions } from "../../parts/map/choices.js";
 import { groupingOptions } from "../../parts/map/grouping.js";
 import "../../parts/node-map.js";
 import { empty, loading } from "../../parts/states.js";
+import { nodesAreUnread } from "../../parts/unread.js";
 import { NodePage } from "./node-page.js";
 import { nodeTable } from "./node-table.js";
 
@@ -100,6 +101,7 @@ export class MapView extends HTMLElement {
   }
 
   #changed(change) {
+    if (change.source) this.#state();
     if (change.all || change.nodes?.size) {
       // Thousands of workloads take longer to sort than the map to draw: they come after it.
       if (change.all) this.#options(new Map());
@@ -133,12 +135,13 @@ export class MapView extends HTMLElement {
 
   #state() {
     const { state } = this.#parts;
-    const wanted = !cluster.loaded ? "loading" : cluster.nodes.size === 0 ? "empty" : "";
+    const wanted = !cluster.loaded ? "loading" : cluster.nodes.size > 0 ? "" : nodesAreUnread(cluster.source) ? "unread" : "empty";
     state.hidden = !wanted;
     if (state.dataset.shown === wanted) return;
     state.dataset.shown = wanted;
     if (wanted === "loading") replace(state, loading("Reading the cluster"));
-    else if (wanted === "empty") replace(state, empty("There are no nodes", "Nodes appear here as soon as the cluster has them."));
+    else if (wanted === "unread") replace(state, empty("Nodes cannot be read", nodesAreUnread(cluster.source)));
+    else if (wanted === "empty") replace(state, empty("There are no nodes", cluster.source.kind === "files" ? "The manifests have no Node: add some, as `kubectl get nodes -o yaml` prints them." : "Nodes appear here as soon as the cluster has them."));
     else replace(state);
   }
 

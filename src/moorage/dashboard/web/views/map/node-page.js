@@ -9,6 +9,7 @@ import { bar } from "../../parts/bar.js";
 import { chip, chips, labelChip, phaseChip, taintChip } from "../../parts/chips.js";
 import { dataTable } from "../../parts/data-table.js";
 import { empty } from "../../parts/states.js";
+import { nodesAreUnread } from "../../parts/unread.js";
 import { encode } from "../slider/changes.js";
 import { Elsewhere } from "./elsewhere.js";
 
@@ -81,8 +82,21 @@ export class NodePage {
       none: "No pod runs here",
     });
     p.whatIf = h("a", { class: "button" }, "What if it changes");
-    p.gone = h("p", { class: "chip bad", hidden: true }, "This node is gone");
+    p.gone = h("p", { class: "chip bad", hidden: true });
     const panel = (title, body, ...more) => h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, title), ...more), h("div", { class: "padded" }, body));
+    p.grid = h(
+      "div",
+      { class: "node-grid" },
+      h("div", { class: "stack" }, panel("Node", p.facts), panel("Taints", p.taints), panel("Labels", p.labels), panel("Conditions", p.conditions)),
+      h(
+        "div",
+        { class: "stack" },
+        panel("Resources requested", p.resources),
+        h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Pods"), p.podCount), p.pods),
+        panel("Devices", p.devices),
+        panel("Events", p.events),
+      ),
+    );
     return h(
       "article",
       { class: "node-page" },
@@ -98,19 +112,7 @@ export class NodePage {
         embedded ? null : p.whatIf,
       ),
       this.#elsewhere.element,
-      h(
-        "div",
-        { class: "node-grid" },
-        h("div", { class: "stack" }, panel("Node", p.facts), panel("Taints", p.taints), panel("Labels", p.labels), panel("Conditions", p.conditions)),
-        h(
-          "div",
-          { class: "stack" },
-          panel("Resources requested", p.resources),
-          h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Pods"), p.podCount), p.pods),
-          panel("Devices", p.devices),
-          panel("Events", p.events),
-        ),
-      ),
+      p.grid,
     );
   }
 
@@ -119,7 +121,11 @@ export class NodePage {
     const row = cluster.nodes.get(this.name);
     const details = this.#details;
     const node = { ...(details ?? {}), ...(row ?? {}) };
-    p.gone.hidden = Boolean(row) || !cluster.loaded;
+    const isGone = !row && cluster.loaded;
+    p.gone.hidden = !isGone;
+    setText(p.gone, nodesAreUnread(cluster.source) ? "Nodes cannot be read" : details ? "This node is gone" : "There is no such node");
+    // Of one that never was there is nothing to show, ask or change.
+    for (const part of [p.grid, p.whatIf, this.#elsewhere.button]) part.hidden = isGone && !details;
     if (!row && !details) return;
     replace(p.state, chip(node.ready ? "ready" : "not ready", node.ready ? "good" : "bad"), node.schedulable ? null : chip("cordoned", "warn"));
     const addresses = (details?.addresses ?? []).map((one) => `${one.address} (${one.type})`).join(", ");

@@ -11,6 +11,7 @@ import { freshId, h, replace } from "../../lib/dom.js";
 import { count, number } from "../../lib/format.js";
 import { announce } from "../../lib/notice.js";
 import { empty } from "../../parts/states.js";
+import { nodesAreUnread } from "../../parts/unread.js";
 import { canExplain } from "./asking.js";
 import { nodeInFull } from "./column.js";
 import { Explainer } from "./explainer.js";
@@ -22,6 +23,8 @@ const DETAILS = 12;
 
 export function matrix(told) {
   const { matrix: found, explanation } = told;
+  const unread = nodesAreUnread(cluster.source);
+  if (!found.rows.length && unread) return empty("Nodes cannot be read", unread);
   if (!found.rows.length) return empty(explanation.nodes ? "No plugin looks at nodes for this pod" : "There are no nodes");
   return new Matrix(told).element;
 }
