@@ -37,10 +37,10 @@ install-chromium:
 setup: $(READY) ## make .venv with the package and the development tools
 
 # One coherent cluster in which every workload lands where it says; it is gone when it is stopped.
-run: $(READY) ## set up and start an example cluster, all gates on: spot, on-demand and GPU pools, versions, tenants
-	@printf "Starting examples/cluster: 8 nodes, and workloads that say where they land and why.\nIn another terminal, after the export below, three things to try:\n\n"
+run: $(READY) ## set up and start an example cluster with its dashboard, all gates on: spot, on-demand and GPU pools, versions, tenants
+	@printf "Starting examples/cluster: 8 nodes, and workloads that say where they land and why.\nOpen the dashboard's address below; or, in another terminal after the export, try three things:\n\n"
 	@sed 's|^moorage|$(BIN)/moorage|' examples/cluster/TRY.txt
-	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster $(if $(PORT),--port $(PORT))
+	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster --dashboard $(if $(PORT),--port $(PORT))
 
 # Files are taken in the order that tests/conftest.py puts them in, long ones first.
 test: $(READY) $(KUBECTL_READY) $(CHROMIUM_READY) ## set up and run all tests
