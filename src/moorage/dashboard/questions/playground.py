@@ -1,8 +1,8 @@
 """Judge a rule that is being written: problems at their place, cost, nodes that match and why not, forms, gates.
 
 In: `kind` (tolerations, affinity, nodeSelector or cel), `text`, `taints` (pasted lines, instead of the cluster's nodes)
-and `gates` (names and values, as if every component had them so). Out: parts with `errors`, `cel` and `gates`; then
-`nodes` and `taints`; then `forms`.
+and `gates` (names and values, as if every component had them so). Out: parts with `errors`, `cel`, `gates` and
+what kind of rule the text looks like, if another; then `nodes` and `taints`; then `forms`.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +15,7 @@ from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.playing.expressions import expression_facts, expressions_of
 from moorage.dashboard.questions.playing.forms.forms import all_forms
+from moorage.dashboard.questions.playing.kind_guess import other_kind
 from moorage.dashboard.questions.playing.known_nodes import (
     KnownNode,
     KnownNodes,
@@ -124,19 +125,23 @@ class _Judging:
         try:
             text = RuleText(asked_for.kind, asked_for.text)
         except DecodeError as error:
-            yield {"errors": [unreadable_text(asked_for.text, error)], "cel": [], "gates": [], "readable": False}
+            looks_like = other_kind(asked_for.kind, asked_for.text)
+            errors = [unreadable_text(asked_for.text, error)]
+            yield {"errors": errors, "cel": [], "gates": [], "readable": False, "looksLike": looks_like}
             return
         expressions = expressions_of(text)
         api_server = self._gates_of(Component.API_SERVER)
         result = admit(text.pod, None, api_server, plugins=(_ADDED,))
         pod: Any = result.view
         given = len(text.pod["spec"].get("tolerations") or ())
+        problems = problems_of(text, expressions, api_server)
         yield {
-            "errors": problems_of(text, expressions, api_server),
+            "errors": problems,
             "cel": [expression_facts(one) for one in expressions],
             "gates": gate_rows(pod.spec, text.pod, self._gates_of) if pod is not None else [],
             "readable": pod is not None,
             "empty": text.is_empty,
+            "looksLike": other_kind(text.kind, text.text) if problems or text.is_empty else None,
         }
         if pod is None or text.is_empty or (text.kind == CEL and isinstance(expressions[0].compiled, list)):
             return

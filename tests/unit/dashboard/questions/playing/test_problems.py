@@ -128,3 +128,23 @@ def test_every_part_of_node_affinity_is_a_rule(base: Base, text: str) -> None:
 def test_terms_about_pods_are_a_rule(base: Base) -> None:
     text = "requiredDuringSchedulingIgnoredDuringExecution:\n- topologyKey: zone\n  matchLabelKeys: [a]\n"
     assert [text for text, _ in marked(base, "affinity", text)] == ["matchLabelKeys"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "wanted"),
+    [
+        ("tolerations", "nodeSelectorTerms:\n- matchExpressions: []\n", "affinity"),
+        ("tolerations", "- {key: zone, operator: In, values: [a]}", "affinity"),
+        ("tolerations", "kind: Pod\nspec:\n  nodeSelector: {a: b}\n", "nodeSelector"),
+        ("tolerations", "apiVersion: v1\nkind: Pod\nspec: {affinity: {nodeAffinity: {}}}", "affinity"),
+        ("affinity", "- {key: a, operator: Exists, effect: NoSchedule}", "tolerations"),
+        ("cel", "- expression: taint.key == 'a'", "tolerations"),
+        ("tolerations", "- {key: a, operator: Lt, value: '05'}", None),
+        ("cel", "taint.key ==", None),
+        ("nodeSelector", "values: [a]", None),
+        ("tolerations", "", None),
+        ("tolerations", "[", None),
+    ],
+)
+def test_a_text_of_another_kind_is_recognized(base: Base, kind: str, text: str, wanted: str | None) -> None:
+    assert ask(base, kind, text)["looksLike"] == wanted

@@ -23,6 +23,7 @@ const KINDS = [
   ["nodeSelector", "Node selector"],
   ["cel", "CEL expression"],
 ];
+const NAMES = { tolerations: "tolerations", affinity: "an affinity", nodeSelector: "a node selector" };
 /** Milliseconds after which a question about a copy that is too old is asked again. */
 const CATCH_UP = 1500;
 /** Tells the server which questions come from this tab, so that it can drop the older ones. */
@@ -308,7 +309,7 @@ export class PlaygroundView extends HTMLElement {
     this.#again = setTimeout(() => this.isConnected && this.#judge(), CATCH_UP);
   }
 
-  #showProblems({ errors, cel, gates: rows, readable }) {
+  #showProblems({ errors, cel, gates: rows, readable, looksLike }) {
     this.editor.problems = errors;
     const bad = errors.filter((one) => one.severity === "error").length;
     const rest = errors.length - bad;
@@ -316,6 +317,7 @@ export class PlaygroundView extends HTMLElement {
     replace(
       this.problems,
       h("h2", { class: ["problems-head", bad ? "bad" : rest ? "warn" : "good"] }, told),
+      looksLike ? this.#otherKind(looksLike) : null,
       h("ol", { class: "problem-list" }, errors.map((one) => this.#problem(one))),
     );
     replace(this.costs, cel.length ? h("section", { class: "panel padded" }, h("h2", {}, cel.length > 1 ? "Expressions" : "Expression"), expressionFacts(cel)) : null);
@@ -335,6 +337,16 @@ export class PlaygroundView extends HTMLElement {
       h("p", { class: "wrap" }, `${off.join(", ")} ${off.length > 1 ? "are" : "is"} off here: what needs it matches nothing.`),
       h("button", { class: "button small", type: "button", onclick: () => this.#change({ gates: { ...this.#state.gates, ...on } }) }, "Try as if on"),
     );
+  }
+
+  /** A text of another kind than the one that is chosen: offers to read it so. */
+  #otherKind(kind) {
+    const read = () => {
+      this.#show({ ...this.#state, kind });
+      this.#remember();
+      this.editor.area.focus();
+    };
+    return h("p", { class: "other-kind row" }, `It looks like ${NAMES[kind]}.`, h("button", { class: "button small", type: "button", onclick: read }, "Read it so"));
   }
 
   #problem(one) {
