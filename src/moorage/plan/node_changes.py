@@ -4,8 +4,10 @@ A taint or label is for one node, for all of them (`*`), or for those with a lab
 refuses is a `ChangeError` in its words.
 """
 
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from itertools import count, islice
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,6 +26,7 @@ MAX_SECONDS = 366 * 24 * 3600
 _MAX_DIGITS = 12
 _replace = msgspec.structs.replace
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_T = TypeVar("_T")
 
 
 class ChangeError(ValueError):
@@ -265,7 +268,7 @@ def find_node(simulation: Simulation, name: str) -> Object:
 def tainted(raw: Raw, change: TaintChange) -> Raw:
     """Return a node with a taint, in the place of one with the same key and effect."""
     added = {"key": change.key, "effect": change.effect, **({"value": change.value} if change.value else {})}
-    return _with_taints(raw, [*_others(raw, change.key, change.effect), added])
+    return _with_taints(raw, _with_taint(_taints(raw), added, lambda one: (one.get("key"), one.get("effect"))))
 
 
 def untainted(raw: Raw, change: UntaintChange) -> Raw:
@@ -277,6 +280,18 @@ def untainted(raw: Raw, change: UntaintChange) -> Raw:
 def label_patch(change: LabelChange) -> Raw:
     """Return the merge patch that sets or removes a label."""
     return {"metadata": {"labels": {change.key: change.value}}}
+
+
+def with_taint(taints: Iterable[Taint], change: TaintChange) -> list[Taint]:
+    """Return the taints of a view likewise."""
+    added = Taint(key=change.key, value=change.value, effect=change.effect)
+    return _with_taint(taints, added, lambda one: (one.key, one.effect))
+
+
+def _with_taint(taints: Iterable[_T], added: _T, identity: Callable[[_T], Any]) -> list[_T]:
+    """Return the list with one more, which takes the place of the one that it replaces."""
+    new = [added if identity(one) == identity(added) else one for one in taints]
+    return new if added in new else [*new, added]
 
 
 def _taints(raw: Raw) -> list[Raw]:

@@ -21,7 +21,7 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import Component
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Pod, Toleration
-from moorage.plan.node_changes import TaintChange, UntaintChange, find_nodes
+from moorage.plan.node_changes import TaintChange, UntaintChange, find_nodes, with_taint
 from moorage.plan.simulation.api import NODE, POD
 from moorage.plan.simulation.controllers import TAINT_EVICTION
 from moorage.plan.simulation.simulation import HORIZON, Simulation
@@ -129,13 +129,12 @@ class TaintEvictions:
         for change in changes:
             for node in find_nodes(self._simulation, change.node):
                 before = found.get(node.name, node.view.spec.taints)
-                others = tuple(one for one in before if one.key != change.key or change.effect not in ("", one.effect))
-                added = (
-                    (Taint(key=change.key, value=change.value, effect=change.effect),)
-                    if isinstance(change, TaintChange)
-                    else ()
-                )
-                found[node.name] = (*others, *added)
+                if isinstance(change, TaintChange):
+                    found[node.name] = tuple(with_taint(before, change))
+                else:
+                    found[node.name] = tuple(
+                        one for one in before if one.key != change.key or change.effect not in ("", one.effect)
+                    )
         world = self._simulation.world
         new = {name: tuple(one for one in all_taints if one.effect == NO_EXECUTE) for name, all_taints in found.items()}
         return {name: one for name, one in new.items() if one != no_execute(world.view(NODE, name))}

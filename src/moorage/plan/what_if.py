@@ -59,7 +59,10 @@ class Cause(StrEnum):
 
 
 class Departure(msgspec.Struct, rename="camel"):
-    """A pod that went, when (in seconds after the change), why, and what became of its successor."""
+    """A pod that went, when (in seconds after the change), why, and what became of its successor.
+
+    `anyway`: its time was running already, so that it goes without the changes, too.
+    """
 
     pod: str
     workload: str
@@ -70,6 +73,11 @@ class Departure(msgspec.Struct, rename="camel"):
     replaced_by: str = ""
     new_node: str = ""
     message: str = ""
+    anyway: bool = False
+
+    def would_go_anyway(self) -> None:
+        self.anyway = True
+        self.because += "; also without these changes"
 
 
 class Difference(msgspec.Struct):
@@ -173,6 +181,7 @@ class WhatIf:
         self._first_new, self._over = len(simulation.order), frozenset(simulation.finished)
         self._follower = Follower(simulation)
         self._evictions = TaintEvictions(simulation)
+        self._due = {one.pod.uid: one.seconds for one in self._evictions.foresee((), ()).leaving}
 
     def _is_old(self, pod: Object) -> bool:
         """Return whether a pod was there before the changes, and not over."""
@@ -309,7 +318,10 @@ class WhatIf:
             seconds = round(deletion.time - self._start)
             name = str(Key(*owner)) if owner is not None else ""
             departures.append(Departure(pod.key, name, pod.view.spec.nodeName, cause, seconds, because))
+            if cause is Cause.TAINT and seconds >= self._due.get(pod.uid, seconds + 1):
+                departures[-1].would_go_anyway()
         self._pair(departures)
+        _follow_repeated(departures)
         return departures
 
     def _why(self, deletion: Deletion, preemptor: str) -> tuple[Cause, str]:
@@ -353,6 +365,17 @@ class WhatIf:
     def _node_of(self, key: str) -> str:
         pod = self._simulation.world.view(POD, key)
         return str(pod.spec.nodeName) if pod is not None else ""
+
+
+def _follow_repeated(departures: Iterable[Departure]) -> None:
+    """Mark the successors that the same node takes and evicts again, for the same reason, without the changes, too."""
+    repeated: dict[str, Departure] = {}
+    for one in departures:
+        before = repeated.get(one.pod)
+        if before is not None and before.node == one.node and before.because.startswith(f"{one.because};"):
+            one.would_go_anyway()
+        if one.anyway and one.replaced_by:
+            repeated[one.replaced_by] = one
 
 
 def _update(simulation: Simulation, item: Item, current: Raw) -> None:

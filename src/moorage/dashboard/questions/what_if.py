@@ -1,9 +1,10 @@
 """Tell what changes would do: at once who has to leave because of taints, then everything that follows.
 
 The first part is decided as the taint eviction controller decides, once for each distinct list of taints and
-tolerations. The last is the simulation of `moorage plan` with the same changes, and what that prints as `whatIf`.
-How the two agree says `plan.taint_evictions`; the last part may add pods that waited and got a tainted node, and those
-that go because of drains, devices, removed nodes, controllers and pods of higher priority.
+tolerations; it is left out where the API server refuses a taint. The last is the simulation of `moorage plan` with the
+same changes, and what that prints as `whatIf`. How the two agree says `plan.taint_evictions`; the last part may add
+pods that waited and got a tainted node, and those that go because of drains, devices, removed nodes, controllers and
+pods of higher priority.
 """
 
 from collections.abc import Iterator
@@ -11,29 +12,33 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.scheduling.tolerations import validate_taints
 from moorage.control.framework.world import controller_of
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.changing.changes import read_changes, read_until
 from moorage.dashboard.questions.changing.commands import kubectl_commands, plan_command
+from moorage.model.types.node import Taint
 from moorage.plan.input.inventory import Key
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import NodeLine
 from moorage.plan.report.plain import difference_data, summary
 from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.taint_evictions import Foreseen, TaintEvictions
-from moorage.plan.what_if import Cause, Departure
+from moorage.plan.what_if import Cause, Changes, Departure
 
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     asked, until = read_changes(arguments), read_until(arguments)
     planner, simulation, before = base.planner, base.simulation, base.plan
     try:
-        foreseen = TaintEvictions(simulation).foresee(asked.changes.taints, asked.changes.untaints, until)
-        yield {
-            "part": "evictions",
-            "evicted": msgspec.to_builtins(_departures(simulation, foreseen)),
-            "tolerated": foreseen.tolerated,
-        }
+        evictions = TaintEvictions(simulation)
+        foreseen = evictions.foresee(asked.changes.taints, asked.changes.untaints, until)
+        if not _is_refused(asked.changes):
+            yield {
+                "part": "evictions",
+                "evicted": msgspec.to_builtins(_departures(simulation, foreseen, evictions.foresee((), ()))),
+                "tolerated": foreseen.tolerated,
+            }
         commands = kubectl_commands(asked, planner.inventory)
         first_note = len(planner.inventory.notes)
         updated, difference, _ = planner.play(simulation, before, asked.changes, asked.sources, until=until)
@@ -52,7 +57,14 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     }
 
 
-def _departures(simulation: Simulation, foreseen: Foreseen) -> list[Departure]:
+def _is_refused(changes: Changes) -> bool:
+    """Return whether the API server takes one of the taints for none; making the changes tells in which words."""
+    taints = {Taint(key=one.key, value=one.value, effect=one.effect) for one in changes.taints}
+    return any(validate_taints((taint,), "") for taint in taints)
+
+
+def _departures(simulation: Simulation, foreseen: Foreseen, without: Foreseen) -> list[Departure]:
+    due = {one.pod.uid: one.seconds for one in without.leaving}
     workloads: dict[str, str] = {"": ""}
     found = []
     for pod, seconds, because in foreseen.leaving:
@@ -62,6 +74,8 @@ def _departures(simulation: Simulation, foreseen: Foreseen) -> list[Departure]:
             owner = simulation.owner_of(pod)
             workloads[uid] = str(Key(*owner)) if owner is not None else ""
         found.append(Departure(pod.key, workloads[uid], pod.view.spec.nodeName, Cause.TAINT, seconds, because))
+        if seconds >= due.get(pod.uid, seconds + 1):
+            found[-1].would_go_anyway()
     return found
 
 

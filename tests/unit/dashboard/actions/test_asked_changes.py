@@ -45,11 +45,19 @@ async def test_a_taint_is_moved_on_a_pool_and_others_stay() -> None:
         assert await taints_of(context, "node-0") == []
 
 
+async def test_a_patch_says_no_more_than_what_changes() -> None:
+    async with connected() as context:
+        await add_pool(context)
+        tried = await act("dry-run", {"changes": [tainted("9", ["spot-1"])]}, context)
+        changes = [one for one in tried["results"][0]["changes"] if one["op"] != "test"]
+        assert changes == [{"op": "replace", "path": "/spec/taints/0/value", "value": "9"}]
+
+
 async def test_nodes_that_are_so_already_are_left_alone() -> None:
     async with connected() as context:
         await add_pool(context)
         again = await act("apply", {"changes": [tainted("3", ["spot-1", "node-0"])]}, context)
-        assert [one["target"]["name"] for one in again["results"]] == ["node-0", "spot-1"]
+        assert [one["target"]["name"] for one in again["results"]] == ["node-0"]
         again = await act("apply", {"changes": [tainted("3", ["spot-1", "node-0"])]}, context)
         assert (again["ok"], again["results"]) == (True, [])
 

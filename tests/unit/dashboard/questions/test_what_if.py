@@ -91,6 +91,25 @@ def test_pods_that_stay_for_a_while_and_for_good_are_told_apart() -> None:
     assert all(one["afterSeconds"] == 0 for one in (*first["evicted"], *last["evicted"]))
 
 
+def test_pods_whose_time_runs_already_are_told_apart() -> None:
+    first, last = ask([{"cordon": "calm"}])
+    assert {one["workload"] for one in last["evicted"]} == {"Deployment default/batch"}  # risk=5, for 300 seconds
+    for part in (first, last):
+        assert part["evicted"]
+        assert all(one["anyway"] for one in part["evicted"])
+        assert all(one["because"].endswith("; also without these changes") for one in part["evicted"])
+    first, last = ask([taint(["spot-1"], value="30")])  # not tolerated at all: they leave sooner
+    for part in (first, last):
+        sooner = [one for one in part["evicted"] if one["node"] == "spot-1" and one["afterSeconds"] == 0]
+        assert sooner
+        assert not any(one["anyway"] for one in sooner)
+
+
+def test_a_taint_that_is_refused_is_not_played() -> None:
+    (part,) = ask([taint(["calm"], value="-5")])
+    assert 'Invalid value: "-5"' in part["error"]
+
+
 def test_nodes_that_changed_come_with_their_usage() -> None:
     *_, last = ask([taint(["spot-2"])])
     rows = {row["name"]: row for row in last["nodes"]}

@@ -141,7 +141,9 @@ export function sentence(part) {
   const evicted = part.evicted ?? [];
   const waiting = pendingRows(part).length;
   if (!evicted.length && !waiting && !(part.placed ?? []).length && !(part.blocked ?? []).length) return "Nothing would change.";
-  return `${number(evicted.length)} evicted, ${number(movedOf(evicted))} would move, ${number(waiting)} would be pending.`;
+  const anyway = evicted.filter((one) => one.anyway).length;
+  const note = anyway ? ` (${anyway === evicted.length ? "all" : number(anyway)} without the changes, too)` : "";
+  return `${number(evicted.length)} evicted${note}, ${number(movedOf(evicted))} would move, ${number(waiting)} would be pending.`;
 }
 
 /** Pods that wait afterwards: successors of evicted ones, and others. */
