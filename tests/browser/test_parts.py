@@ -64,6 +64,82 @@ def test_versions_are_compared_by_their_parts(page: Page) -> None:
     assert run(page, script, sorted(wanted)) == wanted
 
 
+def test_the_map_shows_the_values_that_a_what_if_gives_nodes(page: Page) -> None:
+    script = """async (changes) => {
+      const {changedNodes} = await import("/views/slider/overlay.js");
+      const {makeScale} = await import("/parts/map/scale.js");
+      const taint = (value, effect) => ({key: "risk", value, effect});
+      const rows = [
+        {name: "a", labels: {pool: "x"}, taints: [taint("1", "NoSchedule"), taint("2", "NoExecute")]},
+        {name: "b", labels: {pool: "y"}, taints: [taint("3", "NoExecute")]},
+      ];
+      const values = changedNodes(changes, new Map(rows.map((row) => [row.name, row])));
+      const scale = makeScale("label" in changes[0] ? "label:pool" : "taint:risk", {rows}, values);
+      return {nodes: [...values.keys()], texts: [scale.text(0), scale.text(1)]};
+    }"""
+    risk = {"nodes": "all", "key": "risk", "value": "9", "effect": "NoExecute"}
+    label = {"label": {"nodes": ["a"], "key": "pool", "value": "z"}}
+    cases: list[tuple[list[Any], list[str], list[str]]] = [
+        ([{"taint": risk}], ["a", "b"], ["9", "9"]),
+        ([{"taint": {**risk, "nodes": ["b"]}}, label], ["b", "a"], ["1", "9"]),  # the label is not the taint's value
+        ([{"taint": {**risk, "nodes": ["b"]}}, {"cordon": "a"}], ["b", "a"], ["1", "9"]),
+        ([label], ["a"], ["z", "y"]),
+        ([{"label": {"nodes": ["a"], "key": "pool", "value": None}}], ["a"], ["without the label", "y"]),
+        ([{"untaint": {"nodes": "all", "key": "risk", "effect": "NoExecute"}}], ["a", "b"], ["1", "untainted"]),
+        ([{"untaint": {"nodes": "all", "key": "risk", "effect": ""}}], ["a", "b"], ["untainted", "untainted"]),
+    ]
+    for changes, nodes, texts in cases:
+        assert run(page, script, changes) == {"nodes": nodes, "texts": texts}, changes
+
+
+def test_bars_of_evictions_can_be_told_apart(page: Page) -> None:
+    script = """async (seconds) => {
+      const {barsOf} = await import("/views/slider/eviction-chart.js");
+      const moments = seconds.map((at) => ({at, pods: 2, workloads: new Map([["w", 2]])}));
+      const bars = barsOf(moments, Math.max(60, ...seconds));
+      return bars.map((one) => [one.at, one.until, one.pods, one.workloads.get("w")]);
+    }"""
+    assert run(page, script, [0, 30, 300]) == [[0, 0, 2, 2], [30, 30, 2, 2], [300, 300, 2, 2]]
+    many = run(page, script, list(range(60, 6000, 60)))
+    assert len(many) < 34
+    assert sum(pods for _, _, pods, _ in many) == sum(pods for *_, pods in many) == 2 * 99
+    assert all(start <= end for start, end, *_ in many)
+
+
+def test_what_a_slider_moves_over(page: Page) -> None:
+    script = """async ([values, thresholds]) => {
+      const {domainOf} = await import("/views/slider/domain.js");
+      const rows = values.map((value, at) => [`n${at}`, {labels: {}, taints: [{key: "k", value}]}]);
+      const taints = {k: thresholds.map(([operator, value]) => ({operator, value, pods: 1, workloads: []}))};
+      const found = domainOf("taint", "k", new Map(rows), {taints});
+      return [found.form, found.min ?? null, found.max ?? null];
+    }"""
+    assert run(page, script, [["3", "7"], [["Gt", "-5"]]]) == ["number", 2, 8]
+    assert run(page, script, [[], [["Lt", "-5"]]]) == ["number", 0, 12]
+    assert run(page, script, [["9223372036854775806"], [["Lt", "9223372036854775807"]]])[0] == "number"
+    assert run(page, script, [["9223372036854775806"], []])[0] == "text"
+    assert run(page, script, [["1.2.3-rc.1"], [["SemverLt", "1.2.3"]]])[0] == "version"
+    assert run(page, script, [["red"], [["Equal", "blue"]]])[0] == "text"
+
+
+def test_changes_come_back_from_the_address(page: Page) -> None:
+    script = """async (changes) => {
+      const {encode, decode} = await import("/views/slider/changes.js");
+      const text = encode(changes);
+      return text === null ? "too long" : decode(text);
+    }"""
+    label = {"label": {"nodes": ["a"], "key": "pool", "value": None}}
+    assert run(page, script, [label, {"apply": "kind: Pod # ü"}]) == [label, {"apply": "kind: Pod # ü"}]
+    assert run(page, script, [{"taint": {**label["label"], "effect": "NoExecute"}}]) is None
+    assert run(page, script, [{"apply": "x" * 60_000}]) == "too long"
+
+
+def test_an_address_that_is_no_address_leads_to_the_map(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    for address in ("#/%E0%A4%A", "#/__proto__", "#/%3Cimg%20src=x%3E"):
+        page = open_page(files_dashboard, address)
+        expect(page.get_by_role("heading", name="Map of nodes and pods")).to_be_visible()
+
+
 def test_quantities_and_durations_are_written_as_kubernetes_does(page: Page) -> None:
     script = """async () => {
       const f = await import("/lib/format.js");

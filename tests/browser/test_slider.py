@@ -173,6 +173,32 @@ def test_thresholds_of_pods_are_marked(files_dashboard: Visitor, open_page: Open
     assert evicted(page) == planned_evictions(wanted)
 
 
+def test_a_value_that_is_no_number_is_what_was_asked(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("red", ["spot-1"])))
+    wait_for_answer(page)
+    field = page.get_by_role("textbox", name="Value, typed")
+    expect(field).to_have_value("red")
+    assert evicted(page) == planned_evictions(plan_of_files(f"--taint=spot-1={SPOT}=red:NoExecute"))
+    field.fill("9223372036854775808")
+    expect(page.get_by_role("group", name="Change 1")).to_contain_text(f"{SPOT}=9223372036854775808:NoExecute")
+    wait_for_answer(page)
+    field.fill("-5")
+    expect(page.get_by_role("status").filter(has_text='Invalid value: "-5"')).to_be_visible()
+    expect(number(page, "evicted")).to_be_hidden()
+
+
+def test_tiles_say_the_value_that_was_asked(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, address_of(tainted("3")), viewport={"width": 1280, "height": 900})
+    wait_for_answer(page)
+    labels = "() => [...document.querySelectorAll('moorage-node-map canvas')].map((one) => one.toDataURL()).join()"
+    page.wait_for_function(
+        f"() => {{ const now = ({labels})(); const same = now === window.last; window.last = now; return same; }}"
+    )
+    page.get_by_role("slider", name="Value").fill("4")  # nothing else changes on the map
+    wait_for_answer(page)
+    page.wait_for_function(f"() => ({labels})() !== window.last")
+
+
 def test_versions_are_a_slider_too(files_dashboard: Visitor, open_page: OpenPage) -> None:
     key = "gpu.example.com/driver-version"
     change = {"taint": {"nodes": {"taint": key}, "key": key, "value": "580.0.0", "effect": "NoExecute"}}

@@ -47,9 +47,18 @@ function read() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   // "#main" is where the skip link goes: not an address of a view.
   if (location.hash && !location.hash.startsWith("#/")) return;
-  address.view = decodeURIComponent(path.split("/", 1)[0]);
+  address.view = decoded(path.split("/", 1)[0]);
   address.params = Object.fromEntries(new URLSearchParams(query));
   for (const reader of [...readers]) reader();
+}
+
+/** The text as it is where it is not what browsers write. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 addEventListener("hashchange", read);

@@ -12,8 +12,8 @@
  *   map.setOverlay({leaving: Map(pod key → seconds until eviction), landing: Map(pod key → node name),
  *                   pending: Set(pod keys that would be on no node), nodes: Map(node name → {value})})
  *     paints what would happen over what is: dots that leave are hollow and red, where they land is a green dot, those
- *     that find no node join the strip at the bottom; `nodes` are framed, and with a colouring "taint:KEY" take the
- *     colour of `value` (null: the taint would be gone). Every member may be left out. Dots that are new in the overlay
+ *     that find no node join the strip at the bottom; `nodes` are framed, and with a colouring "taint:KEY" or
+ *     "label:KEY" those with a `value` take its colour (null: it would be gone). Every member may be left out. Dots that are new in the overlay
  *     fly once. map.setOverlay(null) shows the cluster as it is.
  *
  * It follows `cluster` by itself. Keys: arrows move between tiles, Enter opens, + − 0 zoom, Shift and arrows pan.
@@ -128,6 +128,7 @@ export class NodeMap extends HTMLElement {
     this.#rescale();
     for (const one of [before, next]) for (const node of touched(one, this.#model)) this.#dirty.add(node);
     this.#tellTray();
+    this.#need.names = true;
     this.#frame();
   }
 
@@ -240,7 +241,7 @@ export class NodeMap extends HTMLElement {
     else if (this.#dirty.size) this.#painter.some(scene, this.#dirty);
     if (!this.#drawn) performance.mark("moorage-map");
     this.#drawn = true;
-    if (!need.all && need.slow) this.#painter.names(scene);
+    if (!need.all && (need.slow || need.names)) this.#painter.names(scene);
     this.#dirty.clear();
     this.#need = {};
     const outlines = [];

@@ -26,14 +26,13 @@ export function makeScale(colouring, model, values = null) {
   if (kind === "device") return share(codes, rows, name, (row) => row.devices?.[name], number);
   if (kind === "workload") return tally(codes, model, name);
   if (kind === "version") return ordered(codes, rows, "kubelet version", (row) => row.version, "no version");
-  if (kind === "label") return ordered(codes, rows, name, (row) => row.labels?.[name], "without the label");
+  const changed = (valueOf) => (row) => {
+    const one = values?.get(row.name);
+    return one && "value" in one ? one.value : valueOf(row);
+  };
+  if (kind === "label") return ordered(codes, rows, name, changed((row) => row.labels?.[name]), "without the label");
   if (kind === "taint") {
-    const value = (row) => {
-      const changed = values?.get(row.name);
-      if (changed) return changed.value == null ? undefined : String(changed.value);
-      return row.taints?.find((taint) => taint.key === name)?.value;
-    };
-    return ordered(codes, rows, name, value, "untainted");
+    return ordered(codes, rows, name, changed((row) => row.taints?.find((taint) => taint.key === name)?.value), "untainted");
   }
   let nodes = 0;
   for (const row of rows) if (row) nodes += 1;

@@ -2,9 +2,10 @@
  * Writes the changes of a what-if: as the question takes them, as a sentence, and into the address.
  *
  * A change is an object with one name: {taint: {nodes, key, value, effect}}, {untaint: {nodes, key, effect}},
- * {label: {nodes, key, value}}, {deviceTaint: {driver, pool, device, key, value, effect}}, {cordon | drain | remove:
- * node}, {scale: {workload, replicas}}, {addNodes: {count, like}}, {apply: manifests}. `nodes` is a list of names, {label: {key, value}} or "all";
- * in the page and its address also {taint: key}, the nodes that have such a taint, which `asked` turns into names.
+ * {label: {nodes, key, value}} with null for a label that goes, {deviceTaint: {driver, pool, device, key, value,
+ * effect}}, {cordon | drain | remove: node}, {scale: {workload, replicas}}, {addNodes: {count, like}}, {apply:
+ * manifests}. `nodes` is a list of names, {label: {key, value}} or "all"; in the page and its address also {taint:
+ * key}, the nodes that have such a taint, which `asked` turns into names.
  */
 
 export const KINDS = {
@@ -23,6 +24,7 @@ export const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 export const DEVICE_EFFECTS = ["NoSchedule", "NoExecute", "None"];
 /** More changes than these are not read from an address. */
 export const MOST = 50;
+/** Longer addresses are neither written nor read: they do not survive a chat or a mail. */
 const LONGEST = 60_000;
 
 export function kindOf(change) {
@@ -106,12 +108,13 @@ export function asked(change, nodes) {
   return what?.nodes?.taint ? { [kind]: { ...what, nodes: nodesIn(what.nodes, nodes).map((row) => row.name) } } : change;
 }
 
-/** Writes changes for the address: JSON in the alphabet that addresses may have. */
+/** Writes changes for the address: JSON in the alphabet that addresses may have; null where that would be too long. */
 export function encode(changes) {
   const bytes = new TextEncoder().encode(JSON.stringify(changes));
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const encoded = btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return encoded.length > LONGEST ? null : encoded;
 }
 
 /** Reads them again; null where the text is not what `encode` writes. */
@@ -135,7 +138,8 @@ function isChange(one) {
   if (!what || typeof what !== "object") return false;
   if (kind === "scale") return typeof what.workload === "string" && Number.isInteger(what.replicas);
   if (kind === "addNodes") return typeof what.like === "string" && Number.isInteger(what.count);
-  const texts = [what.key, ...[what.value, what.effect, what.pool, what.device].filter((one) => one !== undefined)];
+  const value = kind === "label" && what.value === null ? undefined : what.value;
+  const texts = [what.key, ...[value, what.effect, what.pool, what.device].filter((one) => one !== undefined)];
   return texts.every((one) => typeof one === "string") && (kind === "deviceTaint" ? typeof what.driver === "string" : isScope(what.nodes));
 }
 

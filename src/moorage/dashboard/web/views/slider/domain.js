@@ -13,6 +13,8 @@
 import { natural } from "../../lib/format.js";
 
 const INTEGER = /^(?:0|[1-9]\d{0,14})$/;
+/** What pods may name; a node's value is a label value, and cannot be negative. */
+const THRESHOLD = /^(?:0|-?[1-9]\d{0,18})$/;
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:-([0-9A-Za-z.-]+))?(?:[+_].*)?$/;
 const NUMERIC = new Set(["Gt", "Lt"]);
 const VERSIONED = new Set(["SemverGt", "SemverLt", "SemverEq"]);
@@ -42,7 +44,7 @@ export function domainOf(kind, key, nodes, facts) {
   const rules = thresholdsOf(kind, facts)[key] ?? [];
   const ticks = rules.filter((one) => isComparison(one.operator));
   const texts = [...new Set([...values.keys(), ...rules.map((one) => one.value)])].filter(Boolean);
-  if (isForm(texts, ticks, NUMERIC, isInteger)) return numbers(texts, ticks.filter((one) => isInteger(one.value)), values);
+  if (isForm(texts, ticks, NUMERIC, isInteger, isThreshold)) return numbers(texts, ticks.filter((one) => isInteger(one.value)), values);
   if (isForm(texts, ticks, VERSIONED, isVersion) && texts.some((text) => text.includes("."))) {
     return versions(texts, ticks.filter((one) => isVersion(one.value)), values);
   }
@@ -97,14 +99,19 @@ function isComparison(operator) {
   return NUMERIC.has(operator) || VERSIONED.has(operator);
 }
 
+function isThreshold(text) {
+  return THRESHOLD.test(text);
+}
+
 /** Whether the values are of a form: pods compare them so, or all that there are can be read so. */
-function isForm(texts, ticks, operators, reads) {
-  if (ticks.some((one) => operators.has(one.operator) && reads(one.value))) return true;
+function isForm(texts, ticks, operators, reads, compares = reads) {
+  if (ticks.some((one) => operators.has(one.operator) && compares(one.value))) return true;
   return ticks.length === 0 && texts.length > 0 && texts.every(reads);
 }
 
 function numbers(texts, ticks, values) {
-  const all = texts.filter(isInteger).map(Number);
+  const known = texts.filter(isInteger).map(Number);
+  const all = known.length ? known : [0, 10];
   const low = Math.min(...all);
   const high = Math.max(...all);
   const room = Math.max(1, Math.ceil((high - low || high) * 0.15));

@@ -124,7 +124,8 @@ export class ChangeEditor {
     if (kind === "deviceTaint") return [...this.#deviceFields(), this.#keyField(), this.#effectField(DEVICE_EFFECTS), this.#valueField("device")];
     const scope = scopeFields({ kind, what: this.#what, nodes: this.#hooks.nodes(), onscope: (nodes) => this.#put({ nodes }, true) });
     if (kind === "untaint") return [this.#keyField(), this.#effectField(["", ...EFFECTS]), scope];
-    return [this.#keyField(), kind === "taint" ? this.#effectField(EFFECTS) : null, scope, this.#valueField("node")];
+    if (kind === "taint") return [this.#keyField(), this.#effectField(EFFECTS), scope, this.#valueField("node")];
+    return [this.#keyField(), scope, this.#what.value === null ? null : this.#valueField("node"), this.#removeField()];
   }
 
   #keyField() {
@@ -177,6 +178,14 @@ export class ChangeEditor {
     return control.element;
   }
 
+  /** A label can also go: its value is null then. */
+  #removeField() {
+    const key = this.#what.key;
+    const put = (event) => this.#put({ value: event.target.checked ? null : onNode("label", key, this.#hooks.nodes(), "").value }, true);
+    const box = h("input", { type: "checkbox", checked: this.#what.value === null, onchange: put });
+    return h("label", { class: "check", dataset: { part: "remove" } }, box, "Remove the label instead");
+  }
+
   #nodeField(label = "Node", value = this.#what, onchange = (name) => this.#put(name)) {
     const options = [...this.#hooks.nodes().keys()].sort(natural).map((name) => ({ value: name, text: name }));
     return part("node", combobox({ label, options, value, placeholder: "node-1", onchange }));
@@ -184,7 +193,7 @@ export class ChangeEditor {
 
   #addFields() {
     const domain = { form: "number", min: 1, max: Math.max(10, 2 * this.#what.count), ticks: [], turns: [], values: new Map() };
-    const control = valueControl({ domain, value: String(this.#what.count), label: "How many", now: "", onvalue: (value) => Number(value) > 0 && this.#put({ count: Number(value) }) });
+    const control = valueControl({ domain, value: String(this.#what.count), label: "How many", now: "", only: true, onvalue: (value) => Number(value) > 0 && this.#put({ count: Number(value) }) });
     control.element.dataset.part = "value";
     return [this.#nodeField("Like", this.#what.like, (like) => this.#put({ like })), control.element];
   }
@@ -201,7 +210,7 @@ export class ChangeEditor {
       onchange: (workload) => this.#put({ workload, replicas: workloads.find((one) => workloadName(one) === workload)?.replicas ?? 1 }, true),
     });
     const domain = { form: "number", min: 0, max: Math.max(10, 2 * (now ?? this.#what.replicas)), ticks: [], turns: [], values: new Map() };
-    const control = valueControl({ domain, value: String(this.#what.replicas), label: "Replicas", now: now === undefined ? "" : `Now ${now}.`, onvalue: (value) => this.#put({ replicas: Number(value) }) });
+    const control = valueControl({ domain, value: String(this.#what.replicas), label: "Replicas", only: true, now: now === undefined ? "" : `Now ${now}.`, onvalue: (value) => this.#put({ replicas: Number(value) }) });
     control.element.dataset.part = "value";
     return [part("workload", box), control.element];
   }

@@ -12,6 +12,9 @@ const HEIGHT = 96;
 const BASE = 76;
 const TOP = 16;
 const MOST_ROWS = 100;
+/** Shares of the axis: bars nearer than this become one, and numbers nearer than that are left out. */
+const BAR_ROOM = 0.03;
+const LABEL_ROOM = 0.05;
 
 export function evictionChart() {
   const picture = h("div", { class: "eviction-picture" });
@@ -48,8 +51,9 @@ function grouped(evicted) {
 
 function draw(moments) {
   const last = Math.max(SHORTEST, moments.at(-1)?.at ?? 0);
-  const most = Math.max(1, ...moments.map((one) => one.pods));
-  const place = (seconds) => `${((100 * Math.log1p(seconds)) / Math.log1p(last)).toFixed(2)}%`;
+  const shown = barsOf(moments, last);
+  const most = shown.reduce((highest, one) => Math.max(highest, one.pods), 1);
+  const place = (seconds) => `${(100 * shareOf(seconds, last)).toFixed(2)}%`;
   const text = moments.length
     ? moments.slice(0, 8).map((one) => `${count(one.pods, "pod")} ${whenText(one.at)}`).join(", ")
     : "no pod would be evicted";
@@ -57,14 +61,15 @@ function draw(moments) {
     svg("line", { class: "eviction-grid", x1: place(seconds), x2: place(seconds), y1: TOP, y2: BASE + 4 }),
     svg("text", { class: "eviction-label", x: place(seconds), y: HEIGHT - 4 }, seconds ? duration(seconds) : "at once"),
   ]);
-  const bars = moments.map((one) => {
+  const bars = shown.map((one) => {
     const height = Math.max(3, ((BASE - TOP - 6) * one.pods) / most);
+    const when = one.until > one.at ? `${whenText(one.at)} to ${duration(one.until)}` : whenText(one.at);
     return svg(
       "g",
       { class: "eviction-bar" },
-      svg("title", {}, `${whenText(one.at)}: ${count(one.pods, "pod")}: ${names(one.workloads)}`),
+      svg("title", {}, `${when}: ${count(one.pods, "pod")}: ${names(one.workloads)}`),
       svg("rect", { x: place(one.at), y: BASE - height, width: 10, height, rx: 2 }),
-      svg("text", { class: "eviction-count", x: place(one.at), y: BASE - height - 4 }, String(one.pods)),
+      one.labelled ? svg("text", { class: "eviction-count", x: place(one.at), y: BASE - height - 4 }, String(one.pods)) : null,
     );
   });
   return svg(
@@ -76,12 +81,37 @@ function draw(moments) {
   );
 }
 
+/** Moments as bars that can be told apart: {at, until, pods, workloads, labelled}. */
+export function barsOf(moments, last) {
+  const bars = [];
+  let labelled = -1;
+  for (const one of moments) {
+    const at = shareOf(one.at, last);
+    const before = bars.at(-1);
+    if (before && at - shareOf(before.at, last) < BAR_ROOM) {
+      before.until = one.at;
+      before.pods += one.pods;
+      for (const [name, pods] of one.workloads) before.workloads.set(name, (before.workloads.get(name) ?? 0) + pods);
+      continue;
+    }
+    const bar = { at: one.at, until: one.at, pods: one.pods, workloads: new Map(one.workloads), labelled: at - labelled >= LABEL_ROOM };
+    if (bar.labelled) labelled = at;
+    bars.push(bar);
+  }
+  return bars;
+}
+
+/** Where a moment is on the axis, from 0 to 1: there is room for seconds and for days. */
+function shareOf(seconds, last) {
+  return Math.log1p(seconds) / Math.log1p(last);
+}
+
 /** Marks that are far enough from each other to be read on a phone. */
 function axis(last) {
   const wanted = [0, ...AXIS.filter((one) => one < last), last];
   const kept = [];
   for (const one of wanted) {
-    const room = kept.length ? (Math.log1p(one) - Math.log1p(kept.at(-1))) / Math.log1p(last) : 1;
+    const room = kept.length ? shareOf(one, last) - shareOf(kept.at(-1), last) : 1;
     if (room >= 0.14) kept.push(one);
     else if (one === last) kept[kept.length - 1] = last;
   }

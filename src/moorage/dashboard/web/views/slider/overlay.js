@@ -22,17 +22,34 @@ export function overlayOf(part, changes, nodes) {
   return { leaving, landing, pending, nodes: changedNodes(changes, nodes) };
 }
 
-/** Map node → {value}: what a taint or label would be there; null where it would be gone. */
+/**
+ * Map node → {} for every node that changes, with `value` where that is what the map is coloured by: the taint or label
+ * as it would be there; null where it would be gone.
+ */
 export function changedNodes(changes, nodes) {
   const changed = new Map();
-  for (const change of changes) {
+  const colouring = colouringOf(changes);
+  // As they are made: taints are removed after others were set.
+  const ordered = [...changes].sort((a, b) => (kindOf(a) === "untaint") - (kindOf(b) === "untaint"));
+  for (const change of ordered) {
     const kind = kindOf(change);
     const what = change[kind];
-    if (kind === "taint" || kind === "label") for (const row of nodesIn(what.nodes, nodes)) changed.set(row.name, { value: what.value });
-    else if (kind === "untaint") for (const row of nodesIn(what.nodes, nodes)) changed.set(row.name, { value: null });
-    else if ((kind === "cordon" || kind === "drain" || kind === "remove") && !changed.has(what)) changed.set(what, {});
+    if (kind === "cordon" || kind === "drain" || kind === "remove") {
+      if (!changed.has(what)) changed.set(what, {});
+    } else if (kind === "taint" || kind === "untaint" || kind === "label") {
+      const isColour = colouring === `${kind === "label" ? "label" : "taint"}:${what.key}`;
+      for (const row of nodesIn(what.nodes, nodes)) {
+        const value = kind === "untaint" ? leftOf(what, row) : what.value;
+        changed.set(row.name, { ...changed.get(row.name), ...(isColour ? { value } : {}) });
+      }
+    }
   }
   return changed;
+}
+
+/** The value that a key has on a node after a taint was removed: other effects may keep it. */
+function leftOf({ key, effect }, row) {
+  return row.taints.find((one) => one.key === key && effect && one.effect !== effect)?.value ?? null;
 }
 
 /** By what the map is coloured: the value that is moved first, else how full nodes are. */

@@ -106,7 +106,7 @@ export class SliderView extends HTMLElement {
         h(
           "div",
           { class: "slider-answer" },
-          h("div", { class: "panel slider-state" }, h("div", { class: "slider-lines" }, this.#parts.status, this.#parts.age), this.#results.numbers),
+          (this.#parts.state = h("div", { class: "panel slider-state" }, h("div", { class: "slider-lines" }, this.#parts.status, this.#parts.age), this.#results.numbers)),
           h("section", { class: "panel slider-map", "aria-label": "Map of the nodes" }, this.#map.element),
         ),
       ),
@@ -267,6 +267,8 @@ export class SliderView extends HTMLElement {
       this.#tellAge(true);
     }
     this.#parts.status.classList.toggle("bad", name === "failed");
+    this.#parts.state.classList.toggle("failed", name === "failed");
+    this.#parts.age.classList.toggle("warn", name === "done" && Boolean(this.#answer?.stopped));
     this.state = name;
     this.dataset.state = name;
     this.#enable();
@@ -280,7 +282,8 @@ export class SliderView extends HTMLElement {
   #tellAge(now = false) {
     if (!now && this.state !== "done") return;
     const old = Date.now() / 1000 - this.#answered;
-    setText(this.#parts.age, embedded ? "As saved" : old < 2 ? "As of now" : `As of ${age(this.#answered)} ago`);
+    const when = embedded ? "As saved" : old < 2 ? "As of now" : `As of ${age(this.#answered)} ago`;
+    setText(this.#parts.age, this.#answer?.stopped ? `${when}: ${this.#answer.stopped}` : when);
   }
 
   #enable() {
@@ -305,8 +308,10 @@ export class SliderView extends HTMLElement {
 
   #share() {
     this.#writeAddress.cancel();
-    address.set({ changes: encode(this.#changes) });
-    share(this.#parts.share);
+    const changes = encode(this.#changes);
+    address.set({ changes });
+    if (changes) share(this.#parts.share);
+    else setText(this.#parts.note, "The changes are too long for an address: share the manifests as a file.");
   }
 
   #clusterChanged(change) {

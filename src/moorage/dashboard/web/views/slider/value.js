@@ -11,22 +11,34 @@ import { count } from "../../lib/format.js";
 import { compareVersions, inequality, isInteger, isVersion } from "./domain.js";
 
 const MOST_CHIPS = 12;
+const DIGITS = /^\d+$/;
 
 export function valueControl(options) {
   const made = options.domain.form === "number" ? numberControl(options) : options.domain.form === "version" ? versionControl(options) : null;
   return made ?? textControl(options);
 }
 
-function numberControl({ domain, value, label, noun, now, onvalue }) {
+/**
+ * A slider over whole numbers. Its field takes any text, unless `only` numbers mean something: nodes may have values
+ * that are none, or too large to be exact here. The slider then stands at its end.
+ */
+function numberControl({ domain, value, label, noun, now, only = false, onvalue }) {
   const start = isInteger(value) ? Number(value) : domain.min;
   const bounds = { min: Math.min(domain.min, start), max: Math.max(domain.max, start) };
   const range = h("input", { type: "range", class: "value-range", min: bounds.min, max: bounds.max, step: 1 });
-  const field = h("input", { type: "number", class: "input value-field", min: 0, step: 1, inputmode: "numeric" });
+  const field = h(
+    "input",
+    only
+      ? { type: "number", class: "input value-field", min: 0, step: 1, inputmode: "numeric" }
+      : { type: "text", class: "input value-field", inputmode: "numeric", spellcheck: "false", autocomplete: "off" },
+  );
   const parts = frame({ label, range, field, domain, noun, now, turn });
   const place = (number) => (number - bounds.min) / (bounds.max - bounds.min || 1);
   let ticks = drawTicks(parts.scale, domain, place, Number);
 
-  function show(number) {
+  function show(text) {
+    const isNumber = isInteger(text);
+    const number = isNumber ? Number(text) : DIGITS.test(text) ? bounds.max : bounds.min;
     if (number < bounds.min || number > bounds.max) {
       bounds.min = Math.min(bounds.min, number);
       bounds.max = Math.max(bounds.max, number);
@@ -36,27 +48,29 @@ function numberControl({ domain, value, label, noun, now, onvalue }) {
       ticks = drawTicks(parts.scale, domain, place, Number);
     }
     range.value = number;
-    if (field.value !== String(number)) field.value = number;
+    if (isNumber) range.removeAttribute("aria-valuetext");
+    else range.setAttribute("aria-valuetext", text || "empty");
+    if (field.value !== text) field.value = text;
   }
 
-  function choose(number) {
-    show(number);
-    onvalue(String(number));
+  function choose(text) {
+    show(text);
+    onvalue(text);
   }
 
   function turn(direction) {
     const now = Number(range.value);
-    if (!domain.turns.length && now + direction >= 0) choose(now + direction);
+    if (!domain.turns.length && now + direction >= 0) choose(String(now + direction));
     const ahead = domain.turns.filter((one) => (direction > 0 ? one > now : one < now));
-    if (ahead.length) choose(direction > 0 ? ahead[0] : ahead.at(-1));
+    if (ahead.length) choose(String(direction > 0 ? ahead[0] : ahead.at(-1)));
   }
 
-  range.addEventListener("input", () => choose(Number(range.value)));
-  field.addEventListener("input", () => isInteger(field.value) && choose(Number(field.value)));
-  field.addEventListener("change", () => (field.value = range.value));
-  parts.onchip((tick) => choose(Number(tick.value)));
-  show(start);
-  return { element: parts.element, focus: () => range.focus(), set: (text) => isInteger(text) && show(Number(text)) };
+  range.addEventListener("input", () => choose(range.value));
+  field.addEventListener("input", () => (isInteger(field.value) || !only) && choose(field.value));
+  if (only) field.addEventListener("change", () => (field.value = range.value));
+  parts.onchip((tick) => choose(tick.value));
+  show(only && !isInteger(value) ? String(start) : value);
+  return { element: parts.element, focus: () => range.focus(), set: show };
 }
 
 function versionControl({ domain, value, label, noun, onvalue }) {
