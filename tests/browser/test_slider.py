@@ -313,6 +313,7 @@ def test_what_the_kubeconfig_may_not_do_is_not_offered(
         button = page.get_by_role("button", name="Apply")
         expect(button).to_have_attribute("title", "the kubeconfig may not patch nodes")
         expect(button).to_be_disabled()
+        page.close()  # before the dashboard ends: it would log that it cannot reach it
 
 
 async def let_read_everything(cluster: Cluster, user: str) -> None:
