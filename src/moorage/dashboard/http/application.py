@@ -37,7 +37,7 @@ def body_of(request: Request) -> dict[str, Any]:
         raise failure(415, "UnsupportedMediaType", "the body must be application/json")
     try:
         document = msgspec.json.decode(request.body or b"{}")
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise bad_request(f"the body is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise bad_request("the body is not a JSON object")

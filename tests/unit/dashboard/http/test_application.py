@@ -24,7 +24,7 @@ class Running(NamedTuple):
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         length = f"Content-Length: {len(body)}\r\n" if body else ""
         lines = f"{request} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: close\r\n{length}{headers}\r\n{body}"
-        writer.write(lines.encode())
+        writer.write(lines.encode("utf-8", "surrogateescape"))
         answer = (await reader.read()).decode()
         writer.close()
         head, _, content = answer.partition("\r\n\r\n")
@@ -116,6 +116,7 @@ async def test_routes_take_values_and_bodies() -> None:
             (own, "{}", "415 Unsupported Media Type", "must be application/json"),
             (own + is_json, "[1]", "400 Bad Request", "not a JSON object"),
             (own + is_json, "{", "400 Bad Request", "not JSON"),
+            (own + is_json, '{"x":"\udcff"}', "400 Bad Request", "not JSON"),
             (own + is_json, "[" * 100_000, "400 Bad Request", "not JSON"),
             (cookie + is_json, "{}", "403 Forbidden", "no Origin"),
         ):
