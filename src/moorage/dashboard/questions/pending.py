@@ -18,6 +18,7 @@ from moorage.schedule.diagnosis import event_note
 MAX_GROUPS = 500
 MAX_PODS = 50
 _MAX_WORKLOADS = 20
+_DAEMON_SETS = "DaemonSet "
 
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
@@ -48,7 +49,12 @@ def _grouped(simulation: Simulation, outcome: Outcome) -> list[list[PodLine]]:
 
 
 def _shape(simulation: Simulation, pod: PodLine) -> object:
-    """Return what the scheduler reads of a pod; of one that is not made yet, its workload."""
+    """Return what the scheduler reads of a pod; of one that is not made yet, or of a DaemonSet, its workload.
+
+    Pods of a DaemonSet ask for the same, each on a node of its own: there may be thousands.
+    """
+    if pod.workload.startswith(_DAEMON_SETS):
+        return pod.workload
     made = simulation.world.view(POD, pod.key)
     return simulation.cluster.shape_of(made) if made is not None else pod.workload
 

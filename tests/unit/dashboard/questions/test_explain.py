@@ -63,6 +63,14 @@ def test_pods_that_wait_are_grouped_by_reason_and_shape() -> None:
     assert [(group["count"], group["example"]) for group in rest][1] == (1, "default/bare")
 
 
+def test_pods_of_a_daemon_set_are_one_group() -> None:
+    """Each is for a node of its own, so that no two have the same shape."""
+    nodes = [node(f"n{number}", "1") for number in range(3)]
+    told = asked("pending", settled(*nodes, workload("DaemonSet", "logs", cpu="2")))
+    ((count, workloads),) = [(group["count"], group["workloads"]) for group in told["groups"]]
+    assert (count, workloads) == (3, ["DaemonSet default/logs"])
+
+
 @pytest.mark.parametrize("name", ["default/web", "deployment/default/web", "pod/bare"])
 def test_the_explanation_is_that_of_the_command(name: str) -> None:
     documents = (node("n1", taints=_LOW), node("n2", "1"), _WEB, pod("bare", "8"), pod("web"))

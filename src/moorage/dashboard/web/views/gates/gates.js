@@ -30,6 +30,7 @@ export class GatesView extends HTMLElement {
   #restUntil = 0;
   #auditProblem = "";
   #asking = null;
+  #chosen = address.params.gate;
   #parts = {};
   #stop = null;
   #timer = 0;
@@ -48,8 +49,10 @@ export class GatesView extends HTMLElement {
     clearInterval(this.#timer);
   }
 
-  addressChanged() {
+  addressChanged(params) {
     this.#show();
+    if (params.gate && params.gate !== this.#chosen) this.#parts.detail.scrollIntoView({ block: "nearest" });
+    this.#chosen = params.gate;
   }
 
   #build() {
