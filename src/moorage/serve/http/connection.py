@@ -296,8 +296,13 @@ class Connection(asyncio.Protocol):
             self.transport.resume_reading()
 
     def finish(self, *, ends_stream: bool = True) -> None:
-        """Close after the answer that is under way, and end a stream now, unless its source ends by itself."""
+        """Close after the answer that is under way, and end a stream now, unless its source ends by itself.
+
+        A request that has begun to come is received to its end and answered.
+        """
         self.stopping = self._closing = True
+        if self._receiver.in_message and not self._streaming:
+            return
         self._receiver.stop()
         if self.task is None:
             self.transport.close()

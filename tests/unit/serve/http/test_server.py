@@ -107,6 +107,20 @@ async def test_stop_lets_requests_finish_and_takes_no_more() -> None:
         await stopping
 
 
+async def test_stop_answers_a_request_whose_body_is_still_on_its_way() -> None:
+    passed = asyncio.Event()
+    async with serving(gate=lambda request: passed.set()) as server:
+        client, idle = await connect(server), await connect(server)
+        client.send("POST /a", "Content-Length: 4", body=b"ab")
+        await passed.wait()
+        stopping = asyncio.ensure_future(server.stop(5.0))
+        assert await idle.is_closed()
+        client.writer.write(b"cd")
+        answer = await client.answer()
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        await stopping
+
+
 async def test_stop_does_not_wait_longer_than_it_was_told(caplog: pytest.LogCaptureFixture) -> None:
     reached = asyncio.Event()
 
