@@ -107,7 +107,9 @@ class Feed:
                     while True:
                         await self._gather()
                         result = await watch.next()
-                        self.complaint, pause = "", _FIRST_PAUSE
+                        if self.complaint:
+                            self.complaint, pause = "", _FIRST_PAUSE
+                            _LOG.info("Changes are followed again")
                         if result.compacted:
                             raise EtcdCompacted(result.compacted)
                         for events in _in_pieces(result.events):
@@ -118,8 +120,9 @@ class Feed:
                 _LOG.warning("History was compacted before it was read, all is loaded again", revision=gone.revision)
                 await self._load_again()
             except EtcdError as error:
-                self.complaint = str(error)
-                _LOG.warning("Changes are not followed, trying again", err=str(error))
+                if str(error) != self.complaint:
+                    self.complaint = str(error)
+                    _LOG.warning("Changes are not followed, trying again", err=self.complaint)
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST_PAUSE, 2 * pause)
 
