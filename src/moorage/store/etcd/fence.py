@@ -9,7 +9,7 @@ import asyncio
 import secrets
 
 from moorage.store.etcd.client import EtcdClient
-from moorage.store.etcd.errors import EtcdError
+from moorage.store.etcd.errors import EtcdError, EtcdRefused, EtcdTooManyRequests
 from moorage.store.etcd.layout import KeyLayout
 from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue
 from moorage.store.etcd.shared_run import SharedRun
@@ -56,14 +56,15 @@ class Fence:
         return True
 
     async def _renew(self) -> None:
-        """Write the fence anew, however often it takes. Raises EtcdError when the time is up."""
+        """Write the fence anew, however often it takes. Raises EtcdError when it is refused, or the time is up."""
         deadline = asyncio.get_running_loop().time() + _TRY_SECONDS
         while True:
             try:
                 lease = await self._client.grant(LEASE_SECONDS)
                 raised = await self._client.note(self._key, lease)
-            except EtcdError:
-                if asyncio.get_running_loop().time() >= deadline:
+            except EtcdError as error:
+                is_final = isinstance(error, EtcdRefused) and not isinstance(error, EtcdTooManyRequests)
+                if is_final or asyncio.get_running_loop().time() >= deadline:
                     raise
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
