@@ -29,15 +29,18 @@ def _named(function: Command) -> Command:
     return click.argument("name", default="", metavar="[NAME]")(data_dir_option(function))
 
 
-def found_cluster(name: str, data_dir: Path | None) -> KeptCluster:
-    """Return the cluster that is named; exit if it does not exist. Raises UsageError if two are named."""
-    from moorage.cluster.kept.kept_cluster import find_cluster
+def found_cluster(name: str, data_dir: Path | None, *, has_authority: bool = False) -> KeptCluster:
+    """Return the cluster that is named; exit if it does not exist. Raises UsageError if two are named.
+
+    `has_authority`: its certificates are elsewhere, so that its directory may have nothing but a kubeconfig.
+    """
+    from moorage.cluster.kept.kept_cluster import cluster_at, find_cluster
     from moorage.cluster.kept.places import ClusterError
 
     if name and data_dir is not None:
         raise click.UsageError("Name a cluster or its --data-dir, not both.")
     try:
-        return find_cluster(name, data_dir)
+        return cluster_at(name, data_dir) if has_authority else find_cluster(name, data_dir)
     except ClusterError as error:
         raise refusal(error) from None
 
@@ -181,8 +184,20 @@ def delete(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
 @click.option("--force", is_flag=True, help="Replace the file of --write although it is no kubeconfig.")
 @click.option("--user", metavar="NAME", help="Print one of this user, with a new client certificate.")
 @click.option("--group", "groups", metavar="GROUP", multiple=True, help="A group of the --user; may be repeated.")
+@click.option(
+    "--cert-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where the authority of the --user's certificate is, if the API server was started with a --cert-dir.",
+)
 def kubeconfig(
-    name: str, data_dir: Path | None, file: Path | None, force: bool, user: str | None, groups: tuple[str, ...]
+    name: str,
+    data_dir: Path | None,
+    file: Path | None,
+    force: bool,
+    user: str | None,
+    groups: tuple[str, ...],
+    cert_dir: Path | None,
 ) -> None:
     """Print the kubeconfig of a cluster, or add its context to another one.
 
@@ -197,24 +212,27 @@ def kubeconfig(
     """
     from moorage.cli.shared import say
     from moorage.client.kubeconfig.access import KubeconfigError
+    from moorage.cluster.kept.places import is_cluster
 
     if user is not None and not user.strip():
         raise click.UsageError("--user needs a name: an empty one would be refused by every API server.")
     if groups and user is None:
         raise click.UsageError("--group needs a --user.")
-    cluster = found_cluster(name, data_dir)
+    if cert_dir is not None and user is None:
+        raise click.UsageError("--cert-dir needs a --user.")
+    cluster = found_cluster(name, data_dir, has_authority=cert_dir is not None)
     try:
         text = cluster.kubeconfig.read_text("utf-8")
     except FileNotFoundError:
         raise refusal(Exception(f"{cluster.title} was not ready yet: `{cluster.up_command}` starts it")) from None
     except OSError as error:
         raise refusal(Exception(f"{cluster.kubeconfig} cannot be read: {error.strerror}")) from None
-    if cluster.process is None:
+    if cluster.process is None and is_cluster(cluster.directory):  # of API servers on etcd it is not known
         say(f"{cluster.title} is not running")
     if user is not None:
         if file is not None:
             raise click.UsageError("--user prints a kubeconfig; it does not go with --write.")
-        click.echo(_kubeconfig_of_user(cluster, user, groups), nl=False)
+        click.echo(_kubeconfig_of_user(cluster, user, groups, cert_dir), nl=False)
         return
     if file is None:
         click.echo(text, nl=False)
@@ -226,13 +244,13 @@ def kubeconfig(
     click.echo(f"Context {cluster.context} is in {file}, and is the current one.")
 
 
-def _kubeconfig_of_user(cluster: KeptCluster, user: str, groups: tuple[str, ...]) -> str:
+def _kubeconfig_of_user(cluster: KeptCluster, user: str, groups: tuple[str, ...], cert_dir: Path | None) -> str:
     from moorage.client.kubeconfig.access import KubeconfigError
     from moorage.cluster.kept.user_kubeconfig import user_kubeconfig
     from moorage.serve.pki.certificates import CertificateError
 
     try:
-        return user_kubeconfig(cluster, user, groups)
+        return user_kubeconfig(cluster, user, groups, cert_dir)
     except (CertificateError, KubeconfigError) as error:
         raise refusal(error) from None
     except OSError as error:

@@ -5,6 +5,7 @@ For components that run against the cluster under their own names. Kubernetes: `
 
 import datetime
 from collections.abc import Sequence
+from pathlib import Path
 
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
 from moorage.client.kubeconfig.loading import load_access
@@ -12,13 +13,18 @@ from moorage.cluster.kept.kept_cluster import KeptCluster
 from moorage.serve.pki.certificates import Authority, CertificateError, Issued
 
 
-def user_kubeconfig(cluster: KeptCluster, user: str, groups: Sequence[str]) -> str:
-    """Raises CertificateError, KubeconfigError, OSError."""
+def user_kubeconfig(cluster: KeptCluster, user: str, groups: Sequence[str], cert_dir: Path | None = None) -> str:
+    """`cert_dir` is where the API server has its authority, if not in its data directory.
+
+    Raises CertificateError, KubeconfigError, OSError.
+    """
     server = load_access(str(cluster.kubeconfig)).server
-    pki = cluster.directory / "pki"
+    pki = cert_dir or cluster.directory / "pki"
     try:
         kept = Issued((pki / "ca.crt").read_bytes(), (pki / "ca.key").read_bytes())
     except FileNotFoundError:
+        if cert_dir is not None:
+            raise
         why = "does not keep its authority: only clusters that keep their data have certificates for other users"
         raise CertificateError(f"{cluster.title} {why}") from None
     authority = Authority(kept, datetime.datetime.now(datetime.UTC))

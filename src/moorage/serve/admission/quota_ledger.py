@@ -3,14 +3,15 @@
 What a write needs is checked against what is used and about to be, in one turn of the event loop, then written into the
 quota's status before the object is; requests that come meanwhile are written together. If another server charged the
 same quota first, what no longer fits is refused. A charge whose write fails is returned when the quota controller
-counts again. A controller that counted before the newest objects were in its cache
-does not lower `used` below what was charged lately for objects that still exist. Kubernetes: quotaEvaluator of the
-ResourceQuota plugin. Differs: there usage may be lost to such a count for five minutes.
+counts again. A controller that counted before the newest objects were in its cache does not lower `used` below what was
+charged lately for objects that still exist: what it takes away is taken from the newest charges, which all servers see
+in the same order, and each server adds its own ones again. Kubernetes: quotaEvaluator of the ResourceQuota plugin.
+Differs: there usage may be lost to such a count for five minutes.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -45,11 +46,22 @@ class _Posting:
 class _Restored(_Posting):
     """What another writer took away of postings that were made lately, to be added again where their objects exist."""
 
-    __slots__ = ("recent",)
+    __slots__ = ("recent", "time")
 
-    def __init__(self, taken: ResourceAmounts, recent: list[_Posting], done: "asyncio.Future[None]") -> None:
+    def __init__(
+        self, taken: ResourceAmounts, recent: list[_Posting], time: float, done: "asyncio.Future[None]"
+    ) -> None:
         super().__init__(_least(taken, recent), "", done)
-        self.recent = recent
+        self.recent, self.time = recent, time
+
+
+class _Entry:
+    """What one write added to a quota, and when. `postings` are those of this server; another server's has none."""
+
+    __slots__ = ("amounts", "postings", "time")
+
+    def __init__(self, time: float, amounts: ResourceAmounts, postings: list[_Posting]) -> None:
+        self.time, self.amounts, self.postings = time, amounts, postings
 
 
 class _Account:
@@ -61,7 +73,7 @@ class _Account:
         self.writing: list[_Posting] = []
         self.pending: ResourceAmounts = {}  # of both, together
         self.offered: ResourceQuota | None = None  # what is being written
-        self.recent: deque[tuple[float, _Posting]] = deque()
+        self.recent: deque[_Entry] = deque()  # of all servers, in the order of their writes
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -96,29 +108,36 @@ class QuotaLedger:
             self.accounts[namespace][name] = _Account(view)
             return
         old, known.view = known.view, view
+        now = self._clock()
+        while known.recent and known.recent[0].time < now - _RECENT_SECONDS:
+            known.recent.popleft()
         if view is known.offered:  # which has what is being written
+            known.recent.extend(_entries(known.writing, now))
             known.count(known.waiting)
             return
-        recent = self._recent(known)
-        if recent and old.metadata.uid == view.metadata.uid:
-            before, now = old.status.used, view.status.used
-            taken = {name: before[name].sub(now[name]) for name in now if name in before}
-            restored = _Restored(taken, recent, asyncio.get_running_loop().create_future())
-            if restored.amounts:
-                self._post(namespace, known, restored)
+        if old.metadata.uid == view.metadata.uid:
+            self._follow(namespace, known, old.status.used, view.status.used, now)
+
+    def _follow(
+        self, namespace: str, account: _Account, before: ResourceAmounts, after: ResourceAmounts, now: float
+    ) -> None:
+        """Remember what another writer added, and add again what it took away of our own charges."""
+        changed = {name: after[name].sub(before[name]) for name in after if name in before}
+        added = {name: amount for name, amount in changed.items() if amount.sign() > 0}
+        if added:
+            account.recent.append(_Entry(now, added, []))
+        taken = {name: before[name].sub(after[name]) for name, amount in changed.items() if amount.sign() < 0}
+        entries = [entry for entry in account.recent if entry.time >= now - _RECENT_SECONDS]
+        ours, postings, time = _own_share(taken, entries)
+        restored = _Restored(ours, postings, time, asyncio.get_running_loop().create_future())
+        if restored.amounts:
+            self._post(namespace, account, restored)
 
     def forget(self, kind: Kind, view: ResourceQuota) -> None:
         found = self.accounts.get(view.metadata.namespace, {})
         found.pop(view.metadata.name, None)
         if not found:
             self.accounts.pop(view.metadata.namespace, None)
-
-    def _recent(self, account: _Account) -> list[_Posting]:
-        """Return what was charged lately."""
-        limit = self._clock() - _RECENT_SECONDS
-        while account.recent and account.recent[0][0] < limit:
-            account.recent.popleft()
-        return [posting for _, posting in account.recent]
 
     def check(self, kind: Kind, namespace: str, name: str, new: Any, old: Any, subresource: str) -> list[QuotaCharge]:
         """Return what a write is to be charged. Raises ApiError 403."""
@@ -217,10 +236,41 @@ class QuotaLedger:
                 stored = mismatch.found
                 account.count([*account.writing, *account.waiting])  # the same may have been written by another server
             else:
-                now = self._clock()
-                account.recent.extend((now, posting) for posting in account.writing if posting.key)
                 return
         raise failure(500, "InternalError", "Internal error occurred: resource quota evaluation timed out")
+
+
+def _entries(written: list[_Posting], now: float) -> Iterator[_Entry]:
+    """Yield what was written: what was restored counts from when it was charged first."""
+    charged = [posting for posting in written if not isinstance(posting, _Restored)]
+    amounts: ResourceAmounts = {}
+    for posting in charged:
+        add_amounts(amounts, posting.amounts)
+    for posting in written:
+        if isinstance(posting, _Restored):
+            yield _Entry(posting.time, dict(posting.amounts), posting.recent)
+    if charged:
+        yield _Entry(now, amounts, charged)
+
+
+def _own_share(taken: ResourceAmounts, entries: list[_Entry]) -> tuple[ResourceAmounts, list[_Posting], float]:
+    """Take amounts away from the newest entries; return what of it was ours, its postings and when they were made."""
+    ours: ResourceAmounts = {}
+    postings: dict[int, _Posting] = {}
+    time = 0.0
+    for name, left in taken.items():
+        for entry in reversed(entries):
+            if left.sign() <= 0:
+                break
+            if name not in entry.amounts:
+                continue
+            part = min(entry.amounts[name], left)
+            entry.amounts[name], left = entry.amounts[name].sub(part), left.sub(part)
+            if entry.postings:
+                add_amounts(ours, {name: part})
+                postings |= {id(posting): posting for posting in entry.postings}
+                time = max(time, entry.time)
+    return ours, list(postings.values()), time
 
 
 def _least(taken: ResourceAmounts, postings: list[_Posting]) -> ResourceAmounts:

@@ -18,6 +18,7 @@ from moorage.serve.pki.credentials import open_credentials
 
 
 def _cluster(directory: Path, *, keeps: bool) -> KeptCluster:
+    directory.mkdir(exist_ok=True)
     pki = directory / "pki" if keeps else None
     credentials = open_credentials(pki, ("localhost",), datetime.datetime.now(datetime.UTC))
     cluster = KeptCluster("dev", directory)
@@ -48,3 +49,16 @@ def test_without_a_name_nothing_is_printed(tmp_path: Path, options: tuple[str, s
     assert ran.exit_code == 2
     assert "--user" in ran.output
     assert "apiVersion" not in ran.output
+
+
+def test_an_authority_elsewhere_signs_for_an_api_server_on_etcd(tmp_path: Path) -> None:
+    shared = _cluster(tmp_path / "first", keeps=True).directory / "pki"
+    server = _cluster(tmp_path / "second", keeps=False)
+    options = ["--data-dir", str(server.directory), "--cert-dir", str(shared)]
+    ran = CliRunner().invoke(kubeconfig, [*options, "--user", "jane"])
+    assert ran.exit_code == 0, ran.output
+    config = yaml.safe_load(ran.stdout)
+    assert ran.stderr == ""
+    authority = b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"])
+    assert authority == (shared / "ca.crt").read_bytes()
+    assert CliRunner().invoke(kubeconfig, options).exit_code == 2

@@ -127,6 +127,23 @@ async def test_charges_of_this_server_are_not_counted_twice(two: list[Api]) -> N
     assert balances == [1, 2]
 
 
+async def test_what_a_late_count_took_away_is_added_again_once_by_all_servers_together(two: list[Api]) -> None:
+    """A controller that has seen four of ten pods writes 4, after each server has charged five."""
+    for api in two:
+        store_of(api).is_prompt = True
+    pair = clients(two)
+    await pair[0].create(QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "20"}}}, "default")
+    status = {"status": {"hard": {"pods": "20"}, "used": {"pods": "0"}}}
+    await pair[0].patch(QUOTA, "q", "default", status, subresource="status")
+    for number in range(10):
+        await pair[number % 2].create(POD, pod(f"p{number}"), "default")
+    for _ in range(3):  # each count has missed the same pods
+        counted = {"status": {"used": {"pods": "4"}}}
+        await pair[0].patch(QUOTA, "q", "default", counted, subresource="status")
+        await asyncio.sleep(0.1)
+        assert (await pair[1].get(QUOTA, "q", "default")).raw["status"]["used"] == {"pods": "10"}
+
+
 async def test_a_generated_name_is_made_anew_where_another_server_was_faster(two: list[Api]) -> None:
     for api in two:
         suffixes = iter("abcdefgh")
