@@ -92,6 +92,16 @@ def test_the_map_shows_the_values_that_a_what_if_gives_nodes(page: Page) -> None
         assert run(page, script, changes) == {"nodes": nodes, "texts": texts}, changes
 
 
+def test_a_long_name_of_the_source_leaves_the_way_to_the_views(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    run(page, "() => { document.querySelector('.source-name').textContent = 'long/name.yaml, '.repeat(40); }")
+    assert (
+        run(page, "() => { const nav = document.querySelector('.nav ul'); return nav.scrollWidth - nav.clientWidth; }")
+        == 0
+    )
+    assert run(page, "document.documentElement.scrollWidth") == 1280
+
+
 def test_bars_of_evictions_can_be_told_apart(page: Page) -> None:
     script = """async (seconds) => {
       const {barsOf} = await import("/views/slider/eviction-chart.js");

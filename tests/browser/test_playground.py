@@ -184,3 +184,22 @@ def test_a_live_cluster_is_followed(live_cluster: Cluster, live_dashboard: Visit
     kubectl = Kubectl(live_cluster.kubeconfig, live_cluster.home)
     kubectl("taint node spot-2 spot.example.com/failure-probability=4:NoExecute --overwrite")
     expect(page.locator(".match-summary")).to_have_text("4 of 8 nodes match.")
+
+
+def test_a_text_of_another_kind_is_read_so_with_one_click(page: Page) -> None:
+    editor(page).fill(
+        "nodeSelectorTerms:\n- matchExpressions:\n  - {key: example.com/pool, operator: In, values: [spot]}\n"
+    )
+    expect(page.locator(".problems")).to_contain_text("It looks like an affinity.")
+    page.get_by_role("button", name="Read it so").click()
+    expect(page.get_by_role("button", name="Affinity")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".problems")).to_contain_text("No problems")
+    expect(page.locator(".match-summary")).to_have_text("2 of 8 nodes match.")
+
+
+def test_a_text_that_is_not_judged_keeps_no_old_problems(page: Page) -> None:
+    editor(page).fill("- {key: b, operator: Gte, value: '1'}\n")
+    expect(page.locator(".squiggle.error")).to_have_text(["Gte"])
+    editor(page).fill("x" * 70_000)
+    expect(page.locator(".problems")).to_contain_text("text is longer than 64 KiB")
+    expect(page.locator(".squiggle.error")).to_have_count(0)

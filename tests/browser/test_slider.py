@@ -165,7 +165,7 @@ def test_thresholds_of_pods_are_marked(files_dashboard: Visitor, open_page: Open
     page = open_page(files_dashboard, address_of(tainted("3", ["spot-1"])))
     wait_for_answer(page)
     thresholds = page.get_by_role("group", name="Thresholds that pods name")
-    expect(thresholds.get_by_role("button")).to_have_text(["< 204 pods", "< 51 pod"])
+    expect(thresholds.get_by_role("button")).to_have_text(["< 51 pod", "< 204 pods"])
     thresholds.get_by_role("button", name="< 20").click()
     expect(page.get_by_role("slider", name="Value")).to_have_value("20")
     wait_for_answer(page)

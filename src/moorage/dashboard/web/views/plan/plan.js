@@ -90,7 +90,7 @@ function whatIfSections(whatIf) {
 
 function rolloutSection(rollout) {
   const columns = [
-    { ...text("Step", (one) => number(one.number), "4rem"), by: (one) => one.number, end: true },
+    { ...text("Step", (one) => number(one.number), "5rem"), by: (one) => one.number, end: true },
     text("What happens", (one) => [one.action, one.message].filter(Boolean).join(": ")),
     { ...text("Old", (one) => number(one.old), "4rem"), by: (one) => one.old, end: true },
     { ...text("New", (one) => number(one.new), "4rem"), by: (one) => one.new, end: true },

@@ -110,11 +110,16 @@ export function taintTable(taints, bare) {
         "tbody",
         {},
         taints.map((row) =>
-          h("tr", {}, h("th", { scope: "row", class: "wrap" }, h("code", {}, taint(row))), h("td", { class: "end nums" }, number(row.nodes)), h("td", { class: "wrap" }, answer(row, bare))),
+          h("tr", {}, h("th", { scope: "row", class: "wrap" }, h("code", {}, breakable(taint(row)))), h("td", { class: "end nums" }, number(row.nodes)), h("td", { class: "wrap" }, answer(row, bare))),
         ),
       ),
     ),
   );
+}
+
+/** Breaks a long taint before its value and its effect, not within. */
+function breakable(text) {
+  return text.split(/(?=[=:])/).flatMap((part, at) => (at ? [h("wbr"), part] : [part]));
 }
 
 function answer(row, bare) {

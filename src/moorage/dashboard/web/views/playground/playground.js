@@ -265,6 +265,9 @@ export class PlaygroundView extends HTMLElement {
     } catch (error) {
       if (isAbort(error) || this.#asking !== asking) return;
       setText(this.state, "");
+      setText(this.summary, "Nodes");
+      this.editor.problems = [];
+      replace(this.problems, h("h2", { class: "problems-head bad" }, "Not judged"), h("p", { class: "wrap" }, error.message));
       replace(this.nodes, failed(error.message, () => this.#judge()));
     }
   }

@@ -42,7 +42,7 @@ export function keysOf(kind, nodes, facts) {
 export function domainOf(kind, key, nodes, facts) {
   const values = valuesOf(kind, key, nodes, facts);
   const rules = thresholdsOf(kind, facts)[key] ?? [];
-  const ticks = rules.filter((one) => isComparison(one.operator));
+  const ticks = rules.filter((one) => isComparison(one.operator)).sort((a, b) => b.pods - a.pods || natural(a.value, b.value));
   const texts = [...new Set([...values.keys(), ...rules.map((one) => one.value)])].filter(Boolean);
   if (isForm(texts, ticks, NUMERIC, isInteger, isThreshold)) return numbers(texts, ticks.filter((one) => isInteger(one.value)), values);
   if (isForm(texts, ticks, VERSIONED, isVersion) && texts.some((text) => text.includes("."))) {

@@ -7,7 +7,7 @@
  * The keys of a range work as everywhere; Alt with an arrow key, and the buttons beside it, go to the next threshold.
  */
 import { freshId, h } from "../../lib/dom.js";
-import { count } from "../../lib/format.js";
+import { count, natural } from "../../lib/format.js";
 import { compareVersions, inequality, isInteger, isVersion } from "./domain.js";
 
 const MOST_CHIPS = 12;
@@ -137,7 +137,9 @@ function frame({ label, range, field, domain, noun, now = null, turn }) {
   const step = (direction, name, sign) =>
     h("button", { type: "button", class: "button small value-step", title: name, "aria-label": name, onclick: () => turn(direction) }, sign);
   const scale = h("div", { class: "value-scale", "aria-hidden": "true" });
-  const chips = domain.ticks.slice(0, MOST_CHIPS).map((tick) => ({ tick, button: chip(tick) }));
+  // Those of most pods, in the order of the slider.
+  const named = domain.ticks.slice(0, MOST_CHIPS).sort((a, b) => natural(a.value, b.value));
+  const chips = named.map((tick) => ({ tick, button: chip(tick) }));
   range.addEventListener("keydown", (event) => {
     const direction = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
     if (!event.altKey || !direction) return;

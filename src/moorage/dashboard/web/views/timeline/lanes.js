@@ -105,7 +105,7 @@ export function laneChart({ feed, filters }) {
       },
       scale.ticks.map(({ x, text }) => [
         svg("line", { class: "lane-grid", x1: x, x2: x, y1: TOP - 4, y2: height }),
-        svg("text", { class: "lane-tick", x: Math.min(x + 3, width - 40), y: 13 }, text),
+        svg("text", { class: "lane-tick", x: Math.min(x + 3, width - 54), y: 13 }, text),
       ]),
       lanes.map((lane, index) => row(lane, index, names)),
     );
@@ -126,10 +126,17 @@ export function laneChart({ feed, filters }) {
           svg("title", {}, describe(mark, lane)),
           svg("rect", { class: "lane-hit", x: -7, y: -11, width: 14, height: 22 }),
           markShape(KINDS[mark.kind]?.shape ?? "dot"),
-          mark.entries.length > 1 ? svg("text", { class: "lane-count", x: 7, y: -4 }, mark.entries.length > 99 ? "99+" : String(mark.entries.length)) : null,
+          numberOf(mark, lane.marks[number + 1]),
         ),
       ),
     );
+  }
+
+  /** How many entries a mark stands for; left out where the next mark has no room for it. */
+  function numberOf(mark, next) {
+    const text = mark.entries.length > 99 ? "99+" : String(mark.entries.length);
+    if (mark.entries.length < 2 || (next && next.x - mark.x < 6 + 7 * text.length)) return null;
+    return svg("text", { class: "lane-count", x: 7, y: -4 }, text);
   }
 
   function key(event) {
