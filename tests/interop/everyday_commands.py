@@ -264,7 +264,7 @@ _MASKS = (
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}"), "TIME"),
     (re.compile(r"X509SHA256=[0-9a-f]{64}"), "X509SHA256"),
     (re.compile(r'resourceVersion: "\d+"'), "resourceVersion: RV"),
-    (re.compile(r"\b(\d+d)?(\d+h)?(\d+m)?\d+s( \(x\d+ over [\dhms]+\))?"), "AGE"),
+    (re.compile(r"\b((\d+d)?(\d+h)?(\d+m)?\d+s|[2-9]m\b)( \(x\d+ over [\dhms]+\))?"), "AGE"),
     (re.compile(r"\b10\.\d+\.\d+\.\d+\b"), "IP"),
     (re.compile(r"\bnode-\d\b"), "NODE"),
     (re.compile(r"\b(web|agent)-[0-9a-z]{8,10}-[0-9a-z]{5}\b"), r"\1-HASH-POD"),

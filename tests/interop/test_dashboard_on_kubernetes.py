@@ -106,3 +106,5 @@ def test_what_the_dashboard_says_is_what_kubernetes_does(
         assert {pod for pod in before if pod not in after} == leaving.keys()
         assert not [pod for pod, node in after.items() if node == "node-1" and "careful" in pod]
         until(lambda: shown(page) == placed(user))
+        for one in (page for context in browser.contexts for page in context.pages):
+            one.close()  # before the dashboard ends: they would log that they cannot reach it
