@@ -264,12 +264,18 @@ apiVersion: v1
 kind: Node
 metadata: {{name: n2}}
 spec: {{taints: [{{key: a, value: "{_MARKUP}", effect: NoSchedule}}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: astray}}
+spec: {{nodeName: gone, containers: [{{name: c, image: "{_MARKUP}"}}]}}
 """
 
 
 def test_markup_in_names_and_texts_changes_nothing(hostile_dashboard: Visitor, open_page: OpenPage) -> None:
     page = opened(hostile_dashboard, open_page, "#/map")
     expect(page.locator(".source-name")).to_contain_text("<img src=x")
+    expect(page.locator(".map-tray")).to_have_text("1 pod on nodes that are not here")
     page.get_by_role("searchbox", name="Find").fill(_MARKUP)
     expect(page.locator(".map-found")).to_have_text("0 nodes, 0 pods")
     page.goto(f"{hostile_dashboard.dashboard.url}#/map?node=n1")

@@ -55,6 +55,24 @@ def test_layouts_fit_and_no_two_tiles_share_a_place(page: Page) -> None:
         assert found["height"] == height or found["pitch"] == 4, "taller than the window only with the smallest tiles"
 
 
+def test_few_groups_are_side_by_side_and_names_on_tiles_differ(page: Page) -> None:
+    script = """async () => {
+      const {layout} = await import("/parts/map/layout.js");
+      const {sharedDomain, shorten} = await import("/parts/map/names.js");
+      const zones = [0, 1, 2].map((number) => ({name: `zone-${number}`, members: [number]}));
+      const names = ["ip-10-0-3-7.eu-west-1.compute.internal", "ip-10-0-3-8.eu-west-1.compute.internal"];
+      return {
+        tops: [...layout(zones, 1200, 600, 3).y],
+        short: names.map((name) => shorten(name, 12, sharedDomain(names))),
+        others: ["a.b.c", "a.d.c"].map((name) => shorten(name, 3, sharedDomain(["a.b.c", "a.d.c"]))),
+      };
+    }"""
+    found = run(page, script)
+    assert len(set(found["tops"])) == 1
+    assert found["short"] == ["ip-10-0-3-7", "ip-10-0-3-8"]
+    assert found["others"] == ["….c", "….c"], "only what all names end with is left out"
+
+
 def test_versions_are_compared_by_their_parts(page: Page) -> None:
     script = """async (versions) => {
       const {compareVersions} = await import("/parts/map/scale.js");

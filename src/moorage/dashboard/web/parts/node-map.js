@@ -318,7 +318,7 @@ export class NodeMap extends HTMLElement {
     const stranded = this.#scene?.overlay?.stranded.length ?? 0;
     let waiting = 0;
     for (const pod of this.#model.tray) if (pod >= 0) waiting += 1;
-    setText(this.#parts.tray, trayText(waiting, stranded));
+    setText(this.#parts.tray, trayText(waiting, stranded, this.#model.astray));
   }
 
   #moved() {

@@ -57,8 +57,9 @@ export function sizeCanvases({ base, labels, top }, { width, height, ratio }) {
   }
 }
 
-export function trayText(waiting, stranded) {
-  if (!waiting && !stranded) return "Every pod is on a node";
+export function trayText(waiting, stranded, astray = 0) {
+  const lost = astray ? `${count(astray, "pod")} on nodes that are not here` : "";
+  if (!waiting && !stranded) return lost || "Every pod is on a node";
   const more = stranded ? `, ${count(stranded, "pod")} more would be` : "";
-  return `Not on a node: ${count(waiting, "pod")}${more}`;
+  return `Not on a node: ${count(waiting, "pod")}${more}${lost && `; ${lost}`}`;
 }

@@ -35,7 +35,9 @@ function choose(counts, width, height) {
   let best = null;
   for (const way of ways) {
     const pitch = largest((size) => pack(counts, size, width, way).height <= height);
-    if (!best || pitch > best.pitch) best = { pitch, way };
+    const tall = pack(counts, pitch, width, way).height;
+    // Few nodes have the largest tiles either way: then groups are side by side rather than one below the other.
+    if (!best || pitch > best.pitch || (pitch === LARGEST && pitch === best.pitch && tall < best.tall)) best = { pitch, way, tall };
   }
   const packed = pack(counts, best.pitch, width, best.way);
   return { pitch: best.pitch, boxes: packed.boxes, width, height: Math.max(height, packed.height) };

@@ -70,6 +70,13 @@ export class Model {
     return Math.ceil(Math.sqrt(Math.min(this.most, MOST_SLOTS)));
   }
 
+  /** How many pods are bound to nodes that are not on the map: gone, or not to be read. */
+  get astray() {
+    let found = 0;
+    for (let number = 0; number < this.pods.length; number += 1) if (this.podNode[number] === NOWHERE && this.pods[number]?.node) found += 1;
+    return found;
+  }
+
   #place(key, pod, nodes, moved) {
     const number = this.podNumbers.get(key);
     if (!pod) {

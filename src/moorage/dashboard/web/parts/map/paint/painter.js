@@ -6,6 +6,7 @@
  */
 import { colours, inkOn } from "../../../lib/colour.js";
 import { number } from "../../../lib/format.js";
+import { sharedDomain, shorten } from "../names.js";
 import { codeColour, mixInks } from "./inks.js";
 import { CROSS, HALF, HOLLOW, Raster, RUNNING, SMALL } from "./raster.js";
 
@@ -166,6 +167,7 @@ export class Painter {
     const context = this.labels;
     const tile = place.pitch * camera.k;
     if (tile < NAMED) return;
+    const domain = sharedDomain(seen.map((node) => model.rows[node].name));
     for (const node of seen) {
       const x = place.x[node] * camera.k + camera.x;
       const y = place.y[node] * camera.k + camera.y;
@@ -175,7 +177,7 @@ export class Painter {
       context.font = "600 11px ui-monospace, monospace";
       const letters = Math.floor((tile - 14) / 6.7);
       const { name } = model.rows[node];
-      context.fillText(shorten(name, letters), x + 6, y + 15);
+      context.fillText(shorten(name, letters, domain), x + 6, y + 15);
       if (tile >= 96 && scale.short) {
         context.font = "11px system-ui, sans-serif";
         context.fillText(fit(context, scale.short(node), tile - 14), x + 6, y + 29);
@@ -280,13 +282,6 @@ export function visible({ model, place, camera, size }) {
     if (x > left && x < right && y > top && y < bottom && model.rows[node]) found.push(node);
   }
   return found;
-}
-
-/** Names of nodes differ at their end: what is left out is in the middle. */
-function shorten(name, letters) {
-  if (name.length <= letters) return name;
-  const tail = Math.max(1, Math.ceil((letters - 1) * 0.6));
-  return `${name.slice(0, Math.max(0, letters - 1 - tail))}…${name.slice(-tail)}`;
 }
 
 function fit(context, text, room) {
