@@ -67,7 +67,7 @@ def choose(page: Page, label: str, text: str) -> None:
 def test_nodes_are_grouped_by_zone_pool_label_and_taint(page: Page) -> None:
     surface = page.locator(".map-list")
     expect(surface).to_have_attribute("data-groups", "2")
-    assert tile(page, "spot-1")["y"] == tile(page, "gpu-1")["y"]
+    assert tile(page, "ondemand-1")["y"] == tile(page, "ondemand-2")["y"], "zones are side by side"
     choose(page, "Group by", "pool")
     expect(surface).to_have_attribute("data-groups", "5")
     assert "group=pool" in page.url
@@ -130,20 +130,20 @@ def test_keys_move_zoom_and_open(page: Page) -> None:
     option = page.get_by_role("option")
     expect(option).to_have_text(re.compile("^gpu-1, cpu requested"))
     page.keyboard.press("ArrowDown")
-    expect(option).to_have_text(re.compile("^gpu-2,"))
+    expect(option).to_have_text(re.compile("^spot-1,"))
     page.keyboard.press("ArrowRight")
-    expect(option).to_have_text(re.compile("^ondemand-2,"))
+    expect(option).to_have_text(re.compile("^tenants-1,"))
     expect(page.locator(".map-list")).to_have_attribute("aria-activedescendant", re.compile("option$"))
     size = tile(page, "gpu-1")["size"]
     page.keyboard.press("+")
     assert tile(page, "gpu-1")["size"] > size
-    left = tile(page, "ondemand-2")["x"]
+    left = tile(page, "tenants-1")["x"]
     page.keyboard.press("Shift+ArrowRight")
-    assert tile(page, "ondemand-2")["x"] < left
+    assert tile(page, "tenants-1")["x"] < left
     page.keyboard.press("0")
     assert tile(page, "gpu-1")["size"] == size
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("ondemand-2")
+    expect(page.get_by_role("heading", level=1)).to_have_text("tenants-1")
 
 
 def test_the_wheel_zooms_at_the_pointer_and_a_drag_pans(page: Page) -> None:
