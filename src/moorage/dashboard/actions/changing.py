@@ -15,6 +15,7 @@ from moorage.dashboard.actions.steps import Step, patched, steps_of
 from moorage.model.api_error import ApiError
 
 _CONFLICT, _NOT_FOUND = 409, 404
+_OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")
 _TYPE_NAMES = {PatchType.JSON: "json", PatchType.MERGE: "merge"}
 
 
@@ -89,7 +90,8 @@ async def _result(step: Step, reader: Client, writer: Client) -> Raw:
 
 async def _write(step: Step, reader: Client, writer: Client) -> tuple[list[Any], Object | None]:
     if step.verb == "create":
-        return [], await writer.create(step.kind, step.body, step.namespace)
+        said = {name: value for name, value in step.body.items() if name not in _OF_EVERY_OBJECT}
+        return operations({}, said), await writer.create(step.kind, step.body, step.namespace)
     found = await reader.get(step.kind, step.name, step.namespace)
     if step.verb == "delete":
         await writer.delete(step.kind, step.name, step.namespace, uid=found.uid, revision=found.revision)

@@ -89,6 +89,10 @@ async def test_a_device_taint_is_one_rule_that_moves_with_its_value() -> None:
             taint = {"driver": "gpu.example.com", "pool": "p", "key": "hours", "value": value, "effect": "NoExecute"}
             return {"changes": [{"deviceTaint": taint}]}
 
+        tried = await act("dry-run", change("9"), context)
+        taint = {"key": "hours", "value": "9", "effect": "NoExecute"}
+        spec = {"deviceSelector": {"driver": "gpu.example.com", "pool": "p"}, "taint": taint}
+        assert tried["results"][0]["changes"] == [{"op": "add", "path": "/spec", "value": spec}]
         for value in ("9", "5"):
             made = await act("apply", change(value), context)
             assert made["ok"], made["results"]
