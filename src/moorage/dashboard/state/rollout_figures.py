@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
+from moorage.control.daemon_set.controller import template_generation
+from moorage.control.daemon_set.tracker import TEMPLATE_GENERATION_LABEL
 from moorage.control.deployment.rollout import is_same_template
 from moorage.control.deployment.status import PAUSED, REPLICA_FAILURE, TIMED_OUT
 from moorage.control.framework.workloads import is_active
@@ -44,12 +46,20 @@ def figures_of(found: Object, pods: Iterable[Pod]) -> Figures:
     view: Any = found.view
     limits, status = update_limits(found.kind.name, view), view.status
     if found.kind.name == DAEMON_SET:
-        updated = status.updatedNumberScheduled
-        total = max(updated, sum(map(is_active, pods)))
+        active = [pod for pod in pods if is_active(pod)]
+        # The status comes after the pods: one that was just made is not one of the old template until then.
+        updated = max(status.updatedNumberScheduled if is_observed(found) else 0, _of_template(found, active))
+        total = max(updated, len(active))
         return Figures(status.desiredNumberScheduled, updated, total - updated, status.numberAvailable, *limits)
     wanted = 1 if view.spec.replicas is None else view.spec.replicas
     old = max(0, status.replicas - status.updatedReplicas)
     return Figures(wanted, status.updatedReplicas, old, status.availableReplicas, *limits)
+
+
+def _of_template(daemon_set: Object, pods: Iterable[Pod]) -> int:
+    """Return how many pods were made from the template as it is now; none where the API server does not count."""
+    generation = template_generation(daemon_set)
+    return sum(1 for pod in pods if generation and pod.metadata.labels.get(TEMPLATE_GENERATION_LABEL) == generation)
 
 
 def is_observed(found: Object) -> bool:

@@ -165,6 +165,8 @@ def test_other_kinds_are_followed_to_their_end(kind: str, fields: Raw) -> None:
     assert (steps[0]["updated"], steps[-1]["updated"], steps[-1]["old"]) == (0, 3, 0)
     assert all(step["unavailable"] <= step["maxUnavailable"] == 1 for step in steps)
     assert all(step["surge"] == step["maxSurge"] == 0 for step in steps)
+    old = [step["old"] for step in steps]
+    assert old == sorted(old, reverse=True)  # a new pod is never one of the old template, not even for a moment
 
 
 def test_the_number_of_ended_rollouts_is_bounded() -> None:
