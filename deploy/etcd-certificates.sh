@@ -7,8 +7,21 @@
 # Run again, it uses the authority that is there and makes what is missing: to renew a certificate, move it away first.
 set -eu
 umask 077
+fail() {
+  echo "etcd-certificates.sh: $1" >&2
+  exit 1
+}
+[ $# -ge 2 ] || fail "write an output directory and one NAME=ADDRESS for each machine: out cp-1=10.0.0.1 cp-2=10.0.0.2"
 out=$1
 shift
+for machine; do
+  case $machine in
+    *[!A-Za-z0-9.:=-]* | =* | *= | *=*=*) fail "$machine is not NAME=ADDRESS, such as cp-1=10.0.0.1" ;;
+    *=*[!0-9a-fA-F.:]*) fail "$machine: the address is not an IP address" ;;
+    *=*) ;;
+    *) fail "$machine is not NAME=ADDRESS, such as cp-1=10.0.0.1" ;;
+  esac
+done
 days=${DAYS:-365}
 mkdir -p "$out"
 if [ ! -e "$out/ca.key" ]; then
@@ -23,8 +36,11 @@ issue() {
   openssl ecparam -name prime256v1 -genkey -noout -out "$1/$2.key"
   openssl req -new -key "$1/$2.key" -subj "/CN=$3" -out "$1/$2.csr"
   printf '%b' "$4" >"$1/$2.ext"
-  openssl x509 -req -in "$1/$2.csr" -CA "$out/ca.crt" -CAkey "$out/ca.key" -CAcreateserial -sha256 -days "$days" \
-    -extfile "$1/$2.ext" -out "$1/$2.crt" 2>/dev/null
+  said=$(openssl x509 -req -in "$1/$2.csr" -CA "$out/ca.crt" -CAkey "$out/ca.key" -CAcreateserial -sha256 \
+    -days "$days" -extfile "$1/$2.ext" -out "$1/$2.crt" 2>&1) || {
+    rm -f "$1/$2.key" "$1/$2.csr" "$1/$2.ext" "$1/$2.crt"
+    fail "the certificate of $3 cannot be made: $said"
+  }
   rm "$1/$2.csr" "$1/$2.ext"
 }
 

@@ -181,3 +181,21 @@ def test_the_units_make_a_cluster_that_can_be_restored(tmp_path: Path, count: in
         maps = kubectl(last, "get", "configmaps", "-o", "name")
         assert "after-the-backup" not in maps
         assert "deployment.apps/web" in kubectl(last, "get", "deployments", "-o", "name")
+
+
+@pytest.mark.parametrize(
+    ("machines", "said"),
+    [
+        ([], "write an output directory and one NAME=ADDRESS for each machine"),
+        (["cp-1"], "cp-1 is not NAME=ADDRESS"),
+        (["cp-1=10.0.0.1", "cp-2=cp-2.example.com"], "cp-2=cp-2.example.com: the address is not an IP address"),
+        (["cp-1=10.0.0.1", "cp-2=10.0.0.999"], "the certificate of cp-2 cannot be made"),
+        (["a/b=10.0.0.1"], "a/b=10.0.0.1 is not NAME=ADDRESS"),
+    ],
+)
+def test_machines_that_cannot_have_certificates_are_named(machines: list[str], said: str, tmp_path: Path) -> None:
+    command = [str(ROOT / "deploy" / "etcd-certificates.sh"), str(tmp_path / "out"), *machines]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith(f"etcd-certificates.sh: {said}")
+    assert not [file.name for file in tmp_path.rglob("*") if file.suffix in (".csr", ".ext")]

@@ -86,6 +86,8 @@ def _settings(
     *,
     makes_nodes: bool,
 ) -> dict[str, Any]:
+    if values["etcd_binary"] and not values["ha"]:
+        raise click.UsageError("--etcd-binary is the etcd of --ha; one that runs already is named by --etcd-servers.")
     only = {f"{name.replace('-', '_')}_feature_gates" for name in COMPONENTS}
     switched = gates_of_components(tuple(values["gates"]), {name: tuple(values[name]) for name in only})
     has_name = cluster is not None and cluster.name not in ("", DEFAULT)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from moorage.cluster.ha.places import MEMBERS_FILE
 from moorage.serve.resources.etcd_roots import etcd_roots
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError
@@ -51,6 +52,11 @@ class StoreContent(NamedTuple):
 def opened_directory(path: Path) -> Iterator[LogFile]:
     """Lock a data directory that has objects, and open its file. Raises TransferError."""
     database = path / FILE_NAME
+    if (path / MEMBERS_FILE).is_file():
+        raise TransferError(
+            f"{path} is a cluster of `moorage up --ha`, whose objects are in its etcd: while it runs, give the URLs "
+            f"and certificates of its API servers (`ps`, and {path}/pki/etcd) as --etcd-servers, --etcd-cafile, …"
+        )
     if not database.is_file():
         raise TransferError(f"there is no cluster in {path}: it has no file {FILE_NAME} (`moorage list` shows where)")
     try:

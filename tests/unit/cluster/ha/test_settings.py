@@ -30,6 +30,7 @@ def test_odd_numbers_of_members_are_accepted(members: int) -> None:
         (["--ha=9"], "must be an odd number from 1 to 7"),
         (["--ha=0"], "must be an odd number from 1 to 7"),
         (["--ha=3", "--etcd-servers=http://127.0.0.1:2379"], "--ha starts an etcd of its own"),
+        (["--etcd-binary=etcd", "--ephemeral"], "--etcd-binary is the etcd of --ha"),
         (["--etcd-cafile=x"], "The options of etcd need --etcd-servers."),
         (["--ephemeral", "--leader-elect-renew-deadline=1m"], "leaseDuration must be greater than renewDeadline"),
     ],
