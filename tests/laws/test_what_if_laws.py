@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -24,6 +24,7 @@ from moorage.plan.planner import Planner, Settings
 from moorage.plan.report.plain import difference_data
 from moorage.plan.simulation import pod_edits
 from moorage.plan.simulation.api import POD
+from moorage.plan.simulation.pod_deletions import PodDeletions
 from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.what_if import Changes, Difference
 
@@ -93,15 +94,29 @@ def test_the_view_of_a_pod_and_its_document_say_the_same() -> None:
     law_of_edits()
 
 
-def _forgetful(made: Callable[..., Any]) -> Callable[..., Any]:
-    def marked(pod: Pod, deletion: Any) -> tuple[Pod, pod_edits.Marked]:
-        return made(pod, deletion)[0], pod_edits.Marked({})
+def _forgetful(decide: Callable[..., Any]) -> Callable[..., Any]:
+    """Return decisions that mark the view of a pod, and leave nothing of it for its document."""
 
-    return marked
+    class Forgetful(NamedTuple):
+        decided: Any
+        removes: bool
+        edit: pod_edits.Marked | None
+
+        def marked(self, pod: Pod) -> Pod:
+            made: Pod = self.decided.marked(pod)
+            return made
+
+    def decided(*arguments: Any) -> Any:
+        found = decide(*arguments)
+        if found is None or found.edit is None:
+            return found
+        return Forgetful(found, found.removes, pod_edits.Marked({}))
+
+    return decided
 
 
 def test_a_document_without_its_deletion_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moorage.plan.simulation.api.marked", _forgetful(pod_edits.marked))
+    monkeypatch.setattr(PodDeletions, "decide", _forgetful(PodDeletions.decide))
     assert_notices(law_of_edits)
 
 

@@ -193,6 +193,30 @@ class Cluster:
         record.slot = -1
         self._count(record, slot, -1)
 
+    def replace_pod(self, known: PodRecord, record: PodRecord) -> None:
+        """Put another version of a placed pod in its place. One that is only being deleted requests what it did."""
+        slot, old, shape = known.slot, known.shape, record.shape
+        if (
+            known.pod.spec.volumes
+            or record.pod.spec.volumes
+            or old.host_ports
+            or shape.host_ports
+            or old.uses != shape.uses
+        ):
+            self.remove_pod(known)
+            self.add_pod(record, slot)
+            return
+        key, here = record.key, self.pods_on[slot]
+        del here[key], self.pods[key]
+        known.slot, record.slot = -1, slot
+        self.pods[key] = here[key] = record
+        self.nodes.changes.note(slot)
+        for counts in old.tracked:
+            counts.change(slot, -1)
+        for counts in shape.tracked:
+            counts.change(slot, 1)
+        _move_one(old, shape, slot)
+
     def swap_shape(self, record: PodRecord, pod: Pod, shape: Shape) -> bool:
         """Give a placed pod a new version and shape where nothing is counted otherwise; False if something is.
 
@@ -203,12 +227,7 @@ class Cluster:
         if record.claims or stays is not stayed or not old.counts_as(shape):
             return False
         record.pod, record.shape = pod, shape
-        remaining = old.slots[slot] - 1
-        if remaining:
-            old.slots[slot] = remaining
-        else:
-            del old.slots[slot]
-        shape.slots[slot] = shape.slots.get(slot, 0) + 1
+        _move_one(old, shape, slot)
         return True
 
     def _count(self, record: PodRecord, slot: int, by: int) -> None:
@@ -284,3 +303,13 @@ class Cluster:
         `needs` are labels of which a pod must have one for the predicate to hold; fewer pods are then tried.
         """
         return self._classes.count(key, predicate, needs, reads_namespaces)
+
+
+def _move_one(old: Shape, new: Shape, slot: int) -> None:
+    """Count a pod on a slot as one of another shape."""
+    remaining = old.slots[slot] - 1
+    if remaining:
+        old.slots[slot] = remaining
+    else:
+        del old.slots[slot]
+    new.slots[slot] = new.slots.get(slot, 0) + 1

@@ -65,19 +65,32 @@ class DomainCounts:
     def recount(self, counts_here: NDArray[np.bool_] | None = None) -> None:
         """Count all slots; with a mask, only the slots for which it is true."""
         column = self.column
-        capacity = len(column.codes)
+        slots, pods, weighted = self._counted()
+        codes = column.codes[slots]
+        if counts_here is not None:
+            codes = np.where(counts_here[slots], codes, ABSENT)
+        self._counts = np.bincount(codes, weights=weighted, minlength=len(column.values)).astype(np.int64)
+        self._counts[ABSENT] = 0
+        self.pods = int(pods[codes != ABSENT].sum())
+        columns = (array.tolist() for array in (codes, weighted, pods))
+        self._seen = dict(zip(slots.tolist(), zip(*columns, strict=True), strict=True))
+
+    def _counted(self) -> tuple[Counts, Counts, Counts]:
+        """Return the slots with pods, these pods, and the pods times their weights: most slots have none."""
+        if len(self.sources) == 1:
+            (source, weight) = self.sources[0]
+            on = source.on
+            slots = np.fromiter(on.keys(), np.int64, len(on))
+            pods = np.fromiter(on.values(), np.int64, len(on))
+            return slots, pods, pods * weight
+        capacity = len(self.column.codes) if self.sources else 0
         pods, weighted = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
         for source, weight in self.sources:
             per_slot = source.every(capacity)
             pods += per_slot
             weighted += per_slot * weight
-        codes = column.codes if counts_here is None else np.where(counts_here, column.codes, ABSENT)
-        self._counts = np.bincount(codes, weights=weighted, minlength=len(column.values)).astype(np.int64)
-        self._counts[ABSENT] = 0
-        self.pods = int(pods[codes != ABSENT].sum())
         slots = np.flatnonzero(pods)
-        columns = (array[slots].tolist() for array in (codes, weighted, pods))
-        self._seen = dict(zip(slots.tolist(), zip(*columns, strict=True), strict=True))
+        return slots, pods[slots], weighted[slots]
 
     def follow(self, slot: int, counts_here: bool = True) -> tuple[int, int]:
         """Count one slot again; return the two domains whose counts changed (0 stands for none)."""

@@ -31,10 +31,10 @@ def replica_set_status(
     `failure`: the reason and message why pods could not be created or deleted.
     """
     view = replica_set.view
-    template_labels = view.spec.template.metadata.labels.items()
+    template_labels = view.spec.template.metadata.labels
     ready, available, again_after = workloads.readiness((pod.view for pod in pods), view.spec.minReadySeconds, now)
     status = workloads.nonempty(
-        fullyLabeledReplicas=sum(template_labels <= pod.view.metadata.labels.items() for pod in pods),
+        fullyLabeledReplicas=_fully_labelled(template_labels, pods),
         readyReplicas=ready,
         availableReplicas=available,
         observedGeneration=view.metadata.generation,
@@ -47,6 +47,19 @@ def replica_set_status(
         for pod in world.owned(POD, replica_set.uid)
     )
     return {"replicas": len(pods), "terminatingReplicas": terminating, **status}, again_after
+
+
+def _fully_labelled(template: dict[str, str], pods: Sequence[Object]) -> int:
+    """Count the pods with all labels of the template; pods that were made from it share theirs."""
+    known: dict[int, bool] = {}
+    count = 0
+    for pod in pods:
+        labels = pod.view.metadata.labels
+        has_all = known.get(id(labels))
+        if has_all is None:
+            has_all = known[id(labels)] = template.items() <= labels.items()
+        count += has_all
+    return count
 
 
 def _conditions(replica_set: Object, failure: tuple[str, str] | None, now: float) -> list[Raw]:

@@ -32,6 +32,7 @@ from moorage.plan.node_changes import (
 )
 from moorage.plan.outcome import Outcome, PodLine, State
 from moorage.plan.outcome_update import Follower, Updated
+from moorage.plan.owner_names import OwnerNames
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.api import NODE, POD, Deletion
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, POD_GARBAGE, TAINT_EVICTION
@@ -308,19 +309,19 @@ class WhatIf:
     def _departures(self) -> list[Departure]:
         simulation = self._simulation
         victims = {victim.uid: by for victim, by in simulation.scheduling.preempted[self._first_preempted :]}
+        names = OwnerNames(simulation)
         departures = []
         for deletion in simulation.api.deletions[self._first_deletion :]:
             pod = deletion.pod
             if not self._is_old(pod) and not pod.view.spec.nodeName:
                 continue
             cause, because = self._why(deletion, victims.get(pod.uid, ""))
-            owner = simulation.owner_of(pod)
             seconds = round(deletion.time - self._start)
-            name = str(Key(*owner)) if owner is not None else ""
+            name = names.of(pod)
             departures.append(Departure(pod.key, name, pod.view.spec.nodeName, cause, seconds, because))
             if cause is Cause.TAINT and seconds >= self._due.get(pod.uid, seconds + 1):
                 departures[-1].would_go_anyway()
-        self._pair(departures)
+        self._pair(departures, names)
         _follow_repeated(departures)
         return departures
 
@@ -343,13 +344,12 @@ class WhatIf:
             return Cause.NEW_TEMPLATE, f"{Key(*owner)} has a new template"
         return Cause.CONTROLLER, "is no longer wanted"
 
-    def _pair(self, departures: list[Departure]) -> None:
+    def _pair(self, departures: list[Departure], names: OwnerNames) -> None:
         """Name for each pod that went the one that its workload made in its stead."""
         made: dict[str, dict[str, None]] = {}
         for pod, _ in self._simulation.api.created_pods[self._first_created :]:
-            owner = self._simulation.owner_of(pod)
-            if owner is not None:
-                made.setdefault(str(Key(*owner)), {})[pod.key] = None
+            if name := names.of(pod):
+                made.setdefault(name, {})[pod.key] = None
         for departure in departures:
             successors = made.get(departure.workload)
             if departure.cause is Cause.CONTROLLER or not successors:

@@ -13,7 +13,7 @@ from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amou
 from moorage.columns.shape import HostPort, host_ports
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.match.node_selector import compile_required_node_affinity
-from moorage.match.tolerations import ProgramCache, compile_tolerations
+from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from moorage.model.types.node import Taint
+    from moorage.model.types.pod import Toleration
 
 _OS_LABEL, _OS = "kubernetes.io/os", "linux"
 _SOURCE_ANNOTATION = "kubernetes.io/config.source"
@@ -36,6 +37,14 @@ _LOG = get_logger("kubelet")
 @remember_last("spec.containers", "spec.initContainers", "spec.resources", "spec.overhead")
 def _requests(pod: Pod) -> Amounts:
     return pod_requests(pod.spec)
+
+
+@remember_last("spec.containers", "spec.initContainers", "spec.resources", "spec.overhead")
+def _wanted(pod: Pod) -> list[tuple[str, int]]:
+    """Return a pod's requests, in the order in which the kubelet compares them."""
+    requests = _requests(pod)
+    others = sorted(requests.keys() - {*_BASIC, PODS})
+    return [(name, requests[name]) for name in (*_BASIC, *others) if name in requests]
 
 
 @remember_last("spec.containers", "spec.initContainers")
@@ -91,6 +100,7 @@ class Admission:
         self.gates = gates
         self.evaluation_errors = 0
         self.programs = ProgramCache(evaluations=evaluations, patiently=True)
+        self._last_compiled: tuple[tuple[Toleration, ...], TolerationSet] | None = None
 
     def refuse(self, pod: Pod, node: Node, load: Load) -> Refusal | None:
         """Return the first reason why the pod cannot run on the node beside the others, or None. Raises Undecided."""
@@ -106,7 +116,7 @@ class Admission:
         taints = [taint for taint in node.spec.taints if taint.effect in _NO_EXECUTE]
         if not taints or _is_static(pod):
             return None
-        tolerations = compile_tolerations(pod.spec.tolerations, self.gates, self.programs, self._evaluation_failed)
+        tolerations = self._compiled(pod.spec.tolerations)
         untolerated = tolerations.untolerated(taints, _NO_EXECUTE)
         if not untolerated:
             return None
@@ -115,6 +125,16 @@ class Admission:
                 place = f"{pod.metadata.namespace}/{pod.metadata.name}"
                 _LOG.warning("A taint cannot be compared", pod=place, node=node.metadata.name, taint=taint.key, err=why)
         return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+
+    def _compiled(self, tolerations: tuple[Toleration, ...]) -> TolerationSet:
+        """Compile tolerations, those without expressions once for pods that come one after another and share them."""
+        known = self._last_compiled
+        if known is not None and known[0] is tolerations:
+            return known[1]
+        compiled = compile_tolerations(tolerations, self.gates, self.programs, self._evaluation_failed)
+        if compiled.account is None:
+            self._last_compiled = tolerations, compiled
+        return compiled
 
     def _evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
         self.evaluation_errors += 1
@@ -134,12 +154,12 @@ def no_room(pod: Pod, node: Node, load: Load) -> Refusal | None:
     capacity = load.capacity(node)
     if load.pods + 1 > capacity.get(PODS, 0):
         return _out_of(PODS, 1, load.pods, capacity.get(PODS, 0))
-    # Extended resources that the node does not have are not the kubelet's to check.
-    wanted = {name: value for name, value in _requests(pod).items() if name in capacity or "/" not in name}
-    for name in (*_BASIC, *sorted(wanted.keys() - {*_BASIC, PODS})):
-        value, has, taken = wanted.get(name, 0), capacity.get(name, 0), load.used.get(name, 0)
-        if value > 0 and value > has - taken:
-            return _out_of(name, value, taken, has)
+    for name, value in _wanted(pod):
+        # Extended resources that the node does not have are not the kubelet's to check.
+        if value > 0 and (name in capacity or "/" not in name):
+            has, taken = capacity.get(name, 0), load.used.get(name, 0)
+            if value > has - taken:
+                return _out_of(name, value, taken, has)
     return None
 
 

@@ -324,11 +324,10 @@ class Scheduler:
 
     def pod_changed(self, record: PodRecord, now: float) -> None:
         known = self.cluster.pods[record.key]
-        slot = known.slot
-        self.cluster.remove_pod(known)
-        self.cluster.add_pod(record, slot)
-        for event in pod_events(known.pod, record.pod):
-            self.queue.happened(event, now)
+        self.cluster.replace_pod(known, record)
+        if self.queue.is_listening:
+            for event in pod_events(known.pod, record.pod):
+                self.queue.happened(event, now)
 
     def pod_gone(self, key: str, now: float) -> None:
         record = self.cluster.pods.get(key)

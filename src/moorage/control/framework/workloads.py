@@ -134,7 +134,13 @@ def concerned_owners(kind: Kind, old: Object | None, new: Object | None, world: 
         key = owner_key(kind, new, world)
         return () if key is None else (key,)
     keys: dict[str, None] = {}
-    for found in (old, new):
+    is_alike = (
+        old is not None
+        and new is not None
+        and old.view.metadata.ownerReferences is new.view.metadata.ownerReferences
+        and old.key == new.key
+    )
+    for found in (new,) if is_alike else (old, new):
         key = owner_key(kind, found, world) if found is not None else None
         if key is not None:
             keys[key] = None
@@ -175,10 +181,15 @@ def claim(
     is_leaving = view.metadata.deletionTimestamp is not None
     objects: list[Object] = []
     patches: list[Patch] = []
+    selected: dict[int, bool] = {}  # by the identity of labels, which pods of one template share
     for found in world.owned(kind, owner.uid):
         if only_active_pods and not is_active(found.view):
             continue
-        if selects(selector, found.view.metadata.labels) and is_member(found):
+        labels = found.view.metadata.labels
+        is_selected = selected.get(id(labels))
+        if is_selected is None:
+            is_selected = selected[id(labels)] = selects(selector, labels)
+        if is_selected and is_member(found):
             objects.append(found)
         elif not is_leaving:
             patches.append(patch_metadata(found, {"ownerReferences": [{"$patch": "delete", "uid": owner.uid}]}))
@@ -204,9 +215,18 @@ class Readiness(NamedTuple):
 
 
 def readiness(pods: Iterable[Pod], min_ready_seconds: int, now: float) -> Readiness:
-    ready = [pod for pod in pods if ready_condition(pod) is not None]
-    waits = [wait for pod in ready if (wait := available_in(pod, min_ready_seconds, now)) is not None]
-    return Readiness(len(ready), waits.count(0), min(filter(None, waits), default=None))
+    known: dict[int, tuple[bool, float | None]] = {}  # by the identity of conditions, which pods of one template share
+    ready, waits = 0, list[float]()
+    for pod in pods:
+        conditions = pod.status.conditions
+        found = known.get(id(conditions))
+        if found is None:
+            is_ready = ready_condition(pod) is not None
+            found = known[id(conditions)] = is_ready, available_in(pod, min_ready_seconds, now)
+        ready += found[0]
+        if found[1] is not None:
+            waits.append(found[1])
+    return Readiness(ready, waits.count(0), min(filter(None, waits), default=None))
 
 
 # -- new pods ---------------------------------------------------------------------------------------------------------

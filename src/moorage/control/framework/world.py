@@ -8,7 +8,6 @@ from moorage.client.protocol import Object
 from moorage.match.label_selector import as_label_selector
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
-from moorage.model.types.pod import Pod
 
 _POD, _SERVICE = KINDS["v1", "Pod"], KINDS["v1", "Service"]
 #: An ordered set.
@@ -98,16 +97,46 @@ class World:
         return [objects[key] for key in keys]
 
     def apply(self, kind: Kind, delta: Delta) -> None:
-        old, new = delta
-        if new is not None and old is not None and kind is _POD and _stays_in_place(old.view, new.view):
-            self._objects[kind][new.key] = new
-            if not old.view.spec.nodeName and new.view.spec.nodeName:
-                self._pods_by_node.setdefault(new.view.spec.nodeName, {})[new.key] = None
+        self.put(kind, delta.old, delta.new)
+
+    def put(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        """Put a new object in the place of an old one; either may be absent."""
+        if kind is _POD and new is not None and old is not None and self._moved(old, new):
             return
         if old is not None:
             self._remove(kind, old)
         if new is not None:
             self._add(kind, new)
+
+    def _moved(self, old: Object, new: Object) -> bool:
+        """Put a pod in its place if it is in all indices that had its old version, but perhaps on a node now.
+
+        A pod with other labels, as it gets them from its node, goes to the end of each index.
+        """
+        before, after = old.view, new.view
+        metadata, key = after.metadata, new.key
+        old_node, node = before.spec.nodeName, after.spec.nodeName
+        if old_node and old_node != node:
+            return False
+        if before.metadata is metadata or (
+            before.metadata.labels is metadata.labels and before.metadata.ownerReferences is metadata.ownerReferences
+        ):
+            self._objects[_POD][key] = new
+            if node and not old_node:
+                self._pods_by_node.setdefault(node, {})[key] = None
+            return True
+        if before.metadata.ownerReferences is not metadata.ownerReferences or self._pods_by_label:
+            return False
+        owner = controller_of(metadata)
+        objects = self._objects[_POD]
+        if owner is None or objects.pop(key, None) is None:
+            return False
+        objects[key] = new
+        indices = (self._by_owner[_POD, owner.uid], self._by_namespace[_POD, new.namespace])
+        for keys in (*indices, self._pods_by_node.setdefault(node, {})) if node else indices:
+            keys.pop(key, None)
+            keys[key] = None
+        return True
 
     def _add(self, kind: Kind, found: Object) -> None:
         self._objects.setdefault(kind, {})[found.key] = found
@@ -167,14 +196,6 @@ class World:
         if kind is _POD and view.spec.nodeName:
             indices.append((self._pods_by_node, view.spec.nodeName))
         return indices
-
-
-def _stays_in_place(old: Pod, new: Pod) -> bool:
-    """Return whether a pod that shares its metadata, or what is indexed of it, is in all indices that had that."""
-    before, metadata = old.metadata, new.metadata
-    return (
-        before is metadata or (before.labels is metadata.labels and before.ownerReferences is metadata.ownerReferences)
-    ) and old.spec.nodeName in ("", new.spec.nodeName)
 
 
 def telling_label(selector: LabelSelector | None) -> tuple[str, str]:

@@ -13,14 +13,13 @@ from typing import Any
 import msgspec
 
 from moorage.admit.scheduling.tolerations import validate_taints
-from moorage.control.framework.world import controller_of
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.changing.changes import read_changes, read_until
 from moorage.dashboard.questions.changing.commands import kubectl_commands, plan_command
 from moorage.model.types.node import Taint
-from moorage.plan.input.inventory import Key
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import NodeLine
+from moorage.plan.owner_names import OwnerNames
 from moorage.plan.report.plain import difference_data, summary
 from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.taint_evictions import Foreseen, TaintEvictions
@@ -65,15 +64,10 @@ def _is_refused(changes: Changes) -> bool:
 
 def _departures(simulation: Simulation, foreseen: Foreseen, without: Foreseen) -> list[Departure]:
     due = {one.pod.uid: one.seconds for one in without.leaving}
-    workloads: dict[str, str] = {"": ""}
+    names = OwnerNames(simulation)
     found = []
     for pod, seconds, because in foreseen.leaving:
-        reference = controller_of(pod.view.metadata)
-        uid = reference.uid if reference is not None else ""
-        if uid not in workloads:
-            owner = simulation.owner_of(pod)
-            workloads[uid] = str(Key(*owner)) if owner is not None else ""
-        found.append(Departure(pod.key, workloads[uid], pod.view.spec.nodeName, Cause.TAINT, seconds, because))
+        found.append(Departure(pod.key, names.of(pod), pod.view.spec.nodeName, Cause.TAINT, seconds, because))
         if seconds >= due.get(pod.uid, seconds + 1):
             found[-1].would_go_anyway()
     return found

@@ -18,6 +18,7 @@ from moorage.admit.plugins.limit_ranger import ANNOTATION
 from moorage.admit.plugins.standard import check_namespace_deletion
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
+from moorage.admit.subresources.deletion import Deletion as DeletionDecision
 from moorage.admit.subresources.deletion import decide_deletion, is_finalized
 from moorage.admit.subresources.pods import (
     bind_pod,
@@ -28,7 +29,6 @@ from moorage.admit.subresources.pods import (
 )
 from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.client.http.wire import namespace_to_create_in
-from moorage.client.informer import Delta
 from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Template
 from moorage.control.framework.world import World
 from moorage.model.amounts import add_amounts
@@ -39,15 +39,13 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition, PodStatus
+from moorage.plan.simulation.pod_deletions import PodDeletions, read_demands
 from moorage.plan.simulation.pod_edits import (
     Bound,
     Edit,
     NewConditions,
     SimulatedObject,
     binding_to,
-    decide_pod_deletion,
-    marked,
-    read_demands,
 )
 from moorage.serve.admission.quota_ledger import QUOTA
 from moorage.serve.api import Api, admitted
@@ -140,7 +138,7 @@ class SimulatedApi:
         self._conditions: tuple[tuple[PodCondition, ...], list[Raw], tuple[PodCondition, ...]] | None = None
         self._zone_labels: dict[tuple[int, int], tuple[dict[str, str], Mapping[str, str], dict[str, str]]] = {}
         self._bound_statuses: dict[int, tuple[PodStatus, str, PodStatus]] = {}
-        self._new_conditions = NewConditions()
+        self._new_conditions, self._pod_deletions = NewConditions(), PodDeletions()
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -253,19 +251,52 @@ class SimulatedApi:
         if kind is _NAMESPACE:
             check_namespace_deletion(name)
         found = self.get(kind, name, namespace)
-        options = read_demands(demands)
-        now = datetime.fromtimestamp(int(self.clock.now), UTC)
-        plain = decide_pod_deletion(found, options, now) if kind is POD else None
-        deletion = plain or decide_deletion(kind, found.raw, options, now, str(found.revision))
-        if kind is POD and found.view.metadata.deletionTimestamp is None:
-            self.deletions.append(Deletion(found, self.clock.now, self.actor))
+        now = int(self.clock.now)
+        plain = self._pod_deletions.decide(found, demands, now) if kind is POD else None
+        if plain is None:
+            time = datetime.fromtimestamp(now, UTC)
+            deletion = decide_deletion(kind, found.raw, read_demands(demands), time, str(found.revision))
+            self._delete(kind, found, deletion)
+            return
+        self._note_deletion(found)
+        if plain.removes:
+            self._remove(found)
+        elif plain.edit is not None:
+            self._edit(found, plain.marked(found.view), plain.edit)
+
+    def _delete(self, kind: Kind, found: Object, deletion: DeletionDecision) -> None:
+        if kind is POD:
+            self._note_deletion(found)
         if deletion.removes:
-            self._revision += 1
-            self._publish(kind, found, None)
-        elif deletion.changed and plain is not None:
-            self._edit(found, *marked(found.view, plain))
+            self._remove(found)
         elif deletion.changed:
             self.put(kind, deletion.object, convert_view(deletion.object, kind.view))
+
+    def delete_with_condition(self, key: str, patch: Raw | list[Raw], demands: DeletionDemands) -> bool:
+        """Add a condition to a pod and mark it as deleted, which is told as one change: watches need not show both.
+
+        Return False, with nothing done, if that takes more than putting it into the pod's view.
+        """
+        found = self.world.get(POD, key)
+        added = self._new_conditions.added(found, patch) if found is not None else None
+        if found is None or added is None:
+            return False
+        plain = self._pod_deletions.decide(found, demands, int(self.clock.now))
+        if plain is None or plain.edit is None:
+            return False
+        self._note_deletion(found)
+        self._revision += 1
+        self.writes += 1
+        self._edit(found, plain.marked(added[0]), added[1], plain.edit)
+        return True
+
+    def _note_deletion(self, pod: Object) -> None:
+        if pod.view.metadata.deletionTimestamp is None:
+            self.deletions.append(Deletion(pod, self.clock.now, self.actor))
+
+    def _remove(self, found: Object) -> None:
+        self._revision += 1
+        self._publish(found.kind, found, None)
 
     def bind(self, key: str, uid: str, node: str) -> None:
         """Put a pod on a node. Pods of one template that are bound in one second share their new status."""
@@ -352,15 +383,14 @@ class SimulatedApi:
         if new is old or new == old:
             return found
         if is_finalized(kind, new, old):
-            self._revision += 1
-            self._publish(kind, found, None)
+            self._remove(found)
             return found
         return self.put(kind, new, changed.admitted.view)
 
-    def _edit(self, found: Object, view: Any, edit: Edit) -> Object:
+    def _edit(self, found: Object, view: Any, *edits: Edit) -> Object:
         assert isinstance(found, SimulatedObject)
         self._revision += 1
-        new = found.edited(self._revision, view, edit)
+        new = found.edited(self._revision, view, *edits)
         self._publish(found.kind, found, new)
         return new
 
@@ -368,7 +398,7 @@ class SimulatedApi:
         self.writes += 1
         if self.writes > self.max_writes:
             raise TooManyWrites
-        self.world.apply(kind, Delta(old, new))
+        self.world.put(kind, old, new)
         changed = new or old
         if changed is not None and kind is not POD:
             stored = Stored(key_of(kind, changed.namespace, changed.name), b"", 1, 1, changed.view)

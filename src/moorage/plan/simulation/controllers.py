@@ -8,7 +8,7 @@ lifecycle controller's pulse, happen when time passes them, but time is not adva
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
-from moorage.client.protocol import Object
+from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.work_queue import WorkQueue
@@ -111,6 +111,8 @@ class ControllerLoop:
 
     def _carry_out(self, key: str, actions: Sequence[Action]) -> bool:
         """Carry out the actions up to the first that is refused, of which the controller is told."""
+        if self._evicts(actions):
+            return True
         for action in actions:
             try:
                 self._do(action)
@@ -129,6 +131,18 @@ class ControllerLoop:
                 return False
         return True
 
+    def _evicts(self, actions: Sequence[Action]) -> bool:
+        """Carry out a plan that gives a pod a condition and deletes it; return False if it is another plan."""
+        if len(actions) != 2:
+            return False
+        patch, delete = actions
+        if not isinstance(patch, Patch) or not isinstance(delete, Delete) or delete.kind is not POD:
+            return False
+        is_of_pod = patch.kind is POD and patch.subresource == "status" and patch.patch_type is PatchType.STRATEGIC
+        if not is_of_pod or (patch.name, patch.namespace) != (delete.name, delete.namespace):
+            return False
+        return self._api.delete_with_condition(delete.key, patch.patch, delete.demands)
+
     def _do(self, action: Action) -> None:
         api = self._api
         if isinstance(action, Report):
@@ -144,10 +158,6 @@ class ControllerLoop:
             api.patch(action.kind, action.name, action.namespace, action.patch, action.subresource, action.patch_type)
         elif isinstance(action, Delete):
             api.delete(action.kind, action.name, action.namespace, **action.demands)
-
-
-def _is_plain(pod: Pod) -> bool:
-    return pod.metadata.deletionTimestamp is None and not pod.spec.volumes and not pod.spec.resourceClaims
 
 
 class Controllers:
@@ -183,7 +193,7 @@ class Controllers:
         api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is POD and new is not None and not self._has_collectors and _is_plain(new.view):
+        if kind is POD and not self._has_collectors and self._is_plain(new):
             for loop in self._watching.get(POD, ()):  # the path of nearly all changes: none is started by them
                 if keys := loop.controller.concerns(POD, old, new, self._api.world):
                     loop.add(keys)
@@ -194,6 +204,18 @@ class Controllers:
                 loop.controller.name in _COLLECTORS and self._is_exempt(loop.controller.name, kind, new or old)
             ):
                 loop.changed(kind, old, new)
+
+    def _is_plain(self, pod: Object | None) -> bool:
+        """Return whether no controller is started by a pod that changed, or is gone."""
+        if pod is None:
+            return EPHEMERAL not in self.loops and RESOURCE_CLAIM not in self.loops
+        view: Pod = pod.view
+        spec = view.spec
+        return (
+            not spec.volumes
+            and not spec.resourceClaims
+            and (view.metadata.deletionTimestamp is None or bool(spec.nodeName))
+        )
 
     def _start_for(self, kind: Kind, old: Object | None, new: Object | None) -> list[ControllerLoop]:
         """Start the controllers that this change is the first to concern."""

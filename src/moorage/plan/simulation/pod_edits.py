@@ -7,24 +7,20 @@ needs no validation; whatever else comes, and whatever is not plain, takes the l
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
 from moorage.admit.plugins.topology import NO_TOPOLOGY
-from moorage.admit.subresources.deletion import Deletion, decide_deletion
 from moorage.admit.subresources.pods import bind_pod, binding_with_labels
-from moorage.client.http.wire import render_delete_options
-from moorage.client.protocol import DeletionDemands, Object, Raw, Template
+from moorage.client.protocol import Object, Raw, Template
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
-from moorage.model.types.request import Binding, DeleteOptions, Preconditions
-from moorage.serve.options import delete_options
+from moorage.model.types.request import Binding
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
 _POD = KINDS["v1", "Pod"]
@@ -79,9 +75,13 @@ class SimulatedObject(Object):
         uid: str = self._view.metadata.uid
         return uid
 
-    def edited(self, revision: int, view: Any, edit: Edit) -> "SimulatedObject":
-        edits = (*self._edits, edit)
-        return SimulatedObject(self.kind, self.key, revision, view, self._template, self._document, edits)
+    def edited(self, revision: int, view: Any, *edits: Edit) -> "SimulatedObject":
+        """Return the object as it is after these edits."""
+        new = SimulatedObject.__new__(SimulatedObject)
+        new.kind, new.key, new.revision = self.kind, self.key, revision
+        new._body, new._raw, new._view = b"", None, view
+        new._document, new._template, new._edits = self._document, self._template, self._edits + edits
+        return new
 
     def _decode(self) -> Raw:
         raw = self._document
@@ -116,13 +116,13 @@ class NewConditions:
         if not isinstance(told, list) or len(told) != 1 or "$patch" in told[0]:
             return None
         view: Pod = pod.view
-        if self._read is None or self._read[0] != told[0]:
+        if self._read is None or (self._read[0] is not told[0] and self._read[0] != told[0]):
             self._read = told[0], convert_view(told[0], PodCondition), _encode(status)
         _, condition, edit = self._read
         before = view.status.conditions
-        if any(one.type == condition.type for one in before):
-            return None
         if self._lists is None or self._lists[0] is not before or self._lists[1] is not condition:
+            if any(one.type == condition.type for one in before):
+                return None
             self._lists = before, condition, (condition, *before)  # where a strategic merge puts it
         return _replace(view, status=_replace(view.status, conditions=self._lists[2])), edit
 
@@ -132,44 +132,3 @@ def _is_of(pod: Object, patch: Raw) -> bool:
     metadata = patch.get("metadata")
     is_plain = len(patch) == 1 or (len(patch) == 2 and metadata == {"uid": pod.uid})
     return is_plain and pod.view.metadata.deletionTimestamp is None
-
-
-def read_demands(demands: DeletionDemands) -> DeleteOptions:
-    """Return the options of a deletion as the server reads them; those that components mostly have are put together."""
-    if demands.keys() <= {"uid", "grace_seconds"} and demands.get("uid"):
-        return DeleteOptions(
-            kind="DeleteOptions",
-            apiVersion="v1",
-            preconditions=Preconditions(uid=demands["uid"]),
-            gracePeriodSeconds=demands.get("grace_seconds"),
-        )
-    return delete_options({}, render_delete_options(**demands) or None)
-
-
-def decide_pod_deletion(pod: Object, options: DeleteOptions, now: datetime) -> Deletion | None:
-    """Return what a deletion makes of a pod's metadata; None for a pod whose finalizers have a say.
-
-    The object in it has only those parts of the pod that the decision reads.
-    """
-    view: Pod = pod.view
-    metadata, spec = view.metadata, view.spec
-    if metadata.finalizers:
-        return None
-    known: Raw = {"name": metadata.name, "uid": metadata.uid, "generation": metadata.generation}
-    if metadata.deletionTimestamp is not None:
-        known["deletionTimestamp"] = metadata.deletionTimestamp
-    if metadata.deletionGracePeriodSeconds is not None:
-        known["deletionGracePeriodSeconds"] = metadata.deletionGracePeriodSeconds
-    grace = {"nodeName": spec.nodeName, "terminationGracePeriodSeconds": spec.terminationGracePeriodSeconds}
-    document = {"metadata": known, "spec": grace, "status": {"phase": view.status.phase}}
-    return decide_deletion(_POD, document, options, now, str(pod.revision))
-
-
-def marked(pod: Pod, deletion: Deletion) -> tuple[Pod, Marked]:
-    """Return a pod that is being deleted, and the edit."""
-    new = deletion.object["metadata"]
-    names = ("deletionTimestamp", "deletionGracePeriodSeconds", "generation")
-    changes = {
-        name: new[name] for name in names if new.get(name) is not None and new[name] != getattr(pod.metadata, name)
-    }
-    return _replace(pod, metadata=_replace(pod.metadata, **changes)), Marked(changes)

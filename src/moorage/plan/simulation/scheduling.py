@@ -88,9 +88,7 @@ class SimulatedScheduler:
         self._assumptions = Assumptions()
         self.pods = PodFeed(self.scheduler, self._assumptions)
         surroundings = SurroundingsFeed(self.scheduler, selectors)
-        kinds = watched_kinds(gates)
-        self._feed = Feed(self.pods, surroundings, kinds)
-        self._handlers = {kind: self._feed.handler(kind) for kind in kinds}
+        self._feed = Feed(self.pods, surroundings, watched_kinds(gates))
         client = cast(Client, _Reader(api))
         self._volumes = VolumeBinder(client, self.cluster, surroundings, self._assumptions, gates, {})
         devices = self.cluster.devices
@@ -102,9 +100,7 @@ class SimulatedScheduler:
         api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        handler = self._handlers.get(kind)
-        if handler is not None:
-            handler((Delta(old, new),))
+        self._feed.put(kind, Delta(old, new))
 
     def take_in(self) -> None:
         """Look at what has changed, without scheduling anything."""

@@ -343,7 +343,7 @@ class Simulation:
             return None
         if reference.uid in self.shown_owners:
             return self.shown_owners[reference.uid]
-        namespace = found.namespace
+        namespace = found.view.metadata.namespace
         if reference.kind == "ReplicaSet" and reference.apiVersion == _REPLICA_SET.api_version:
             above = find_owner(_REPLICA_SET, reference, namespace, self.world)
             deployment = controller_of(above.view.metadata) if above is not None else None

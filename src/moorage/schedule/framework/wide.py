@@ -21,6 +21,7 @@ Trait = NDArray[np.int64]
 Traits = Sequence[Trait] | NDArray[np.int64]  # one row per trait
 _MAX_RADIX = 1 << 62
 _ALWAYS_FEW = 32
+_FEW_CODES = 4  # for each slot
 _FEW_DOMAINS = 32
 _FEW_NODES = 8  # per domain, on average
 _SHARE = 128  # if more than one slot in this many changed, counting all is quicker
@@ -44,6 +45,13 @@ def distinct(traits: Traits, slots: int) -> tuple[NDArray[np.int64], NDArray[np.
         radix *= span
     if radix == 1:
         return np.zeros(1, np.int64), packed
+    if radix <= _FEW_CODES * slots:  # mark the codes that occur instead of sorting the slots
+        first_of = np.full(radix, -1, np.int64)
+        first_of[packed[::-1]] = np.arange(slots - 1, -1, -1)  # of equal codes, the last one written is the first slot
+        occurring = (first_of >= 0).nonzero()[0]
+        classes = np.empty(radix, np.int64)
+        classes[occurring] = np.arange(len(occurring))
+        return first_of[occurring], classes[packed]
     _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
     return first, inverse
 

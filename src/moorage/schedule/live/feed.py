@@ -244,6 +244,14 @@ class Feed:
 
         return arrived
 
+    def put(self, kind: Kind, delta: Delta) -> None:
+        """Take in one change; one of a kind that is not watched is ignored."""
+        inbox = self._inboxes.get(kind)
+        if inbox is not None:
+            inbox.append(delta)
+            self._arrived += 1
+            self._wake()
+
     def __bool__(self) -> bool:
         return self._arrived > 0
 

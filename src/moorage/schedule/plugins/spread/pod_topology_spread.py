@@ -256,14 +256,14 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
         return self._scores(want, traits, sizes)
 
     def _scores(self, want: SpreadWant, traits: Traits, sizes: NDArray[np.int64]) -> Scores:
-        total: NDArray[np.float64] = np.zeros(len(sizes), np.float64)
+        total: NDArray[np.float64] | float = 0.0
         for constraint, domain, trait in zip(want.constraints.soft, want.soft, traits, strict=True):
             if constraint.key == HOSTNAME:
-                domains, pods = int(sizes.sum()), trait - 1
+                domains, pods = int(np.add.reduce(sizes)), trait - 1
             else:
-                domains, pods = int(np.count_nonzero(np.bincount(trait))), domain.counts[trait]
+                domains, pods = len(set(trait.tolist())), domain.counts[trait]
             points = pods * log(domains + 2) + float(constraint.max_skew - 1)
-            total += points if np.count_nonzero(trait) == len(trait) else np.where(trait == ABSENT, 0.0, points)
+            total = total + (points if np.logical_and.reduce(trait) else np.where(trait == ABSENT, 0.0, points))
         # As Go's math.Round: adding a half is exact here, because what is not a whole number is more than 1.
         return _reversed(np.floor(total + 0.5).astype(np.int64))
 
