@@ -132,8 +132,13 @@ class World:
         if owner is None or objects.pop(key, None) is None:
             return False
         objects[key] = new
-        indices = (self._by_owner[_POD, owner.uid], self._by_namespace[_POD, new.namespace])
-        for keys in (*indices, self._pods_by_node.setdefault(node, {})) if node else indices:
+        found = [
+            self._by_owner.setdefault((_POD, owner.uid), {}),
+            self._by_namespace.setdefault((_POD, new.namespace), {}),
+        ]
+        if node:
+            found.append(self._pods_by_node.setdefault(node, {}))
+        for keys in found:
             keys.pop(key, None)
             keys[key] = None
         return True

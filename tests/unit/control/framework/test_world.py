@@ -1,5 +1,6 @@
 """How objects are found again: by owner, by node, by label; and that nothing is left of what is gone."""
 
+import msgspec
 from tests.unit.control.workloads import POD, REPLICA_SET, pod, replica_set, seen
 
 from moorage.client.informer import Delta
@@ -56,3 +57,26 @@ def test_workloads_are_found_by_the_labels_they_want() -> None:
         world.apply(REPLICA_SET, Delta(None, seen(raw)))
     assert _names(world.selecting(REPLICA_SET, "default", {"app": "a", "x": "y"})) == ["a", "any"]
     assert _names(world.selecting(REPLICA_SET, "other", {"app": "a"})) == []
+
+
+def test_a_pod_that_gets_a_node_and_its_labels_is_found_as_one_that_was_made_so() -> None:
+    kept, fresh = World(), World()
+    before, other = _pod("a", "x", app="a"), _pod("b", "x", app="a")
+    for world in (kept, fresh):
+        world.apply(POD, Delta(None, before))
+        world.apply(POD, Delta(None, other))
+    labels = {"app": "a", "zone": "z"}
+    metadata = msgspec.structs.replace(before.view.metadata, labels=labels)  # the owners are those from before
+    spec = msgspec.structs.replace(before.view.spec, nodeName="n1")
+    bound = Object(POD, before.key, 2, view=msgspec.structs.replace(before.view, metadata=metadata, spec=spec))
+    kept.apply(POD, Delta(before, bound))
+    fresh.apply(POD, Delta(before, None))
+    fresh.apply(POD, Delta(None, bound))
+    for world in (kept, fresh):
+        assert [one.name for one in world.owned(POD, "x")] == ["b", "a"]
+        assert [one.name for one in world.all(POD)] == [one.name for one in world.in_namespace(POD, "default")]
+        assert world.pods_on("n1") == [bound]
+        assert not world.orphans(POD, "default")
+    kept.apply(POD, Delta(bound, None))
+    assert not kept.pods_on("n1")
+    assert _names(kept.owned(POD, "x")) == ["b"]
