@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import ALL_GATES, EXAMPLE, OpenPage, Visitor
 from tests.browser.dashboard_process import moorage_dashboard
+from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import Cluster, moorage_up
 
 WAITS, FITS = "deployment/versions/next-release", "deployment/shop/checkout"
@@ -315,6 +316,19 @@ def test_what_the_kubeconfig_may_not_list_is_told(
         page.goto(f"{dashboard.url}#/pending")
         expect(page.locator(".pending-explanation .empty")).to_contain_text("Nodes cannot be read")
         page.goto("about:blank")
+
+
+def test_a_pod_that_comes_later_is_explained_then(
+    picky_cluster: Cluster, read_only: Visitor, open_page: OpenPage
+) -> None:
+    page = open_page(read_only, "#/pending?pod=default/late")
+    expect(page.locator(".pending-detail")).to_contain_text("there is no pod 'late'")
+    kubectl = Kubectl(picky_cluster.kubeconfig, picky_cluster.home)
+    kubectl.run("""run late --image=x --overrides='{"spec": {"nodeSelector": {"a": "b"}}}'""")
+    try:
+        expect(page.get_by_role("heading", name="default/late")).to_be_visible()
+    finally:
+        kubectl.run("delete pod late --wait=false")
 
 
 def test_a_suggestion_is_tried_and_applied(picky: Visitor, open_page: OpenPage) -> None:

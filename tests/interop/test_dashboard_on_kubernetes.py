@@ -90,6 +90,12 @@ def test_what_the_dashboard_says_is_what_kubernetes_does(
         assert "3 Insufficient cpu" in event["message"]
         expect(page.locator("body")).to_contain_text("Insufficient cpu")
 
+        page = open_page(visitor, "#/gates")
+        expect(page.locator(".gate-problem")).to_contain_text(
+            "kube-scheduler, kube-controller-manager, kubelet do not tell"
+        )
+        expect(page.get_by_text("agree")).to_have_count(0)  # one component alone agrees with none
+
         page = open_page(
             visitor, address_of({"taint": {"nodes": ["node-1"], "key": RISK, "value": "high", "effect": "NoExecute"}})
         )

@@ -21,7 +21,7 @@ export class UnreadLine {
     this.element.hidden = unread.length === 0;
     replace(
       this.element,
-      h("summary", {}, summary(kind, unread)),
+      unread.length > 0 && h("summary", {}, summary(kind, unread)),
       h("ul", {}, unread.map(({ what, why }) => h("li", { class: "wrap" }, h("strong", {}, what), ` ${why}`))),
     );
   }

@@ -178,11 +178,12 @@ export class GatesView extends HTMLElement {
   }
 
   #showState(shown) {
-    const { gates, told, silent, skews } = this.#gates;
+    const { gates, components, told, silent, skews } = this.#gates;
     const parts = [h("span", { class: "muted nums" }, `${shown} of ${count(gates.length, "gate")}`)];
     if (!told) parts.push(chip("as --feature-gates sets them; no cluster was asked", "info"));
     else if (skews.length) parts.push(chip(`${count(skews.length, "combination")} that does harm`.replace("combinations that does", "combinations that do"), "warn"));
-    else if (silent.length < 4) parts.push(chip("components agree", "good"));
+    else if (silent.length === 0) parts.push(chip("components agree", "good"));
+    else if (silent.length < components.length - 1) parts.push(chip("those that tell agree", "good"));
     replace(this.#parts.state, parts);
   }
 

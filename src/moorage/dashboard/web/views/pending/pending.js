@@ -38,6 +38,7 @@ export class PendingView extends HTMLElement {
   #gone = h("p", { class: "pending-gone", role: "status", hidden: true });
   #stop = null;
   #timer = 0;
+  #problem = "";
   #took = 0;
   #stale = 0;
   #loads = 0;
@@ -105,6 +106,8 @@ export class PendingView extends HTMLElement {
       const told = await pendingGroups();
       if (mine !== this.#loads) return;
       this.#groups.show(told);
+      // What could not be explained may have come, or come back, meanwhile.
+      if (this.#problem && !embedded) this.#explain(address.params.pod, address.params.node, { quietly: true });
       // A large cluster is simulated anew only now and then: the answer may be about what was before the last change.
       if (told.asked?.seq < cluster.seq) {
         this.#stale += 1;
@@ -130,28 +133,32 @@ export class PendingView extends HTMLElement {
     }
   }
 
-  async #explain(pod, node) {
+  async #explain(pod, node, { quietly = false } = {}) {
     this.#asking?.abort();
     this.#asking = null;
     this.#told = null;
     this.#tellIfGone();
     if (!pod) {
+      this.#problem = "";
       replace(this.#detail, nothingChosen());
       return;
     }
     const asking = new AbortController();
     this.#asking = asking;
-    replace(this.#detail, loading(`Explaining ${pod}`, { height: "20rem" }));
+    if (!quietly) replace(this.#detail, loading(`Explaining ${pod}`, { height: "20rem" }));
     try {
       const told = await explainPod(pod, node, asking.signal);
       if (asking.signal.aborted) return;
       this.#told = told.explanation;
+      this.#problem = "";
       this.#groups.selected = told.explanation.pod;
       replace(this.#detail, this.#gone, detail(told, { again: () => this.#explain(pod, node), group: this.#groups.groupOf(told.explanation.pod) }));
       announce(`${told.explanation.pod}: ${told.verdict}`);
       this.#tellIfGone();
     } catch (error) {
       if (asking.signal.aborted) return;
+      if (quietly && this.#problem === error.message) return;
+      this.#problem = error.message;
       replace(this.#detail, failed(error.message, () => this.#explain(pod, node), { height: "20rem" }));
     }
   }
