@@ -223,6 +223,7 @@ class ControlPlane:
     async def _start_components(self, server: ApiServer) -> None:
         """Start kubelets, scheduler and controllers; on a shared store each where it is elected."""
         settings, gates = self.settings, self.settings.gates
+        wanted = await self._nodes_to_make(server)
         made: dict[str, tuple[User, Callable[[Metrics], Coroutine[Any, Any, Parts]]]] = {}
         if settings.simulates:
             made["moorage-kubelet"] = KUBELETS, partial(self._kubelet_parts, server, gates[Component.KUBELET])
@@ -241,7 +242,7 @@ class ControlPlane:
                 await self._kubelets.synced()
                 await self._kubelets.devices_published(_PUBLISHING_SECONDS)
         if server.api.store.is_shared and settings.simulates:
-            await self._nodes_are_ready(LoopbackClient(server.api, "moorage-up"))
+            await self._nodes_are_ready(LoopbackClient(server.api, "moorage-up"), wanted)
 
     async def _kubelet_parts(self, server: ApiServer, gates: GateSet, metrics: Metrics) -> Parts:
         client = LoopbackClient(server.api, "kubelet", KUBELETS)
@@ -264,9 +265,8 @@ class ControlPlane:
             return self.settings.nodes
         return 0 if await server.api.store.count(prefix_of(_NODE)) else DEFAULT_NODES
 
-    async def _nodes_are_ready(self, client: LoopbackClient) -> None:
-        """Wait for the nodes, which another process may run, for a while."""
-        wanted = DEFAULT_NODES if self.settings.nodes is None else self.settings.nodes
+    async def _nodes_are_ready(self, client: LoopbackClient, wanted: int) -> None:
+        """Wait for so many nodes and all others, which another process may run, for a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PUBLISHING_SECONDS):
                 while True:

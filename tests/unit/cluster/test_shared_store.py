@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.etcd_process import EtcdCluster, etcd_cluster, free_ports, make_certificates
+from tests.log_text import log_text
 
 from moorage.cli.commands.processes.apiserver import apiserver
 from moorage.client.election.elector import ElectionTimes
@@ -19,6 +20,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
+from moorage.serve.loopback import LoopbackClient
 
 _MAP, _POD, _DEPLOYMENT = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"], KINDS["apps/v1", "Deployment"]
 _LEASE, _ENDPOINTS = KINDS["coordination.k8s.io/v1", "Lease"], KINDS["v1", "Endpoints"]
@@ -122,11 +124,11 @@ def test_an_etcd_that_cannot_be_used_is_one_line(what: str, tmp_path: Path) -> N
     assert words.get(what, "need https://") in line
 
 
-def plane_of(etcd: EtcdCluster, directory: Path, pki: Path) -> ControlPlane:
+def plane_of(etcd: EtcdCluster, directory: Path, pki: Path, nodes: int | None = 2) -> ControlPlane:
     settings = Settings(
         dict.fromkeys(Component, default_gates()),
         DEFAULT_CONFIGURATION,
-        2,
+        nodes,
         True,
         directory,
         "127.0.0.1",
@@ -141,13 +143,25 @@ def plane_of(etcd: EtcdCluster, directory: Path, pki: Path) -> ControlPlane:
 
 
 @pytest.mark.real_time(loop="uvloop")
-async def test_of_two_clusters_on_one_etcd_one_works_and_the_other_takes_over(tmp_path: Path) -> None:
+async def test_of_two_clusters_on_one_etcd_one_works_and_the_other_takes_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    awaited: list[int] = []
+    wait = ControlPlane._nodes_are_ready
+
+    async def noted(self: ControlPlane, client: LoopbackClient, wanted: int) -> None:
+        awaited.append(wanted)
+        await wait(self, client, wanted)
+
+    monkeypatch.setattr(ControlPlane, "_nodes_are_ready", noted)
     with etcd_cluster(tmp_path / "etcd") as etcd:
-        planes = [plane_of(etcd, tmp_path / name, tmp_path / "pki") for name in ("one", "two")]
+        planes = [plane_of(etcd, tmp_path / "one", tmp_path / "pki")]
+        planes.append(plane_of(etcd, tmp_path / "two", tmp_path / "pki", None))
         try:
             for plane in planes:
                 await plane.start()
             assert [plane.node_count for plane in planes] == [2, 2]
+            assert awaited == [2, 0]  # the second one is content with the nodes of the first
             server = planes[1]._server
             assert server is not None
             client = client_of(server)
@@ -176,3 +190,12 @@ async def test_of_two_clusters_on_one_etcd_one_works_and_the_other_takes_over(tm
             await client.close()
         finally:
             await planes[1].stop()
+
+
+@pytest.mark.real_time(loop="uvloop")
+async def test_servers_with_different_authorities_say_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with etcd_cluster(tmp_path / "etcd") as etcd:
+        async with serving(etcd, tmp_path / "pki"), serving(etcd, tmp_path / "pki"):
+            assert "another authority" not in log_text(caplog)
+            async with serving(etcd, tmp_path / "other"):
+                assert log_text(caplog).count("Another API server on this etcd had another authority") == 1

@@ -13,11 +13,14 @@ from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api, Raw
 from moorage.serve.options import WriteOptions
-from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get
+from moorage.telemetry.logs import get_logger
 
+_LOG = get_logger("apiserver")
+_CONFIG_MAP = KINDS["v1", "ConfigMap"]
 #: Stands for a machine without an address besides its own loopback. RFC 5737.
 NO_ADDRESS = "192.0.2.1"
 _OPTIONS = WriteOptions("kube-apiserver")
@@ -85,6 +88,14 @@ async def publish_authentication(api: Api, client_authority: str) -> None:
     """Say in `kube-system` which authority signs the certificates of clients, for servers that ask this one."""
     name = {"name": "extension-apiserver-authentication", "namespace": "kube-system"}
     data = {"client-ca-file": client_authority}
+    found = api.store.peek(key_of(_CONFIG_MAP, name["namespace"], name["name"]))
+    if found is not None and api.store.is_shared:
+        known = decode(_CONFIG_MAP, found).get("data", {}).get("client-ca-file", client_authority)
+        if known not in client_authority and client_authority not in known:
+            _LOG.warning(
+                "Another API server on this etcd had another authority: a client that one of them accepts is refused "
+                "by the other. Give all of them the same --cert-dir, or copies of it"
+            )
     await _write(api, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": data})
 
 
