@@ -47,6 +47,7 @@ def _again(cluster: Cluster, known: PodRecord, record: PodRecord) -> None:
     "change",
     [
         _leaving,
+        lambda one: pod("p", {"app": "web"}, containers=requests(cpu="1")),
         lambda one: pod("p", containers=requests(cpu="3")),
         lambda one: pod("p", containers=[{"name": "c", "image": "i", "ports": [{"containerPort": 1, "hostPort": 1}]}]),
     ],
