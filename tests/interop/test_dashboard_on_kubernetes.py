@@ -78,7 +78,7 @@ def test_what_the_dashboard_says_is_what_kubernetes_does(
     user.apply(WORKLOADS)
     user.rolled_out("deployment/careful")
     user.rolled_out("deployment/brave")
-    until(lambda: user.items("events --field-selector reason=FailedScheduling"))
+    until(lambda: user.items("events --field-selector reason=FailedScheduling,involvedObject.name=large"))
     options = ("--kubeconfig", str(server.kubeconfig), "--allow-changes")
     with moorage_dashboard(programs.directory, *options) as dashboard:
         visitor = Visitor(browser, dashboard)
@@ -86,8 +86,8 @@ def test_what_the_dashboard_says_is_what_kubernetes_does(
         until(lambda: shown(page) == placed(user))
 
         page = open_page(visitor, "#/pending")
-        (event,) = user.items("events --field-selector reason=FailedScheduling")
-        assert "3 Insufficient cpu" in event["message"]
+        events = user.items("events --field-selector reason=FailedScheduling,involvedObject.name=large")
+        assert "3 Insufficient cpu" in events[-1]["message"]
         expect(page.locator("body")).to_contain_text("Insufficient cpu")
 
         page = open_page(visitor, "#/gates")
