@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.etcd_process import EtcdCluster, etcd_cluster, make_certificates
 
+from moorage.store.etcd import members
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import (
     EtcdAuthFailed,
@@ -21,6 +22,7 @@ from moorage.store.etcd.errors import (
     EtcdUnreachable,
 )
 from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Put, WatchedEvent
+from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.watch import EtcdWatch
 
 pytestmark = pytest.mark.real_time
@@ -39,6 +41,18 @@ def secure_etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdCluste
         yield cluster
 
 
+@pytest.fixture(autouse=True)
+def _slow_is_not_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the connection to a member that a busy machine slows down; leaving members is tested in test_failover."""
+    monkeypatch.setattr(members, "_MUTE_TICKS", 10**6)
+    monkeypatch.setattr(members, "_BROKEN_TICKS", 10**6)
+
+
+def patient(cluster: EtcdCluster) -> EtcdSettings:
+    """Return settings for calls that may take as long as a busy machine needs for them."""
+    return cluster.settings(dial_seconds=60.0, call_seconds=120.0, keepalive_timeout=120.0)
+
+
 async def next_events(watch: EtcdWatch, count: int) -> list[WatchedEvent]:
     found: list[WatchedEvent] = []
     while len(found) < count:
@@ -48,7 +62,7 @@ async def next_events(watch: EtcdWatch, count: int) -> list[WatchedEvent]:
 
 @LOOPS
 async def test_transactions_and_ranges(etcd: EtcdCluster, loop: str) -> None:
-    client = await EtcdClient.connect(etcd.settings())
+    client = await EtcdClient.connect(patient(etcd))
     key = f"/t/{loop}/a".encode()
     created = await client.txn((Compare(key, 0),), (Put(key, b"1"),), (Get(key),))
     assert (created.succeeded, created.found) == (True, ())
@@ -76,7 +90,7 @@ async def test_transactions_and_ranges(etcd: EtcdCluster, loop: str) -> None:
 
 @LOOPS
 async def test_watches(etcd: EtcdCluster, loop: str) -> None:
-    client = await EtcdClient.connect(etcd.settings())
+    client = await EtcdClient.connect(patient(etcd))
     key = f"/w/{loop}/a".encode()
     first = (await client.txn((), (Put(key, b"1"),))).revision
     watch = client.watch(key, key + b"0", first)
@@ -104,7 +118,7 @@ async def test_watches(etcd: EtcdCluster, loop: str) -> None:
 
 
 async def test_many_calls_at_once_and_their_watch(etcd: EtcdCluster) -> None:
-    client = await EtcdClient.connect(etcd.settings())
+    client = await EtcdClient.connect(patient(etcd))
     watch = client.watch(b"/many/", b"/many0", 0)
     await watch.next()
     calls = (client.txn((Compare(b"/many/%d" % n, 0),), (Put(b"/many/%d" % n, b"v" * 1000),)) for n in range(3000))
@@ -120,7 +134,7 @@ async def test_many_calls_at_once_and_their_watch(etcd: EtcdCluster) -> None:
 
 
 async def test_a_watch_whose_reader_is_cancelled_skips_nothing(etcd: EtcdCluster) -> None:
-    client = await EtcdClient.connect(etcd.settings())
+    client = await EtcdClient.connect(patient(etcd))
     first = await client.txn((), (Put(b"/c/0", b"v"),))
     for start in range(1, 4001, 100):
         await client.txn((), [Put(b"/c/%d" % number, b"v") for number in range(start, start + 100)])
@@ -144,7 +158,7 @@ async def test_a_watch_whose_reader_is_cancelled_skips_nothing(etcd: EtcdCluster
 
 @pytest.mark.parametrize("is_secure", [False, True])
 async def test_large_values_and_answers(etcd: EtcdCluster, secure_etcd: EtcdCluster, is_secure: bool) -> None:
-    client = await EtcdClient.connect((secure_etcd if is_secure else etcd).settings(call_seconds=60.0))
+    client = await EtcdClient.connect(patient(secure_etcd if is_secure else etcd))
     value = bytes(1_400_000)
     for number in range(20):
         await client.txn((), (Put(b"/large/%d" % number, value),))
@@ -161,7 +175,7 @@ async def test_large_values_and_answers(etcd: EtcdCluster, secure_etcd: EtcdClus
 
 async def test_compaction(tmp_path: Path) -> None:
     with etcd_cluster(tmp_path) as etcd:
-        client = await EtcdClient.connect(etcd.settings())
+        client = await EtcdClient.connect(patient(etcd))
         revisions = [(await client.txn((), (Put(b"/a", b"%d" % number),))).revision for number in range(5)]
         await client.compact(revisions[3])
         await client.compact(revisions[3])
@@ -181,7 +195,7 @@ async def test_compaction(tmp_path: Path) -> None:
 
 async def test_a_full_database(tmp_path: Path) -> None:
     with etcd_cluster(tmp_path, arguments=["--quota-backend-bytes", "2000000"]) as etcd:
-        client = await EtcdClient.connect(etcd.settings())
+        client = await EtcdClient.connect(patient(etcd))
 
         async def fill() -> None:
             for number in range(200):  # etcd learns of its size every 100 ms
@@ -196,7 +210,7 @@ async def test_a_full_database(tmp_path: Path) -> None:
 
 @LOOPS
 async def test_certificates(secure_etcd: EtcdCluster, loop: str) -> None:
-    client = await EtcdClient.connect(secure_etcd.settings())
+    client = await EtcdClient.connect(patient(secure_etcd))
     key = f"/tls/{loop}".encode()
     calls = (client.txn((), (Put(key, b"%d" % number),)) for number in range(600))
     assert len(set(await asyncio.gather(*calls))) == 600
