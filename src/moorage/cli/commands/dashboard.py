@@ -105,6 +105,8 @@ def command(
         raise click.UsageError("Show a cluster or files: --kubeconfig and --context go without files.")
     if allow_changes and kubeconfig is None:
         raise click.UsageError("--allow-changes needs a cluster: there is nothing to change in files.")
+    if any(not name.strip() or "/" in name for name in host_names):
+        raise click.UsageError("--allow-host takes a name such as k8s.example.com, without http:// and without a path.")
     switched = parsed_gates(gates)
     read_configuration(config, switched)
     settings = DashboardSettings(

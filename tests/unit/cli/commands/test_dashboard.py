@@ -25,6 +25,8 @@ def said(result: Result) -> str:
         (("cluster/", "--allow-changes"), "nothing to change in files"),
         (("cluster/", "--feature-gates=Nonsense=true"), "Nonsense"),
         (("cluster/", "--port", "70000"), "70000"),
+        (("cluster/", "--allow-host", ""), "takes a name such as"),
+        (("cluster/", "--allow-host", "https://k8s.example.com"), "without http://"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], text: str) -> None:
