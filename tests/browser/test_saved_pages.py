@@ -1,6 +1,7 @@
 """Pages that `moorage plan` and `explain` write open from a file, say what the other forms say, and load nothing."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -109,7 +110,23 @@ def test_a_what_if_is_shown_on_the_map(opened: Open) -> None:
 def test_views_without_answers_are_not_offered(opened: Open) -> None:
     page = opened("plan", str(EXAMPLE), ALL_GATES)
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
-    assert page.locator(".nav-link").all_inner_texts() == ["Plan", "Map", "Why pending"]
+    assert page.locator(".nav-link").all_inner_texts() == ["Plan", "Map", "Why pending", "Timeline"]
+
+
+def test_a_plan_tells_what_happened_and_draws_its_rollout(opened: Open) -> None:
+    arguments = (str(EXAMPLE), ALL_GATES, "--rollout=deployment/shop/checkout")
+    rollout = plan_of(*arguments)["rollout"]
+    page = opened("plan", *arguments)
+    panel = page.locator("section", has=page.get_by_role("heading", name="Rollout of Deployment shop/checkout"))
+    expect(panel.get_by_role("img")).to_have_accessible_name(re.compile(f"after {len(rollout['steps'])} steps"))
+    panel.get_by_text("The steps").click()
+    expect(panel.get_by_role("row")).to_have_count(len(rollout["steps"]) + 1)
+    assert violations(page) == []
+    page.get_by_role("link", name="Timeline").click()
+    expect(page.get_by_role("tab")).to_have_text(["Newest first", "Lanes"])
+    page.get_by_label("Find").fill("checkout")
+    expect(page.get_by_text("scheduler").first).to_be_visible()
+    assert violations(page) == []
 
 
 def test_an_explanation_opens_with_its_pod(opened: Open) -> None:
@@ -135,7 +152,7 @@ def test_strings_of_the_cluster_stay_strings(opened: Open, tmp_path: Path) -> No
     manifest.write_text(HOSTILE, "utf-8")
     page = opened("plan", str(folder))
     expect(page.get_by_text("document.title='taken'").first).to_be_visible()  # the pod that is refused, in the notes
-    for view in ("Map", "Why pending", "Plan"):
+    for view in ("Map", "Why pending", "Timeline", "Plan"):
         page.get_by_role("link", name=view, exact=True).click()
         expect(page.get_by_role("heading", level=1).first).to_be_visible()
     page.goto(f"{page.url.partition('#')[0]}#/map?node=n1")

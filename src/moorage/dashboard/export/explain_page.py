@@ -21,9 +21,7 @@ def pod_page(
     target = with_namespace(pod, namespace)
     told: Document = {}
     for asked in ({"pod": target}, {"pod": target, "node": node}) if node else ({"pod": target},):
-        # The view does not ask for `alone`: a saved page has one answer for each pod.
-        told = _answered(saved.ask_a_copy("explain", {**asked, **({"alone": True} if alone else {})}, base))
-        saved.put("explain", asked, [told])
+        told = _answered(saved.ask_a_copy("explain", asked, base, alone=alone))
     return _page(saved, base, address("pending", pod=target, node=node), paths), told["explanation"]
 
 

@@ -1,4 +1,4 @@
-"""Write the page of `moorage plan --output html`: the plan, its map, why pods wait, and what changes would do."""
+"""Write the page of `moorage plan --output html`: plan, map, why pods wait, what changes would do, what happened."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -37,6 +37,8 @@ class PlanPage:
         self._saved = SavedAnswers()
         self._state: Document | None = None
         self._only_rolls_out = rolls_out and not changes  # which leaves the plan as it is
+        if not planner.inventory.is_live:  # the timeline of a live cluster tells what really happened
+            self._saved.tell_story(Base(planner, simulation), until)
         asked = asked_changes(changes)
         if asked or self._only_rolls_out:
             # Without it the page has no what-if, and the map is that after the changes.

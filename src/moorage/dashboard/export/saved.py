@@ -39,10 +39,13 @@ class SavedAnswers:
         self.put(question, arguments, parts)
         return parts
 
-    def ask_a_copy(self, question: str, arguments: Document, base: Base) -> list[Part]:
-        """Put the answer of a question that may spoil its simulation, and return it."""
+    def ask_a_copy(self, question: str, arguments: Document, base: Base, **unsaid: Any) -> list[Part]:
+        """Put the answer of a question that may spoil its simulation, and return it.
+
+        `unsaid` are further arguments, which the view does not name when it looks for the answer.
+        """
         try:
-            parts: list[Part] = in_fork(lambda: list(parts_of(QUESTIONS[question], base, arguments)))
+            parts: list[Part] = in_fork(lambda: list(parts_of(QUESTIONS[question], base, arguments | unsaid)))
         except CopyFailed as error:
             parts = [{"error": str(error), "done": True}]
         self.put(question, arguments, parts)
@@ -53,6 +56,10 @@ class SavedAnswers:
         groups = self.ask("pending", {}, base)[0].get("groups", ())
         for group in groups[:MAX_EXPLAINED]:
             self.ask_a_copy("explain-pending", {"pod": group["example"]}, base)
+
+    def tell_story(self, base: Base, until: float | None) -> None:
+        """Put what happens until a cluster that was only built comes to rest, or until so many seconds have passed."""
+        self.ask_a_copy("story", {}, base, until=until)
 
     def describe_nodes(self, base: Base) -> None:
         """Put what the pages of the nodes show, unless there are very many."""

@@ -21,7 +21,7 @@ const ALL_VIEWS = {
   pending: { title: "Why pending", load: () => import("./views/pending/pending.js"), saved: () => answerable("pending") },
   slider: { title: "What if", load: () => import("./views/slider/slider.js"), saved: () => Object.keys(embedded.answers).some((key) => key.startsWith("what-if ")) },
   playground: { title: "Playground", load: () => import("./views/playground/playground.js") },
-  timeline: { title: "Timeline", load: () => import("./views/timeline/timeline.js") },
+  timeline: { title: "Timeline", load: () => import("./views/timeline/timeline.js"), saved: () => answerable("story", {}) },
   gates: { title: "Gates", load: () => import("./views/gates/gates.js") },
 };
 /** A saved page has the views whose answers were saved in it; the plan as a whole is in saved pages only. */

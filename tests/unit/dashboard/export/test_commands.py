@@ -90,6 +90,15 @@ def test_a_mere_rollout_leaves_the_map_as_it_is() -> None:
     assert rolled["answers"]["plan {}"][0]["rollout"]["completes"]
 
 
+@pytest.mark.parametrize(("options", "end"), [((), 0.0), (("--at", "10m"), 600.0)])
+def test_the_page_tells_who_did_what_until_the_plan(options: tuple[str, ...], end: float) -> None:
+    *told, last = embedded(plan(*options, "--taint", TAINT, "-o", "html"))["answers"]["story {}"]
+    placed = {entry[2] for part in told for entry in part["entries"] if entry[1] == "placed"}
+    pods = json.loads(plan("-o", "json").stdout)["pods"]
+    assert placed == {f"{pod['namespace']}/{pod['name']}" for pod in pods if pod["state"] == "Placed"}
+    assert last["end"] >= end
+
+
 def test_a_change_that_cannot_be_made_is_wrong_usage() -> None:
     result = plan("--drain", "n99", "-o", "html")
     assert "n99" in str(result.exception)

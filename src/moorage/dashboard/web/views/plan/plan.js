@@ -7,9 +7,9 @@ import { ask } from "../../lib/api.js";
 import { h, replace } from "../../lib/dom.js";
 import { count, duration, number } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
-import { codeBlock } from "../../parts/code-block.js";
 import { dataTable } from "../../parts/data-table.js";
 import { failed, loading } from "../../parts/states.js";
+import { played } from "../timeline/rollouts.js";
 
 const NUMBERS = [
   ["nodes", "Nodes"],
@@ -89,20 +89,7 @@ function whatIfSections(whatIf) {
 }
 
 function rolloutSection(rollout) {
-  const columns = [
-    { ...text("Step", (one) => number(one.number), "5rem"), by: (one) => one.number, end: true },
-    text("What happens", (one) => [one.action, one.message].filter(Boolean).join(": ")),
-    { ...text("Old", (one) => number(one.old), "4rem"), by: (one) => one.old, end: true },
-    { ...text("New", (one) => number(one.new), "4rem"), by: (one) => one.new, end: true },
-    { ...text("Available", (one) => number(one.available), "6rem"), by: (one) => one.available, end: true },
-  ];
-  return panel(
-    `Rollout of ${rollout.deployment}`,
-    chip(rollout.completes ? "completes" : "stops", rollout.completes ? "good" : "bad"),
-    h("p", { class: "wrap" }, `${rollout.message ? `${rollout.message} · ` : ""}surge ${number(rollout.maxSurge)}, unavailable ${number(rollout.maxUnavailable)}`),
-    table("Steps of the rollout", rollout.steps, columns),
-    rollout.fix && codeBlock(rollout.fix, { label: "It would complete with" }),
-  );
+  return panel(`Rollout of ${rollout.deployment}`, null, h("div", { class: "padded" }, played(rollout.deployment, rollout, Math.min(1152, Math.max(240, innerWidth - 72)))));
 }
 
 function podColumns() {

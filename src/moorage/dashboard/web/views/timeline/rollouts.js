@@ -241,7 +241,8 @@ function player() {
   }
 }
 
-function played(workload, rollout, width) {
+/** Shows a rollout that was played: whether it completes, a chart and a table of its steps, and what would help. */
+export function played(workload, rollout, width) {
   const replicas = cluster.workloads.get(workload) ?? 0;
   const steps = rollout.steps.map((step) => ({
     message: [step.action, ...step.placed, step.message && `waits: ${step.message}`].filter(Boolean).join("; "),

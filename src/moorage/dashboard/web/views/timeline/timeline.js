@@ -3,6 +3,7 @@
  * Address: tab=list|lanes|rollouts|moments, the filters (kinds, ns, workload, node, find), at=NUMBER.
  */
 import { address } from "../../lib/address.js";
+import { embedded } from "../../lib/api.js";
 import { h, perFrame, replace } from "../../lib/dom.js";
 import { tabs } from "../../parts/tabs.js";
 import { EntryFeed } from "./entries.js";
@@ -12,11 +13,11 @@ import { newestFirst } from "./list.js";
 import { momentBrowser } from "./moments.js";
 import { rolloutList } from "./rollouts.js";
 
+/** A saved page has the story of the plan; its rollout is shown with the plan, and it has no other moments. */
 const TABS = [
   ["list", "Newest first"],
   ["lanes", "Lanes"],
-  ["rollouts", "Rollouts"],
-  ["moments", "Back in time"],
+  ...(embedded ? [] : [["rollouts", "Rollouts"], ["moments", "Back in time"]]),
 ];
 
 export class TimelineView extends HTMLElement {
@@ -35,7 +36,7 @@ export class TimelineView extends HTMLElement {
     });
     replace(
       this,
-      h("div", { class: "view-head" }, h("h1", {}, "Timeline"), h("p", { class: "lead" }, "What scheduler and controllers did, and how the cluster was before.")),
+      h("div", { class: "view-head" }, h("h1", {}, "Timeline"), h("p", { class: "lead" }, embedded ? "What scheduler and controllers do while the cluster comes to rest, before any changes." : "What scheduler and controllers did, and how the cluster was before.")),
       this.#tabs,
     );
     this.#feed.start(this.#update);
@@ -56,7 +57,7 @@ export class TimelineView extends HTMLElement {
   }
 
   #tab() {
-    if (address.params.at !== undefined) return "moments";
+    if (address.params.at !== undefined && !embedded) return "moments";
     const { tab } = address.params;
     return TABS.some(([id]) => id === tab) ? tab : "list";
   }
