@@ -88,12 +88,12 @@ def _same_log() -> Iterator[None]:
     log.setLevel(level)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def _frozen_tests() -> Iterator[None]:
-    """Freeze the collected tests again after a benchmark has thawed them, or each later collection visits them all."""
-    yield
-    if not gc.get_freeze_count():
-        gc.freeze()
+    """Keep the collected tests frozen: if a benchmark thawed them, each later collection would visit them all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", lambda: None)
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import sys
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What the suite itself holds stays frozen: every race would look through all of it for garbage.
-    monkeypatch.setattr(gc, "unfreeze", lambda: None)
     monkeypatch.setattr(measure, "BATCHES", 2)
     monkeypatch.setattr(measure, "BATCH_NS", 1)
     monkeypatch.setattr(startup, "RUNS", 1)
