@@ -129,6 +129,8 @@ class QuotaLedger:
         taken = {name: before[name].sub(after[name]) for name, amount in changed.items() if amount.sign() < 0}
         entries = [entry for entry in account.recent if entry.time >= now - _RECENT_SECONDS]
         ours, postings, time = _own_share(taken, entries)
+        if not ours:
+            return
         restored = _Restored(ours, postings, time, asyncio.get_running_loop().create_future())
         if restored.amounts:
             self._post(namespace, account, restored)
