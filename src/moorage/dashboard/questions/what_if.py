@@ -57,7 +57,7 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
 
 
 def _is_refused(changes: Changes) -> bool:
-    """Return whether the API server takes one of the taints for none; making the changes tells in which words."""
+    """Return whether the API server would refuse one of the taints; its words come when the changes are made."""
     taints = {Taint(key=one.key, value=one.value, effect=one.effect) for one in changes.taints}
     return any(validate_taints((taint,), "") for taint in taints)
 
