@@ -19,7 +19,6 @@ from moorage.model.kinds import EVICTION, KINDS, SCALE, VIRTUAL_KINDS, Kind
 from moorage.serve.openapi.definitions import definition_name
 from moorage.serve.openapi.documents import openapi_v2
 from moorage.serve.protobuf.reader import field_numbers
-from moorage.serve.resources.objects import REPORTED_EVENT
 
 Raw = dict[str, Any]
 
@@ -151,7 +150,7 @@ def proto_differences(directory: Path) -> Iterator[str]:
         if other is None:
             yield f"{message}: no such message is published"
             continue
-        row = "events.Event" if view is REPORTED_EVENT.view else view.__name__
+        row = "events.Event" if view is KINDS.REPORTED_EVENT.view else view.__name__
         for number, field in field_numbers(view, row):
             # An embedded struct is a field in the message, under a name of its own.
             known = number in other.values() if field.startswith("^") else other.get(field.lower()) == number

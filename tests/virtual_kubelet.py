@@ -17,7 +17,6 @@ from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
 
-POD = KINDS["v1", "Pod"]
 Raw = dict[str, Any]
 
 
@@ -32,7 +31,7 @@ class VirtualKubelet:
         self._started: set[str] = set()
         self._stopping: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.informer = Informer(cluster.client, POD, self._changed)
+        self.informer = Informer(cluster.client, KINDS.POD, self._changed)
 
     @classmethod
     @asynccontextmanager
@@ -95,13 +94,13 @@ class VirtualKubelet:
     async def _stop(self, pod: Object) -> None:
         await asyncio.sleep(self._seconds_to_stop)
         with suppress(ApiError):
-            await self._client.delete(POD, pod.name, pod.namespace, uid=pod.uid, grace_seconds=0)
+            await self._client.delete(KINDS.POD, pod.name, pod.namespace, uid=pod.uid, grace_seconds=0)
 
     async def _report(self, pod: Object, status: Raw) -> None:
         patch = {"metadata": {"uid": pod.uid}, "status": status}
         with suppress(ApiError):
             await self._client.patch(
-                POD, pod.name, pod.namespace, patch, subresource="status", patch_type=PatchType.STRATEGIC
+                KINDS.POD, pod.name, pod.namespace, patch, subresource="status", patch_type=PatchType.STRATEGIC
             )
 
 

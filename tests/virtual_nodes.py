@@ -15,7 +15,6 @@ from moorage.match.daemon_pods import pinned_to
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 
-NODE = KINDS["v1", "Node"]
 Raw = dict[str, Any]
 
 
@@ -24,7 +23,7 @@ class VirtualNodes(VirtualKubelet):
 
     async def bind(self, pod: Object, node: int) -> bool:
         name = pinned_to(pod.view.spec)
-        nodes = {found.name for found in (await self._client.list_all(NODE)).items}
+        nodes = {found.name for found in (await self._client.list_all(KINDS.NODE)).items}
         target = name or min(nodes, default="")
         if target not in nodes:
             return False
@@ -37,8 +36,8 @@ class VirtualNodes(VirtualKubelet):
 async def add_node(cluster: VirtualCluster, name: str, labels: Raw | None = None, taints: Any = ()) -> None:
     metadata = {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}}
     node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": list(taints)}}
-    await cluster.client.create(NODE, node)
+    await cluster.client.create(KINDS.NODE, node)
 
 
 async def change_node(cluster: VirtualCluster, name: str, patch: Raw) -> None:
-    await cluster.client.patch(NODE, name, "", patch, patch_type=PatchType.MERGE)
+    await cluster.client.patch(KINDS.NODE, name, "", patch, patch_type=PatchType.MERGE)

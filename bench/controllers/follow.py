@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bench.e2e.requests import Requests
     from bench.e2e.sender import Sender
 
-DEPLOYMENTS, PODS = KINDS["apps/v1", "Deployment"], KINDS["v1", "Pod"]
 _FINISHED = ("Succeeded", "Failed")
 
 
@@ -74,7 +73,7 @@ _EVENTS = msgspec.json.Decoder(_Event)
 class Deployments:
     """Who has all its pods, new ones, and no others; and at which generation."""
 
-    kind = DEPLOYMENTS
+    kind = KINDS.DEPLOYMENT
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -100,7 +99,7 @@ class Deployments:
 class Pods:
     """Where each pod is; how many were made, were told to go, and went; the most that an owner had at a time."""
 
-    kind = PODS
+    kind = KINDS.POD
 
     def __init__(self) -> None:
         self.node_of: dict[str, str] = {}

@@ -15,7 +15,7 @@ import msgspec
 
 from bench.controllers.documents import BAD_SLA, GOOD_SLA, NAMESPACE, deployment, new_template, sla_of
 from bench.controllers.figures import Figures, Phase
-from bench.controllers.follow import DEPLOYMENTS, Following
+from bench.controllers.follow import Following
 from bench.controllers.latencies import Scrape
 from moorage.client.http.wire import collection_path, read_page
 from moorage.model.kinds import KINDS
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bench.e2e.sender import Sender
     from bench.e2e.server import Server
 
-_NODES = KINDS["v1", "Node"]
 _SAMPLE_SECONDS = 0.25
 
 
@@ -107,7 +106,7 @@ class Scenario:
     # -- phases -------------------------------------------------------------------------------------------------------
 
     async def _taint(self, nodes: Sequence[str], sla: int) -> int:
-        await self._send([self._requests.patch(_NODES, name, sla_of(sla)) for name in nodes])
+        await self._send([self._requests.patch(KINDS.NODE, name, sla_of(sla)) for name in nodes])
         return len(nodes)
 
     async def _create(self) -> int:
@@ -121,7 +120,7 @@ class Scenario:
     async def _roll(self) -> int:
         before = self._following.pods.created
         patch = new_template()
-        await self._send([self._requests.patch(DEPLOYMENTS, name, patch, NAMESPACE) for name in self._names])
+        await self._send([self._requests.patch(KINDS.DEPLOYMENT, name, patch, NAMESPACE) for name in self._names])
         self._generation += 1
         await self._settled("roll")
         return self._following.pods.created - before
@@ -138,7 +137,7 @@ class Scenario:
     async def _delete(self) -> int:
         pods = self._following.pods
         before = pods.gone
-        await self._send([self._requests.delete(DEPLOYMENTS, name, NAMESPACE) for name in self._names])
+        await self._send([self._requests.delete(KINDS.DEPLOYMENT, name, NAMESPACE) for name in self._names])
         await self._following.until(lambda: not pods.node_of, "delete", self._patience)
         return pods.gone - before
 
@@ -196,8 +195,8 @@ class Scenario:
         return Scrape(answer.body.decode("utf-8"))
 
     async def _revision(self) -> int:
-        answer = await self._sender.one(self._requests.get(collection_path(_NODES, ""), limit="1"))
-        return read_page(_NODES, answer.body).revision
+        answer = await self._sender.one(self._requests.get(collection_path(KINDS.NODE, ""), limit="1"))
+        return read_page(KINDS.NODE, answer.body).revision
 
     async def _sample(self) -> None:
         """The server's memory, again and again: the kernel knows the peak of all time only."""

@@ -19,7 +19,7 @@ from bench.e2e.background import Background
 from bench.e2e.documents import bound_volume, by_priority_class, node_documents, pod_document, wire_document
 from bench.e2e.figures import Created, Figures, Window
 from bench.e2e.pod_watch import PodWatch, Stage
-from bench.e2e.requests import PODS, Raw, Requests
+from bench.e2e.requests import Raw, Requests
 from bench.e2e.updates import update_all
 from bench.perf.device_objects import driver_slices
 from bench.perf.objects import Names
@@ -43,6 +43,7 @@ from bench.perf.operations import (
 )
 from bench.perf.problems import ConfigError
 from bench.perf.templates import Template
+from moorage.model.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,7 +278,7 @@ class Executor:
         else:
             found = self.watch.matching((operation.namespace,), operation.labelSelector)
             names = [pod.name for _, pod in found if pod.stage < Stage.GONE]
-            requests = [self._requests.delete(PODS, name, operation.namespace) for name in names]
+            requests = [self._requests.delete(KINDS.POD, name, operation.namespace) for name in names]
         deleting = self._background.send_at(operation.deletePodsPerSecond, requests)
         if not operation.skipWaitToCompletion:
             await deleting

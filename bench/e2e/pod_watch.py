@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bench.e2e.problems import RunFailed
-from bench.e2e.requests import PODS
 from bench.e2e.watch_lines import WatchLines
+from moorage.model.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -86,7 +86,7 @@ class PodWatch:
     """See the module. `run` is a task of its own; `until` is for one at a time."""
 
     def __init__(self, requests: Requests, sender: Sender) -> None:
-        self._watch = WatchLines(PODS, requests, sender, self.receive)
+        self._watch = WatchLines(KINDS.POD, requests, sender, self.receive)
         self.pods: dict[str, WatchedPod] = {}
         self._awaited: set[str] = set()
         self._awaited_stage = Stage.BOUND

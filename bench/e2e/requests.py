@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from moorage.client.kubeconfig.access import Access
 
 Raw = dict[str, Any]
-PODS = KINDS[("v1", "Pod")]
 _encode = msgspec.json.Encoder().encode
 
 
@@ -63,7 +62,7 @@ class Requests:
 
     def delete_pods(self, namespace: str, labels: Mapping[str, str], *, at_once: bool = False) -> bytes:
         """All pods of a namespace with these labels."""
-        path = collection_path(PODS, namespace)
+        path = collection_path(KINDS.POD, namespace)
         if labels:
             path += "?" + urlencode({"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())})
         return self._with_body(b"DELETE", path, {"gracePeriodSeconds": 0} if at_once else {})

@@ -54,7 +54,7 @@ async def test_every_fine_document_is_fine() -> None:
 async def test_what_cannot_be_answered_is_not_done() -> None:
     handler, _ = await handler_and_api()
     path, kind = "/api/v1/namespaces/default/pods", {"content-type": _JSON}
-    body = json.dumps(fine(KINDS["v1", "Pod"], "web", "default")).encode()
+    body = json.dumps(fine(KINDS.POD, "web", "default")).encode()
     assert await tried(handler, Asked("POST", path, kind, body)) == (201, "")
     evict = Asked("POST", f"{path}/web/eviction", {**kind, "accept": "text/html"}, b"{}")
     assert await tried(handler, evict) == (406, "")

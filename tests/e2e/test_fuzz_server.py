@@ -87,7 +87,7 @@ async def _read_answers(reader: asyncio.StreamReader, sent: bytes, answered: set
 async def _is_well(access: Access, server: UpProcess) -> None:
     async with WireClient(access) as client:
         assert (await client.ask("GET", "/readyz")).body == b"ok"
-        document = json.dumps(fine(KINDS["v1", "ConfigMap"], "well", "kube-public")).encode()
+        document = json.dumps(fine(KINDS.CONFIG_MAP, "well", "kube-public")).encode()
         path = "/api/v1/namespaces/kube-public/configmaps"
         assert (await client.ask("POST", path, document, {"Content-Type": "application/json"})).status == 201
         assert (await client.ask("GET", f"{path}/well")).json["data"] == {"a": "b"}

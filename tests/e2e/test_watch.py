@@ -25,7 +25,6 @@ from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.model.kinds import KINDS
 
-POD, NODE, DEPLOYMENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["apps/v1", "Deployment"]
 SECONDS = 90
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 SHOW_CURSOR = "\x1b[?25h"
@@ -55,7 +54,7 @@ class Hands:
         self._do(do)
 
     def taint(self, node: str, **taint: str) -> None:
-        self._do(lambda client: client.patch(NODE, node, "", {"spec": {"taints": [taint]}}))
+        self._do(lambda client: client.patch(KINDS.NODE, node, "", {"spec": {"taints": [taint]}}))
 
     def _do(self, act: Any) -> None:
         async def run() -> None:

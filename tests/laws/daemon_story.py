@@ -18,16 +18,16 @@ from tests.slow_client import SlowClient
 from tests.unit.control.workloads import template
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
-from tests.virtual_nodes import NODE, VirtualNodes, add_node, change_node, taint
+from tests.virtual_nodes import VirtualNodes, add_node, change_node, taint
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object, PatchType
-from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
+from moorage.control.daemon_set.controller import DaemonSetController
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD
 from moorage.match.daemon_pods import DaemonTemplate, pinned_to
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.serve.resources.objects import prefix_of
@@ -106,7 +106,7 @@ class Witness(MemoryStore):
     def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
         stored = change.new or change.old
         assert stored is not None
-        if stored.key.startswith(prefix_of(POD)):
+        if stored.key.startswith(prefix_of(KINDS.POD)):
             self._pods.pop(stored.key, None)
             if change.new is not None:
                 pod = convert_view(msgspec.json.decode(change.new.value), Pod)
@@ -168,7 +168,7 @@ async def _play(story: Story, make: Callable[[], Iterable[Controller]]) -> Outco
         actor = _Actor(cluster, nodes)
         for number in range(story.nodes):
             await actor.take(("node", number))
-        await cluster.client.create(DAEMON_SET, _daemon_set(story))
+        await cluster.client.create(KINDS.DAEMON_SET, _daemon_set(story))
         await cluster.settle(5.0)
         for step in story.steps:
             await actor.take(step)
@@ -180,13 +180,13 @@ async def _play(story: Story, make: Callable[[], Iterable[Controller]]) -> Outco
 
 
 async def _outcome(cluster: VirtualCluster, stays: bool, complaints: list[str]) -> Outcome:
-    daemon_set = (await cluster.client.get(DAEMON_SET, "agent", "default")).view
+    daemon_set = (await cluster.client.get(KINDS.DAEMON_SET, "agent", "default")).view
     wanted = DaemonTemplate(daemon_set.spec.template.spec, GATES)
     pods: dict[str, list[str]] = {}
-    for pod in await cluster.all(POD):
+    for pod in await cluster.all(KINDS.POD):
         pods.setdefault(pod.view.spec.nodeName, []).append(pod.view.spec.containers[0].image)
     nodes = {}
-    for node in await cluster.all(NODE):
+    for node in await cluster.all(KINDS.NODE):
         fit = wanted.fits(node.view)
         nodes[node.name] = Found(fit.should_run, fit.should_continue, pods.pop(node.name, []))
     return Outcome(nodes, sum(map(len, pods.values())), daemon_set.status, stays, complaints)
@@ -211,10 +211,10 @@ class _Actor:
 
     async def _no_node(self, number: int) -> None:
         name = f"n{number}"
-        await self._cluster.client.delete(NODE, name)
-        for pod in await self._cluster.all(POD):
+        await self._cluster.client.delete(KINDS.NODE, name)
+        for pod in await self._cluster.all(KINDS.POD):
             if pod.view.spec.nodeName == name:
-                await self._cluster.client.delete(POD, pod.name, pod.namespace, grace_seconds=0)
+                await self._cluster.client.delete(KINDS.POD, pod.name, pod.namespace, grace_seconds=0)
 
     async def _taint(self, number: int, which: str) -> None:
         await change_node(self._cluster, f"n{number}", {"spec": {"taints": _TAINTS[which]}})
@@ -230,11 +230,11 @@ class _Actor:
 
     async def _change(self, spec: Raw) -> None:
         patch = {"spec": {"template": {"spec": spec}}}
-        await self._cluster.client.patch(DAEMON_SET, "agent", "default", patch, patch_type=PatchType.STRATEGIC)
+        await self._cluster.client.patch(KINDS.DAEMON_SET, "agent", "default", patch, patch_type=PatchType.STRATEGIC)
 
     async def _pod(self, number: int) -> Object | None:
         """Names are random: pods are told apart by their nodes and ages."""
-        pods = await self._cluster.all(POD)
+        pods = await self._cluster.all(KINDS.POD)
         pods.sort(key=lambda pod: (pinned_to(pod.view.spec), pod.view.metadata.creationTimestamp, pod.revision))
         return pods[number % len(pods)] if pods else None
 
@@ -246,7 +246,7 @@ class _Actor:
     async def _delete_pod(self, number: int) -> None:
         pod = await self._pod(number)
         if pod is not None:
-            await self._cluster.client.delete(POD, pod.name, "default")
+            await self._cluster.client.delete(KINDS.POD, pod.name, "default")
 
     async def _kill(self, seconds: float) -> None:
         await self._cluster.stop()

@@ -19,9 +19,10 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
-from moorage.control.framework.workloads import POD, is_active
-from moorage.control.job.controller import JOB, JobController
+from moorage.control.framework.workloads import is_active
+from moorage.control.job.controller import JobController
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import Job, JobStatus
@@ -87,9 +88,9 @@ class Witness(MemoryStore):
     def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
         stored = change.new or change.old
         assert stored is not None
-        if stored.key.startswith(prefix_of(POD)):
+        if stored.key.startswith(prefix_of(KINDS.POD)):
             self._pod_changed(convert_view(msgspec.json.decode(stored.value), Pod), is_gone=change.new is None)
-        elif stored.key.startswith(prefix_of(JOB)) and change.new is not None:
+        elif stored.key.startswith(prefix_of(KINDS.JOB)) and change.new is not None:
             self._job_changed(convert_view(msgspec.json.decode(stored.value), Job))
         return super()._accept(key, change)
 
@@ -154,7 +155,7 @@ async def _play(story: Story, make: type[JobController]) -> Outcome:
         assert isinstance(kubelet, _Kubelet)
         kubelet.ends = lambda pod: End(3 * chance.random(), int(chance.random() < rate[0]))
         await cluster.client.create(
-            JOB,
+            KINDS.JOB,
             job(
                 completions=story.completions,
                 parallelism=story.parallelism,
@@ -171,8 +172,8 @@ async def _play(story: Story, make: type[JobController]) -> Outcome:
         await cluster.settle(_LONG)
         before = witness.revision
         await cluster.settle(_LONG)
-        status = (await cluster.client.get(JOB, "pi", "default")).view.status
-        return Outcome(witness.complaints, status, await cluster.all(POD), witness.revision == before)
+        status = (await cluster.client.get(KINDS.JOB, "pi", "default")).view.status
+        return Outcome(witness.complaints, status, await cluster.all(KINDS.POD), witness.revision == before)
 
 
 async def _next_write(cluster: VirtualCluster) -> None:
@@ -195,9 +196,9 @@ async def _take(step: Step, cluster: VirtualCluster, kubelet: EndingKubelet) -> 
         await asyncio.sleep(amount)
         await cluster.start()
     elif what in ("suspend", "parallelism"):
-        await cluster.client.patch(JOB, "pi", "default", {"spec": {what: amount}})
+        await cluster.client.patch(KINDS.JOB, "pi", "default", {"spec": {what: amount}})
     else:
-        pods = [pod for pod in await cluster.all(POD) if is_active(pod.view)]
+        pods = [pod for pod in await cluster.all(KINDS.POD) if is_active(pod.view)]
         if not pods:
             return
         pod = pods[amount % len(pods)]
@@ -205,4 +206,4 @@ async def _take(step: Step, cluster: VirtualCluster, kubelet: EndingKubelet) -> 
             await kubelet.end(pod, 1)
         else:
             with suppress(ApiError):
-                await cluster.client.delete(POD, pod.name, pod.namespace, uid=pod.uid)
+                await cluster.client.delete(KINDS.POD, pod.name, pod.namespace, uid=pod.uid)

@@ -22,12 +22,13 @@ from tests.virtual_kubelet import VirtualKubelet
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.client.protocol import Object
-from moorage.control.deployment.controller import DEPLOYMENT, DeploymentController
+from moorage.control.deployment.controller import DeploymentController
 from moorage.control.deployment.rollout import Bounds, bounds_of
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD, available_in, is_active
+from moorage.control.framework.workloads import available_in, is_active
 from moorage.control.replica_set import ReplicaSetController
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import Deployment
@@ -95,9 +96,9 @@ class Witness(MemoryStore):
     def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
         stored = change.new or change.old
         assert stored is not None
-        if stored.key.startswith(prefix_of(DEPLOYMENT)) and change.new is not None:
+        if stored.key.startswith(prefix_of(KINDS.DEPLOYMENT)) and change.new is not None:
             self._deployment_changed(convert_view(msgspec.json.decode(change.new.value), Deployment))
-        elif stored.key.startswith(prefix_of(POD)):
+        elif stored.key.startswith(prefix_of(KINDS.POD)):
             self._pod_changed(stored.key, change)
         return super()._accept(key, change)
 
@@ -190,7 +191,7 @@ async def _play(story: Story, make: Callable[[], Iterable[Controller]]) -> Outco
     ):
         actor = _Actor(cluster, kubelet, witness)
         witness.uptime = actor.uptime
-        await cluster.client.create(DEPLOYMENT, _deployment(story))
+        await cluster.client.create(KINDS.DEPLOYMENT, _deployment(story))
         await cluster.settle(10.0)
         for step in story.steps:
             await actor.take(step)
@@ -199,7 +200,7 @@ async def _play(story: Story, make: Callable[[], Iterable[Controller]]) -> Outco
         await cluster.settle(_LONG)
         before = witness.revision
         await cluster.settle(_LONG)
-        deployment = (await cluster.client.get(DEPLOYMENT, "web", "default")).view
+        deployment = (await cluster.client.get(KINDS.DEPLOYMENT, "web", "default")).view
         pods = [pod for pod in witness.pods.values() if is_active(pod)]
         images = {pod.spec.containers[0].image for pod in pods}
         stays = witness.revision == before
@@ -234,7 +235,7 @@ class _Actor:
             await self._harm(what, amount)
 
     async def _change(self, spec: Raw) -> None:
-        await self._cluster.client.patch(DEPLOYMENT, "web", "default", {"spec": spec})
+        await self._cluster.client.patch(KINDS.DEPLOYMENT, "web", "default", {"spec": spec})
 
     async def _kill(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -245,7 +246,7 @@ class _Actor:
         await self._cluster.start()
 
     async def _harm(self, what: str, number: int) -> None:
-        pods = [pod for pod in await self._cluster.all(POD) if is_active(pod.view)]
+        pods = [pod for pod in await self._cluster.all(KINDS.POD) if is_active(pod.view)]
         if not pods:
             return
         pod = pods[number % len(pods)]
@@ -254,7 +255,7 @@ class _Actor:
             await self._kubelet.fail(pod)
         else:
             with suppress(ApiError):
-                await self._cluster.client.delete(POD, pod.name, pod.namespace, uid=pod.uid)
+                await self._cluster.client.delete(KINDS.POD, pod.name, pod.namespace, uid=pod.uid)
 
 
 def _deployment(story: Story) -> Raw:

@@ -16,7 +16,6 @@ Raw = dict[str, Any]
 Apply = Callable[[Raw | None, Raw, str], Raw]
 Combine = Callable[[Fields, Fields], Fields]
 
-DEPLOYMENT = KINDS["apps/v1", "Deployment"]
 T1, T2 = "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"
 
 LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("12"), max_size=3)
@@ -67,12 +66,12 @@ NOTHING: Raw = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"nam
 
 
 def insist(live: Raw | None, patch: Raw, manager: str) -> Raw:
-    return apply_patch(live, patch, DEPLOYMENT, manager, True, "", T2)
+    return apply_patch(live, patch, KINDS.DEPLOYMENT, manager, True, "", T2)
 
 
 def created(document: Raw) -> Raw:
     metadata = {**document["metadata"], "uid": "u"}
-    return on_create({**document, "metadata": metadata}, DEPLOYMENT, "creator", T1)
+    return on_create({**document, "metadata": metadata}, KINDS.DEPLOYMENT, "creator", T1)
 
 
 def owners(document: Raw) -> dict[str, Raw]:
@@ -106,7 +105,7 @@ def twice_is_once_law(apply: Apply) -> Callable[[], None]:
 def applied_or_not(live: Raw, patch: Raw) -> Raw:
     """The object after an apply that does not insist; as it was, if somebody objects."""
     try:
-        return apply_patch(live, patch, DEPLOYMENT, "me", False, "", T2)
+        return apply_patch(live, patch, KINDS.DEPLOYMENT, "me", False, "", T2)
     except ApplyConflict:
         return live
 
@@ -121,7 +120,7 @@ def letting_go_law(apply: Apply) -> Callable[[], None]:
         after = apply(applied_or_not(before, patch), NOTHING, "me")
         assert "me" not in owners(after)
         assert owners(after) == owners(before)
-        untouched = on_update({**before}, after, DEPLOYMENT, "judge", "", T2)
+        untouched = on_update({**before}, after, KINDS.DEPLOYMENT, "judge", "", T2)
         judged = owners(untouched).get("judge", {})
         assert not any(intersects(judged, fields) for fields in owners(before).values())
 
@@ -192,7 +191,7 @@ def greedy(live: Raw | None, patch: Raw, manager: str) -> Raw:
 def clinging(live: Raw | None, patch: Raw, manager: str) -> Raw:
     """Broken: letting go of everything takes what others own along."""
     after = insist(live, patch, manager)
-    return on_update({**after, "spec": {}}, after, DEPLOYMENT, "thief", "", T2) if patch == NOTHING else after
+    return on_update({**after, "spec": {}}, after, KINDS.DEPLOYMENT, "thief", "", T2) if patch == NOTHING else after
 
 
 def test_applying_twice_is_applying_once() -> None:

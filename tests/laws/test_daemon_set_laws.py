@@ -13,12 +13,11 @@ from tests.laws.daemon_story import GATES, STORIES, Story, play, real_controller
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
 
 from moorage.client.protocol import Object
-from moorage.control.daemon_set.controller import NODE, DaemonSetController
+from moorage.control.daemon_set.controller import DaemonSetController
 from moorage.control.daemon_set.tracker import Tracker
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 
@@ -60,14 +59,14 @@ class _Blind(DaemonSetController):
     """Sees new nodes, and not what becomes of them."""
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if kind is NODE and old is not None else super().concerns(kind, old, new, world)
+        return () if kind is KINDS.NODE and old is not None else super().concerns(kind, old, new, world)
 
 
 class _Deaf(DaemonSetController):
     """Hears of new pods, and not that they go."""
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if kind is POD and new is None else super().concerns(kind, old, new, world)
+        return () if kind is KINDS.POD and new is None else super().concerns(kind, old, new, world)
 
 
 @pytest.mark.parametrize("broken", [_Blind, _Deaf])

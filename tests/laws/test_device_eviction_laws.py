@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
-from tests.unit.control.devices.claimed import CLAIM, POD, RULE, SLICE, Claims, Raw, claim, context, device_slice
+from tests.unit.control.devices.claimed import Claims, Raw, claim, context, device_slice
 from tests.unit.control.devices.claimed import pod as pod_with
 from tests.unit.control.devices.claimed import rule as rule_for
 from tests.virtual_time import run_virtual, time_of_day
@@ -25,7 +25,7 @@ from moorage.control.framework.world import World
 from moorage.match.devices.eviction import DeviceEviction, PublishedDevices, claim_eviction, pod_eviction
 from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.model.gates import gates_from
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.devices import ResourceClaim
 
 Story = list[tuple[str, Any, Any]]
@@ -97,15 +97,15 @@ class Stage:
     async def evictions(self) -> dict[str, float]:
         """When each pod has to go, by the state that the API server has."""
         cluster = self.cluster
-        devices = PublishedDevices([found.view for found in await cluster.all(SLICE)])
-        rules = [found.view for found in await cluster.all(RULE)]
-        claims = {found.key: found.view for found in await cluster.all(CLAIM)}
+        devices = PublishedDevices([found.view for found in await cluster.all(KINDS.RESOURCE_SLICE)])
+        rules = [found.view for found in await cluster.all(KINDS.DEVICE_TAINT_RULE)]
+        claims = {found.key: found.view for found in await cluster.all(KINDS.RESOURCE_CLAIM)}
 
         def eviction_of(one: ResourceClaim) -> DeviceEviction | None:
             return claim_eviction(one, devices, rules, lambda some: compile_device_tolerations(some, _GATES))
 
         found = {}
-        for pod in await cluster.all(POD):
+        for pod in await cluster.all(KINDS.POD):
             eviction = pod_eviction(pod.view, lambda space, name: claims.get(f"{space}/{name}"), eviction_of)
             if eviction is not None:
                 found[pod.name] = eviction.when
@@ -135,11 +135,11 @@ class Stage:
             await cluster.allocate(name, name, device=what, tolerations=more)
         elif step == "slice":
             name, generation = what
-            await self._replace(SLICE, device_slice(name, more, generation=generation))
+            await self._replace(KINDS.RESOURCE_SLICE, device_slice(name, more, generation=generation))
         elif step == "rule":
-            await self._replace(RULE, rule_for(what, more[0], **more[1]))
+            await self._replace(KINDS.DEVICE_TAINT_RULE, rule_for(what, more[0], **more[1]))
         elif step in ("unpublish", "unrule"):
-            kind = SLICE if step == "unpublish" else RULE
+            kind = KINDS.RESOURCE_SLICE if step == "unpublish" else KINDS.DEVICE_TAINT_RULE
             if what in {found.name for found in await cluster.all(kind)}:
                 await client.delete(kind, what)
         elif step == "wait":
@@ -222,14 +222,14 @@ class Hasty(DeviceTaintEvictionController):
 class Deaf(DeviceTaintEvictionController):
     """Does not follow changes of one kind."""
 
-    kind = SLICE
+    kind = KINDS.RESOURCE_SLICE
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Any:
         return () if kind is self.kind and old is not None else super().concerns(kind, old, new, world)
 
 
 class DeafToRules(Deaf):
-    kind = RULE
+    kind = KINDS.DEVICE_TAINT_RULE
 
 
 def test_the_law_notices_a_controller_that_does_not_wait() -> None:

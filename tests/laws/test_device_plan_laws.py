@@ -36,7 +36,6 @@ from moorage.model.kinds import KINDS
 from moorage.plan.devices import device_lines
 
 GATES = {"TaintTolerationComparisonOperators": True}
-CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 BUDGETS = st.sampled_from(["", "8", "30"])
 MODELS = st.sampled_from(["m0", "m1", "m2", "c"])
 NAMED = ("Pod", "ResourceClaim")

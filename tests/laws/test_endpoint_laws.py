@@ -19,13 +19,11 @@ from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.control.endpoints import slice_controller
 from moorage.control.endpoints.endpoints_controller import EndpointsController
-from moorage.control.endpoints.service_pods import ENDPOINTS, NODE, SERVICE, SLICE
 from moorage.control.endpoints.slice_controller import EndpointSliceController
 from moorage.control.framework.actions import Action, Create, Delete, Update
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
 _MOST = 3  # endpoints in a slice, here
@@ -68,8 +66,8 @@ class _Cluster:
             return
         self.world.apply(kind, Delta(old, new))
         if old is not None and new is None:
-            for dependent in list(self.world.owned(SLICE, old.uid)):
-                self._write(SLICE, None, dependent.key)
+            for dependent in list(self.world.owned(KINDS.ENDPOINT_SLICE, old.uid)):
+                self._write(KINDS.ENDPOINT_SLICE, None, dependent.key)
         for controller in self.controllers:
             if kind in controller.watches:
                 keys = controller.concerns(kind, old, new, self.world)
@@ -126,7 +124,7 @@ def _service(chance: Random) -> Raw:
 
 
 def _selected(cluster: _Cluster, service: Raw) -> Iterator[Raw]:
-    for pod in cluster.world.all(POD):
+    for pod in cluster.world.all(KINDS.POD):
         labels = pod.raw["metadata"]["labels"]
         is_over = pod.raw["status"]["phase"] in ("Failed", "Succeeded")
         is_selected = all(labels.get(key) == value for key, value in service["spec"]["selector"].items())
@@ -148,7 +146,7 @@ def _naive_slices(cluster: _Cluster, service: Raw) -> set[tuple[Any, ...]]:
     """Every endpoint on its own: ports, pod, address, conditions, node, zone, host name."""
     found = set()
     for pod in _selected(cluster, service):
-        node = cluster.world.get(NODE, pod["spec"]["nodeName"])
+        node = cluster.world.get(KINDS.NODE, pod["spec"]["nodeName"])
         early = service["spec"]["publishNotReadyAddresses"]
         if node is None and not early:
             continue
@@ -166,7 +164,7 @@ def _naive_slices(cluster: _Cluster, service: Raw) -> set[tuple[Any, ...]]:
 
 def _written_slices(cluster: _Cluster) -> set[tuple[Any, ...]]:
     found = []
-    for one in cluster.world.all(SLICE):
+    for one in cluster.world.all(KINDS.ENDPOINT_SLICE):
         ports = tuple(sorted((port["name"], port["port"]) for port in one.raw["ports"] or ()))
         assert len(one.raw["endpoints"] or ()) <= _MOST
         for endpoint in one.raw["endpoints"] or ():
@@ -191,7 +189,7 @@ def _naive_endpoints(cluster: _Cluster, service: Raw) -> set[tuple[Any, ...]]:
 
 
 def _written_endpoints(cluster: _Cluster) -> set[tuple[Any, ...]]:
-    endpoints = cluster.world.get(ENDPOINTS, "default/one")
+    endpoints = cluster.world.get(KINDS.ENDPOINTS, "default/one")
     assert endpoints is not None
     found = [
         ((port["name"], port["port"]), address["ip"], ready)
@@ -205,14 +203,14 @@ def _written_endpoints(cluster: _Cluster) -> set[tuple[Any, ...]]:
 
 
 def _check(cluster: _Cluster) -> None:
-    service = cluster.world.get(SERVICE, "default/one")
+    service = cluster.world.get(KINDS.SERVICE, "default/one")
     if service is None:
-        assert not list(cluster.world.all(SLICE))
-        assert not list(cluster.world.all(ENDPOINTS))
+        assert not list(cluster.world.all(KINDS.ENDPOINT_SLICE))
+        assert not list(cluster.world.all(KINDS.ENDPOINTS))
         return
     assert _written_slices(cluster) == _naive_slices(cluster, service.raw)
     assert _written_endpoints(cluster) == _naive_endpoints(cluster, service.raw)
-    assert list(cluster.world.all(SLICE))
+    assert list(cluster.world.all(KINDS.ENDPOINT_SLICE))
     cluster.written.clear()
     for controller in cluster.controllers:
         cluster.work(controller, "default/one")
@@ -229,26 +227,26 @@ def test_endpoints_follow_from_the_service_and_its_pods(seed: int) -> None:
             what = chance.random()
             if what < 0.65:
                 number = chance.randrange(1, 12)
-                pod, old = _pod(chance, number), cluster.world.get(POD, f"default/pod-{number}")
+                pod, old = _pod(chance, number), cluster.world.get(KINDS.POD, f"default/pod-{number}")
                 if old is not None:
                     pod["spec"] = old.raw["spec"]  # which stays as it is
-                cluster.put(POD, pod if chance.random() < 0.8 else None, f"default/pod-{number}")
+                cluster.put(KINDS.POD, pod if chance.random() < 0.8 else None, f"default/pod-{number}")
             elif what < 0.8:
                 name = f"node-{chance.randrange(3)}"
                 labels = {"topology.kubernetes.io/zone": chance.choice("xy")} if chance.random() < 0.8 else {}
                 node: Raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
-                cluster.put(NODE, node)
+                cluster.put(KINDS.NODE, node)
             else:
-                cluster.put(SERVICE, _service(chance) if chance.random() < 0.9 else None, "default/one")
+                cluster.put(KINDS.SERVICE, _service(chance) if chance.random() < 0.9 else None, "default/one")
             _check(cluster)
 
 
 def test_a_change_of_one_pod_writes_one_slice() -> None:
     chance, cluster = Random(1), _Cluster()
-    cluster.put(NODE, {"metadata": {"name": "node-0", "labels": {}}})
+    cluster.put(KINDS.NODE, {"metadata": {"name": "node-0", "labels": {}}})
     service = _service(chance)
     service["spec"] |= {"selector": {"app": "a"}, "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]}
-    cluster.put(SERVICE, service)
+    cluster.put(KINDS.SERVICE, service)
     for number in range(250):
         pod = _pod(chance, number)
         pod["metadata"] = {"name": f"pod-{number}", "labels": {"app": "a"}}
@@ -256,11 +254,11 @@ def test_a_change_of_one_pod_writes_one_slice() -> None:
         address = f"10.0.{number // 250}.{number % 250 + 1}"
         ready = [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]
         pod["status"] = {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}], "conditions": ready}
-        cluster.put(POD, pod)
-    slices = {one.name: len(one.raw["endpoints"]) for one in cluster.world.all(SLICE)}
+        cluster.put(KINDS.POD, pod)
+    slices = {one.name: len(one.raw["endpoints"]) for one in cluster.world.all(KINDS.ENDPOINT_SLICE)}
     assert sorted(slices.values()) == [50, 100, 100]
     cluster.written.clear()
-    cluster.put(POD, None, "default/pod-7")
+    cluster.put(KINDS.POD, None, "default/pod-7")
     changed = [name for name in cluster.written if name in slices]
     assert len(changed) == 1
-    assert slices[changed[0]] - 1 in [len(one.raw["endpoints"]) for one in cluster.world.all(SLICE)]
+    assert slices[changed[0]] - 1 in [len(one.raw["endpoints"]) for one in cluster.world.all(KINDS.ENDPOINT_SLICE)]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.controller_context import controller_context
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
-from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
+from tests.unit.control.cluster_objects import node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual, time_of_day
 
@@ -24,7 +24,7 @@ from moorage.control.framework.controller import ControllerContext
 from moorage.control.framework.world import World
 from moorage.control.taint_eviction.controller import TaintEvictionController
 from moorage.model.gates import GateSet, gates_from
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
@@ -164,12 +164,12 @@ class Stage:
         return [self._make(controller_context(self.gates, Metrics()))]
 
     async def taints(self, name: str) -> list[Raw]:
-        found = (await self.cluster.client.get(NODE, name)).raw
+        found = (await self.cluster.client.get(KINDS.NODE, name)).raw
         return list(found["spec"].get("taints") or ())
 
     async def judge_deletion(self, namespace: str, name: str) -> None:
         """Is it time for this pod to go? What was true a moment ago counts: news take a moment."""
-        found = (await self.cluster.client.get(POD, name, namespace)).raw
+        found = (await self.cluster.client.get(KINDS.POD, name, namespace)).raw
         on = found["spec"]["nodeName"]
         cases = [await self.taints(on)]
         since, before = self._before.get(on, (0.0, []))
@@ -186,7 +186,7 @@ class Stage:
     async def look_around(self) -> None:
         """Nobody is there whose time is over. If the clock was set, that can take as long as the time itself."""
         now = self.clock()
-        for found in await self.cluster.all(POD):
+        for found in await self.cluster.all(KINDS.POD):
             taints = await self.taints(found.raw["spec"]["nodeName"])
             # A controller that was restarted knows only what is written down: that much time everybody may have.
             verdict = _judge(found.raw, taints, self.gates, now)
@@ -202,14 +202,14 @@ class Stage:
         client = self.cluster.client
         if step == "taint":
             self._before[what] = (time_of_day(), await self.taints(what))
-            await client.patch(NODE, what, "", {"spec": {"taints": more}})
+            await client.patch(KINDS.NODE, what, "", {"spec": {"taints": more}})
         elif step == "edit":
             taints = await self.taints(what)
             self._before[what] = (time_of_day(), taints)
-            await client.patch(NODE, what, "", {"spec": {"taints": [{**one, "value": more} for one in taints]}})
+            await client.patch(KINDS.NODE, what, "", {"spec": {"taints": [{**one, "value": more} for one in taints]}})
         elif step == "pod":
             self.pods += 1
-            await client.create(POD, pod(f"p{self.pods}", what, *more))
+            await client.create(KINDS.POD, pod(f"p{self.pods}", what, *more))
         elif step in ("tolerate", "limit"):
             await self._change_tolerations(step, what, more)
         elif step == "wait":
@@ -225,7 +225,7 @@ class Stage:
             self.offset += what
 
     async def _change_tolerations(self, step: str, number: int, more: Any) -> None:
-        found = await self.cluster.all(POD)
+        found = await self.cluster.all(KINDS.POD)
         if not found:
             return
         chosen = found[number % len(found)]
@@ -234,7 +234,7 @@ class Stage:
             changed = [more, *kept]
         else:
             changed = [{**one, "tolerationSeconds": more} if "tolerationSeconds" in one else one for one in kept]
-        await self.cluster.client.patch(POD, chosen.name, chosen.namespace, {"spec": {"tolerations": changed}})
+        await self.cluster.client.patch(KINDS.POD, chosen.name, chosen.namespace, {"spec": {"tolerations": changed}})
 
 
 class Witness:
@@ -263,7 +263,7 @@ async def _play(story: Story, make: Callable[[ControllerContext], TaintEvictionC
     async with VirtualCluster.running(stage.controllers, gates=_ON, connect=connect, clock=stage.clock) as cluster:
         stage.cluster = cluster
         for name in _NODES:
-            await cluster.client.create(NODE, node(name))
+            await cluster.client.create(KINDS.NODE, node(name))
         for step in steps:
             await stage.do(*step)
             await cluster.settle(0.5)
@@ -271,7 +271,7 @@ async def _play(story: Story, make: Callable[[ControllerContext], TaintEvictionC
             assert not stage.problems
         # If a clock was set back while a time ran, the time runs once more from the beginning.
         await cluster.settle(2 * _LONGEST + 10)
-        for found in await cluster.all(POD):
+        for found in await cluster.all(KINDS.POD):
             verdict = _judge(found.raw, await stage.taints(found.raw["spec"]["nodeName"]), stage.gates, stage.clock())
             if verdict.due is not None or verdict.is_open:
                 stage.problems.append(f"{found.name} is left at the end: {verdict}")
@@ -303,7 +303,7 @@ class Deaf(TaintEvictionController):
     """Does not hear of taints that change."""
 
     def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Any:
-        return () if facts is NODE and old is not None else super().concerns(facts, old, new, world)
+        return () if facts is KINDS.NODE and old is not None else super().concerns(facts, old, new, world)
 
 
 class Forgetful(TaintEvictionController):

@@ -24,7 +24,6 @@ from moorage.control.garbage.controller import GarbageCollector, OwnerState, Sta
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 
-MAP, POD = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"]
 POLICIES = ("Background", "Foreground", "Orphan")
 Make = type[GarbageCollector]
 
@@ -136,7 +135,7 @@ class Story:
     async def _born(self, step: Born) -> None:
         child = len(self.objects)
         owners = {self._number(owner): blocks for owner, blocks in step.owners} if self.objects else {}
-        kind = POD if step.is_pod else MAP
+        kind = KINDS.POD if step.is_pod else KINDS.CONFIG_MAP
         metadata = {
             "name": f"o{child}",
             "ownerReferences": [self._owner(one, blocks) for one, blocks in owners.items()],
@@ -172,7 +171,7 @@ class Story:
         return {**named, "blockOwnerDeletion": blocks}
 
     async def left(self) -> dict[int, Object]:
-        found = [*await self.cluster.all(MAP, "default"), *await self.cluster.all(POD, "default")]
+        found = [*await self.cluster.all(KINDS.CONFIG_MAP, "default"), *await self.cluster.all(KINDS.POD, "default")]
         return {int(item.name[1:]): item for item in found}
 
     async def check_nobody_is_left_behind(self) -> dict[int, Object]:

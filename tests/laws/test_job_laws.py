@@ -14,7 +14,6 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.job_story import STORIES, Story, play
 
 from moorage.client.protocol import Object
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.job import controller as job_controller
 from moorage.control.job import situation as job_situation
@@ -22,7 +21,7 @@ from moorage.control.job.accounting import Books, keep_books
 from moorage.control.job.controller import JobController
 from moorage.control.job.pods import is_tracked
 from moorage.control.job.situation import Situation
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 #: Any counterexample will do: nobody wants to read it.
@@ -61,7 +60,7 @@ class _Deaf(JobController):
     """Hears of new pods, and not of what becomes of them."""
 
     def concerns(self, facts: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if facts is POD and old is not None else super().concerns(facts, old, new, world)
+        return () if facts is KINDS.POD and old is not None else super().concerns(facts, old, new, world)
 
 
 def test_the_law_notices_who_does_not_hear_of_pods() -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
-from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
+from tests.unit.schedule.live.fake_api import FakeApi, Fate
 from tests.unit.schedule.live.running import run_virtual, running, settle
 
 from moorage.client.informer import Delta
@@ -23,7 +23,6 @@ from moorage.schedule.live.binder import Binder
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.schedule.live.pod_feed import Assumption
 
-NODE = KINDS["v1", "Node"]
 CPUS = 4
 _PODS, _NODES = 6, 3
 
@@ -83,7 +82,7 @@ class World:
         if not self._is_alone:
             return
         used: dict[str, int] = {}
-        for pod in self.api.objects[POD].values():
+        for pod in self.api.objects[KINDS.POD].values():
             node = pod.raw["spec"].get("nodeName", "")
             if node and pod.raw.get("status", {}).get("phase") != "Succeeded":
                 cpu = pod.raw["spec"]["containers"][0]["resources"]["requests"]["cpu"]
@@ -93,31 +92,31 @@ class World:
     async def happen(self, step: Step, live: LiveScheduler) -> None:
         api, what = self.api, step[0]
         key = f"default/p{step[1]}" if len(step) > 1 and isinstance(step[1], int) else ""
-        if what == "pod" and key not in api.objects[POD]:
+        if what == "pod" and key not in api.objects[KINDS.POD]:
             api.pod(f"p{step[1]}", cpu=str(step[2]))
         elif what == "node":
             api.node(f"n{step[1]}", cpu=str(CPUS))
-        elif what == "drop pod" and key in api.objects[POD]:
-            api.drop(POD, key)
-        elif what == "drop node" and f"n{step[1]}" in api.objects[NODE]:
-            api.drop(NODE, f"n{step[1]}")
-        elif what == "finish" and key in api.objects[POD]:
-            api.put(POD, {**api.raw(key), "status": {"phase": "Succeeded"}})
-        elif what == "touch" and key in api.objects[POD]:
-            api.put(POD, {**api.raw(key), "metadata": {**api.raw(key)["metadata"], "annotations": {"a": "b"}}})
+        elif what == "drop pod" and key in api.objects[KINDS.POD]:
+            api.drop(KINDS.POD, key)
+        elif what == "drop node" and f"n{step[1]}" in api.objects[KINDS.NODE]:
+            api.drop(KINDS.NODE, f"n{step[1]}")
+        elif what == "finish" and key in api.objects[KINDS.POD]:
+            api.put(KINDS.POD, {**api.raw(key), "status": {"phase": "Succeeded"}})
+        elif what == "touch" and key in api.objects[KINDS.POD]:
+            api.put(KINDS.POD, {**api.raw(key), "metadata": {**api.raw(key)["metadata"], "annotations": {"a": "b"}}})
         elif what == "fates":
             self.fates = list(step[1])
         elif what == "hold":
             api.holds = True
         elif what == "release":
             api.release(step[1])
-        elif what == "foreign" and key in api.objects[POD] and not api.raw(key)["spec"].get("nodeName"):
+        elif what == "foreign" and key in api.objects[KINDS.POD] and not api.raw(key)["spec"].get("nodeName"):
             api.bind_now(key, "", f"n{step[2]}")
         elif what == "repeat":
             # The last thing that the watch said of the pod is said again.
-            said = [e.object for kind, e in api.history[: api.visible] if kind is POD and e.object.key == key]
-            if said and api.objects[POD].get(key) is said[-1]:
-                live.feed.handler(POD)([Delta(said[-1], said[-1])])
+            said = [e.object for kind, e in api.history[: api.visible] if kind is KINDS.POD and e.object.key == key]
+            if said and api.objects[KINDS.POD].get(key) is said[-1]:
+                live.feed.handler(KINDS.POD)([Delta(said[-1], said[-1])])
         await settle(step[1] if what == "time" else 0.0)
 
     async def end(self, live: LiveScheduler) -> None:
@@ -129,7 +128,7 @@ class World:
         self.check()
         assert len(live.assumptions) == 0
         cluster, queue = live.scheduler.cluster, live.scheduler.queue
-        for key, pod in self.api.objects[POD].items():
+        for key, pod in self.api.objects[KINDS.POD].items():
             node = pod.raw["spec"].get("nodeName", "")
             if pod.raw.get("status", {}).get("phase") == "Succeeded":
                 assert key not in cluster.pods
@@ -137,13 +136,13 @@ class World:
             elif node:
                 record = cluster.pods.get(key)
                 there = cluster.nodes.node(record.slot).metadata.name if record is not None else ""
-                assert there == (node if node in self.api.objects[NODE] else "")
+                assert there == (node if node in self.api.objects[KINDS.NODE] else "")
                 assert key not in queue
             else:
                 assert key in queue
                 assert key not in cluster.pods
-        assert set(cluster.pods) <= set(self.api.objects[POD])
-        assert {pod.key for pod in queue} <= set(self.api.objects[POD])
+        assert set(cluster.pods) <= set(self.api.objects[KINDS.POD])
+        assert {pod.key for pod in queue} <= set(self.api.objects[KINDS.POD])
 
 
 CROWDED_STORIES = st.builds(

@@ -18,7 +18,7 @@ from moorage.serve.patch.strategic_merge import apply_strategic_merge
 Raw = dict[str, Any]
 Patcher = Callable[[Raw, Any], Raw]
 
-POD = schema_of(KINDS["v1", "Pod"])
+POD = schema_of(KINDS.POD)
 
 _names = st.sampled_from(["a", "b", "c"])
 _labels = st.dictionaries(_names, st.one_of(st.none(), _names), max_size=3)

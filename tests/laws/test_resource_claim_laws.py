@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.slow_client import SlowClient
-from tests.unit.control.devices.claimed import CLAIM, FINALIZER, POD, TEMPLATE, Claims, context, template
+from tests.unit.control.devices.claimed import Claims, context, template
 from tests.unit.control.devices.claimed import pod as pod_with
 from tests.virtual_time import run_virtual
 
@@ -27,6 +27,8 @@ from moorage.control.resource_claim import pod_claims
 from moorage.control.resource_claim.claim_release import is_done
 from moorage.control.resource_claim.controller import ResourceClaimController
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
 
 Story = tuple[list[tuple[str, int, float]], int]
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(40))
@@ -58,19 +60,19 @@ class Stage:
             elif step == "restart":
                 await cluster.restart()
             elif step == "delete claim":
-                claims = await cluster.all(CLAIM)
+                claims = await cluster.all(KINDS.RESOURCE_CLAIM)
                 if claims:
-                    await cluster.client.delete(CLAIM, claims[number % len(claims)].name, "default")
+                    await cluster.client.delete(KINDS.RESOURCE_CLAIM, claims[number % len(claims)].name, "default")
             else:
                 await self._do_to_pod(step, number)
 
     async def _do_to_pod(self, step: str, number: int) -> None:
-        cluster, pods = self._cluster, await self._cluster.all(POD)
+        cluster, pods = self._cluster, await self._cluster.all(KINDS.POD)
         if not pods:
             return
         pod = pods[number % len(pods)]
         if step == "delete":
-            await cluster.client.delete(POD, pod.name, "default")
+            await cluster.client.delete(KINDS.POD, pod.name, "default")
         elif step == "finish":
             await cluster.finish(pod.name)
         elif not is_done(pod.view):
@@ -81,9 +83,9 @@ class Stage:
                     await cluster.allocate(name, pod.name)
 
     async def problems(self) -> list[str]:
-        pods = {found.uid: found for found in await self._cluster.all(POD)}
-        claims = {found.name: found for found in await self._cluster.all(CLAIM)}
-        has_template = bool(await self._cluster.all(TEMPLATE))
+        pods = {found.uid: found for found in await self._cluster.all(KINDS.POD)}
+        claims = {found.name: found for found in await self._cluster.all(KINDS.RESOURCE_CLAIM)}
+        has_template = bool(await self._cluster.all(KINDS.RESOURCE_CLAIM_TEMPLATE))
         wrong, made = [], Counter[tuple[str, str]]()
         for name, found in claims.items():
             (owner,) = found.view.metadata.ownerReferences
@@ -93,7 +95,7 @@ class Stage:
                 wrong.append(f"{name} is left of a pod that is gone or done")
             if any(one.uid not in pods or is_done(pods[one.uid].view) for one in found.view.status.reservedFor):
                 wrong.append(f"{name} is reserved for a pod that is gone or done")
-            if found.view.status.allocation is not None and FINALIZER not in found.view.metadata.finalizers:
+            if found.view.status.allocation is not None and RESOURCE_CLAIM_IN_USE not in found.view.metadata.finalizers:
                 wrong.append(f"{name} is allocated and not protected")
         wrong += [f"{count} claims for {what}" for what, count in made.items() if count > 1]
         for pod in pods.values():

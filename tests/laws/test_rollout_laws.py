@@ -17,10 +17,9 @@ from moorage.control.deployment.controller import DeploymentController
 from moorage.control.deployment.rollout import Family
 from moorage.control.framework.actions import Action
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.replica_set import ReplicaSetController
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 
 _SETTINGS = settings(LAW_SETTINGS, max_examples=examples(60))
 #: Rarely found: it takes an old ReplicaSet that is still to shrink when the new one has to grow.
@@ -58,7 +57,7 @@ class _Deaf(ReplicaSetController):
     """Hears of new pods, and not of what becomes of them."""
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if kind is POD and old is not None else super().concerns(kind, old, new, world)
+        return () if kind is KINDS.POD and old is not None else super().concerns(kind, old, new, world)
 
 
 class _Generous(ReplicaSetController):

@@ -25,12 +25,12 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD, ready_condition
+from moorage.control.framework.workloads import ready_condition
 from moorage.control.framework.world import World
-from moorage.control.stateful_set.controller import STATEFUL_SET, StatefulSetController
+from moorage.control.stateful_set.controller import StatefulSetController
 from moorage.control.stateful_set.members import parent_and_ordinal
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet
@@ -93,10 +93,10 @@ class Witness(MemoryStore):
     def _accept(self, key: str, change: Change) -> Awaitable[None] | None:
         stored = change.new or change.old
         assert stored is not None
-        if stored.key.startswith(prefix_of(STATEFUL_SET)) and change.new is not None:
+        if stored.key.startswith(prefix_of(KINDS.STATEFUL_SET)) and change.new is not None:
             ordinals = convert_view(msgspec.json.decode(change.new.value), StatefulSet).spec.ordinals
             self._start = ordinals.start if ordinals is not None else 0
-        elif stored.key.startswith(prefix_of(POD)):
+        elif stored.key.startswith(prefix_of(KINDS.POD)):
             ordinal = parent_and_ordinal(stored.key)[1]
             old = self._pods.pop(ordinal, None)
             if change.new is not None:
@@ -156,22 +156,22 @@ async def _played(story: Story, make: Callable[[], Iterable[Controller]]) -> Out
             podManagementPolicy=story.policy,
             minReadySeconds=story.min_ready_seconds,
         )
-        await cluster.client.create(STATEFUL_SET, wanted)
+        await cluster.client.create(KINDS.STATEFUL_SET, wanted)
         await cluster.settle(5.0)
         for step in story.steps:
             with suppress(ApiError):
                 await _take(cluster, kubelet, witness, *step)
         await _take(cluster, kubelet, witness, "image", "quick")
-        for pod in await cluster.all(POD):
+        for pod in await cluster.all(KINDS.POD):
             # One that never starts holds up all others, as it does everywhere: somebody has to delete it.
             if ready_condition(pod.view) is None:
                 await _take(cluster, kubelet, witness, "delete", pod.name)
         await cluster.settle(_LONG)
         before = witness.revision
         await cluster.settle(_LONG)
-        view = (await cluster.client.get(STATEFUL_SET, "web", "default")).view
+        view = (await cluster.client.get(KINDS.STATEFUL_SET, "web", "default")).view
         start = view.spec.ordinals.start if view.spec.ordinals is not None else 0
-        pods = await cluster.all(POD)
+        pods = await cluster.all(KINDS.POD)
         return Outcome(
             list(range(start, start + view.spec.replicas)),
             sorted(parent_and_ordinal(pod.name)[1] for pod in pods),
@@ -188,25 +188,25 @@ async def _take(cluster: VirtualCluster, kubelet: VirtualKubelet, witness: Witne
         "start": {"ordinals": {"start": amount}},
         "image": {"template": {"spec": {"containers": [{"name": "c", "image": amount}]}}},
     }
-    pods = await cluster.all(POD)
+    pods = await cluster.all(KINDS.POD)
     if what == "time":
         await cluster.settle(amount)
         return
     witness.excuse()
     if what in changes:
         spec = {"spec": changes[what]}
-        await cluster.client.patch(STATEFUL_SET, "web", "default", spec, patch_type=PatchType.STRATEGIC)
+        await cluster.client.patch(KINDS.STATEFUL_SET, "web", "default", spec, patch_type=PatchType.STRATEGIC)
     elif what == "kill":
         await cluster.stop()
         await cluster.settle(amount)
         await cluster.start()
         witness.excuse()
     elif what == "delete":
-        await cluster.client.delete(POD, amount, "default")
+        await cluster.client.delete(KINDS.POD, amount, "default")
     elif pods and what == "fail pod":
         await kubelet.fail(pods[amount % len(pods)])
     elif pods:
-        await cluster.client.delete(POD, pods[amount % len(pods)].name, "default")
+        await cluster.client.delete(KINDS.POD, pods[amount % len(pods)].name, "default")
 
 
 def _converges(story: Story, make: Callable[[], Iterable[Controller]] = _real) -> None:
@@ -240,7 +240,7 @@ class _Deaf(StatefulSetController):
     """Does not hear that pods are gone."""
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return () if kind is POD and new is None else super().concerns(kind, old, new, world)
+        return () if kind is KINDS.POD and new is None else super().concerns(kind, old, new, world)
 
 
 def test_the_law_notices_who_does_not_hear_of_deletions() -> None:

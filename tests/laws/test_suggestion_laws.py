@@ -24,7 +24,6 @@ from moorage.plan.explain.target import TargetError
 from moorage.schedule.plugins.resources.node_resources_fit import shown
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
-POD = KINDS["v1", "Pod"]
 GPU, HUGE = "example.com/gpu", "hugepages-2Mi"
 EFFECTS = st.sampled_from(["NoSchedule", "NoExecute"])
 VALUES = st.sampled_from(["1", "7", "950", "high", "1.2.3", ""])
@@ -119,7 +118,7 @@ def changed(documents: list[Raw], change: Change) -> list[Raw]:
         _run(change.command, {one["metadata"]["name"]: one for one in made})
     elif change.kind is ChangeKind.RESOURCES:
         patch = {"spec": yaml.safe_load(change.yaml)}
-        waiting["spec"] = apply_strategic_merge({"spec": waiting["spec"]}, patch, schema_of(POD))["spec"]
+        waiting["spec"] = apply_strategic_merge({"spec": waiting["spec"]}, patch, schema_of(KINDS.POD))["spec"]
     else:
         assert change.pod is not None, change.summary
         waiting["spec"] = document_of(change.pod.spec)

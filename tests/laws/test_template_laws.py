@@ -32,7 +32,6 @@ Raw = dict[str, Any]
 Law = Callable[[], None]
 GATES = default_gates()
 T = TypeVar("T")
-POD, NAMESPACE = KINDS["v1", "Pod"], KINDS["v1", "Namespace"]
 
 
 def mostly(good: list[Any], *bad: Any) -> st.SearchStrategy[Any]:
@@ -114,7 +113,7 @@ class Bench:
             self.api.templates = make(self.api)
         for name in ("default", "ns-1"):
             raw = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            run(create(self.api, NAMESPACE, "", raw, WriteOptions("t")))
+            run(create(self.api, KINDS.NAMESPACE, "", raw, WriteOptions("t")))
 
     def _uid(self) -> str:
         return f"uid-{self.made}"
@@ -136,18 +135,18 @@ class Bench:
             assert found.view == convert_view(_without_owners(found), Pod)
             if found.template is not None:
                 assert shape_key(found.view) == shape_key(found.template.view)
-        return decode(POD, stored), decode(POD, bound), warnings
+        return decode(KINDS.POD, stored), decode(KINDS.POD, bound), warnings
 
     def _create(self, step: Step, pod: Raw) -> tuple[Stored, object]:
         like: Likeness | None = None
         warnings: list[str] = []
         options = WriteOptions(step.manager, validation=TRUST if step.text is None else step.validation)
         if step.text is None or any(type(key) is int for key in pod["spec"].get("nodeSelector") or ()):
-            check_kind(pod, POD)
+            check_kind(pod, KINDS.POD)
         else:
             body = msgspec.json.encode(pod)[:-1] + step.text.encode() + b"}"
             pod, warnings, like = self.api.templates.decode(body, step.namespace, step.manager, step.validation)
-        outcome = run(create(self.api, POD, step.namespace, pod, options, warnings, like=like))
+        outcome = run(create(self.api, KINDS.POD, step.namespace, pod, options, warnings, like=like))
         return outcome.stored, outcome.warnings
 
     def _bind(self, step: Step, stored: Stored) -> None:
@@ -166,7 +165,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _without_owners(stored: Stored) -> Raw:
-    raw = decode(POD, stored._replace(revision=0))
+    raw = decode(KINDS.POD, stored._replace(revision=0))
     raw["metadata"].pop("managedFields", None)
     return raw
 

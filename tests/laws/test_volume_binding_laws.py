@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.controller_context import controller_context
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.slow_client import SlowClient
-from tests.unit.control.volumes.stored import CLAIM, STORAGE_CLASS, VOLUME, claim, storage_class, volume
+from tests.unit.control.volumes.stored import claim, storage_class, volume
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import run_virtual
 
@@ -29,6 +29,7 @@ from moorage.control.volumes.protection import ClaimProtection, VolumeProtection
 from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 
 SIZES = ("1Gi", "2Gi", "3Gi")
 CLASSES = ("manual", "manual", "manual", "made", "lazy")
@@ -118,8 +119,8 @@ class Witness:
         self.volumes: dict[str, Object] = {}
         self.complaints: list[str] = []
         self.informers = (
-            Informer(cluster.client, CLAIM, lambda changes: self._saw(self.claims, changes)),
-            Informer(cluster.client, VOLUME, lambda changes: self._saw(self.volumes, changes)),
+            Informer(cluster.client, KINDS.PERSISTENT_VOLUME_CLAIM, lambda changes: self._saw(self.claims, changes)),
+            Informer(cluster.client, KINDS.PERSISTENT_VOLUME, lambda changes: self._saw(self.volumes, changes)),
         )
 
     def _saw(self, known: dict[str, Object], changes: list[Delta]) -> None:
@@ -161,22 +162,24 @@ class Story:
                     more["claimRef"] = {"namespace": "default", "name": f"c{named}"}
                 more["persistentVolumeReclaimPolicy"] = "Delete" if deletes else "Retain"
                 self.made += 1
-                await self.client.create(VOLUME, volume(f"v{self.made - 1}", SIZES[size], **more))
+                await self.client.create(KINDS.PERSISTENT_VOLUME, volume(f"v{self.made - 1}", SIZES[size], **more))
             case NewClaim(which, size, of_class, named):
                 more = {"storageClassName": CLASSES[of_class]}
                 if named >= 0:
                     more["volumeName"] = f"v{named}"
-                await self.client.create(CLAIM, claim(f"c{which}", SIZES[size], **more), "default")
+                await self.client.create(
+                    KINDS.PERSISTENT_VOLUME_CLAIM, claim(f"c{which}", SIZES[size], **more), "default"
+                )
             case GoneClaim(which):
-                await self.client.delete(CLAIM, f"c{which}", "default")
+                await self.client.delete(KINDS.PERSISTENT_VOLUME_CLAIM, f"c{which}", "default")
             case GoneVolume(which):
-                await self.client.delete(VOLUME, f"v{which}")
+                await self.client.delete(KINDS.PERSISTENT_VOLUME, f"v{which}")
             case Freed(which):
-                found = await self.client.get(VOLUME, f"v{which}")
+                found = await self.client.get(KINDS.PERSISTENT_VOLUME, f"v{which}")
                 if found.view.status.phase == "Released":
                     await self._point(found, None)
             case Scheduled(which):
-                await self._schedule(await self.client.get(CLAIM, f"c{which}", "default"))
+                await self._schedule(await self.client.get(KINDS.PERSISTENT_VOLUME_CLAIM, f"c{which}", "default"))
             case Killed():
                 await self.cluster.restart()
 
@@ -185,19 +188,23 @@ class Story:
             return
         matcher = ClaimMatcher(found.view)
         fitting = [
-            one for one in await self.cluster.all(VOLUME) if matcher.free(one.view) or matcher.reserved(one.view)
+            one
+            for one in await self.cluster.all(KINDS.PERSISTENT_VOLUME)
+            if matcher.free(one.view) or matcher.reserved(one.view)
         ]
         for one in fitting[:1]:
             await self._point(one, {"namespace": "default", "name": found.name, "uid": found.uid})
 
     async def _point(self, found: Object, reference: dict[str, str] | None) -> None:
         metadata = {"resourceVersion": str(found.revision)}
-        await self.client.patch(VOLUME, found.name, "", {"metadata": metadata, "spec": {"claimRef": reference}})
+        await self.client.patch(
+            KINDS.PERSISTENT_VOLUME, found.name, "", {"metadata": metadata, "spec": {"claimRef": reference}}
+        )
 
 
 async def check_settled(cluster: VirtualCluster) -> None:
-    claims = {one.uid: one for one in await cluster.all(CLAIM)}
-    volumes = {one.name: one for one in await cluster.all(VOLUME)}
+    claims = {one.uid: one for one in await cluster.all(KINDS.PERSISTENT_VOLUME_CLAIM)}
+    volumes = {one.name: one for one in await cluster.all(KINDS.PERSISTENT_VOLUME)}
     for one in (*claims.values(), *volumes.values()):
         if one.view.metadata.deletionTimestamp is not None:
             assert _is_bound(one), f"{one.key} is to go, and stays"
@@ -238,7 +245,7 @@ def law_for(make: Make) -> Callable[[], None]:
                 for name, provisioner in (("made", "moorage.dev/simulated"), ("lazy", "kubernetes.io/no-provisioner")):
                     mode = "Immediate" if name == "made" else "WaitForFirstConsumer"
                     document = storage_class(name, provisioner, volumeBindingMode=mode)
-                    await cluster.client.create(STORAGE_CLASS, document)
+                    await cluster.client.create(KINDS.STORAGE_CLASS, document)
                 witness, played = Witness(cluster), Story(cluster)
                 tasks = [create_task(informer.run()) for informer in witness.informers]
                 for step, pause in story:

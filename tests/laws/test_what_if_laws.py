@@ -16,6 +16,7 @@ from moorage.control.taint_eviction.controller import TaintEvictionController
 from moorage.dashboard.questions import QUESTIONS, Base
 from moorage.dashboard.questions.base import parts_of
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.plan.outcome import Outcome, outcome_of
@@ -23,7 +24,6 @@ from moorage.plan.outcome_update import Follower
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.report.plain import difference_data
 from moorage.plan.simulation import pod_edits
-from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.pod_deletions import PodDeletions
 from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.what_if import Changes, Difference
@@ -79,7 +79,7 @@ def law_of_edits() -> None:
         seen: list[tuple[Pod, Pod]] = []
 
         def compare(kind: Any, old: Any, new: Any) -> None:
-            if kind is POD and new is not None:
+            if kind is KINDS.POD and new is not None:
                 seen.append((_comparable(new.view), _comparable(convert_view(new.raw, Pod))))
 
         plan.simulation.api.listeners.append(compare)

@@ -17,7 +17,6 @@ from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import Int32, View
 from moorage.serve.openapi.definitions import definition_name, describe_type
 from moorage.serve.protobuf.reader import UNNUMBERED, field_numbers
-from moorage.serve.resources.objects import REPORTED_EVENT
 from moorage.serve.resources.served import RESOURCES
 from moorage.serve.tables.render import TABLES
 from moorage.serve.verbs.subresource_requests import SUBRESOURCES
@@ -48,7 +47,7 @@ def unpublished_numbers(view: type[View]) -> list[str]:
     """Fields whose protobuf number is not the published one; apiVersion and kind are not part of the message."""
     wrong = []
     for struct in structs_of(view):
-        message = "events.Event" if struct.view is REPORTED_EVENT.view else struct.go_name
+        message = "events.Event" if struct.view is KINDS.REPORTED_EVENT.view else struct.go_name
         package = definition_name(struct.view).removesuffix(f".{struct.go_name}")
         ours = dict(_numbers(struct.view, message))
         names = {name: number for name, number in ours.items() if not name.startswith("^")}

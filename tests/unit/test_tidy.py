@@ -46,6 +46,10 @@ NAMES_OF_ONE_THING = frozenset(
 )
 
 
+#: Names that are also words of other formats: an annotation of flags, a field of a summary.
+IN_SENTENCES = frozenset({"job-name", "controller-uid"})
+
+
 def places(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
     """Return `file:line: text` for each line that the pattern matches."""
     return [
@@ -85,6 +89,27 @@ def test_a_class_name_means_one_thing() -> None:
                 homes[node.name].append(str(path.relative_to(SOURCE)))
     most = {name: 1 if name in NAMES_OF_ONE_THING else 3 for name in homes}
     assert {name: found for name, found in homes.items() if len(found) > most[name]} == {}
+
+
+def test_facts_are_written_once() -> None:
+    """Check that kinds go by `KINDS.POD`, and that names of the Kubernetes API stand in well-known modules only."""
+    written = {
+        node.value.value
+        for path in (SOURCE / "model" / "well_known").glob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    }
+    again = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for path in FILES
+        if path.parent.name != "well_known"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in written - IN_SENTENCES
+    ]
+    assert again == []
+    assert places(re.compile(r"^_?[A-Z_]+ = KINDS[.\[]"), FILES) == []
 
 
 def test_every_controller_is_held_to_independence() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.options import STRICT, ValidationOptions, options_for_create
-from moorage.admit.pod.pod import DELETION_COST_ANNOTATION, is_deletion_cost
+from moorage.admit.pod.pod import is_deletion_cost
 from moorage.admit.pod.resources import is_whole_pages, resource_rules
 from moorage.admit.pod.security import validate_host_sysctl
 from moorage.admit.pod.shared import all_containers, validate_local_path
@@ -28,6 +28,7 @@ from moorage.model.types.meta import LabelSelector, ObjectMeta
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import PodAffinityTerm, PodSpec, PodTemplateSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
+from moorage.model.well_known.annotations import POD_DELETION_COST
 
 
 def options_for_update(
@@ -38,7 +39,7 @@ def options_for_update(
     if old_spec is None or old_meta is None:
         return options
     allowed = _features_in_use(options, old_spec) | _mistakes_in_use(options, old_spec)
-    cost = old_meta.annotations.get(DELETION_COST_ANNOTATION)
+    cost = old_meta.annotations.get(POD_DELETION_COST)
     if cost is not None and not is_deletion_cost(cost):
         allowed["allow_invalid_pod_deletion_cost"] = True
     return msgspec.structs.replace(options, **allowed) if allowed else options

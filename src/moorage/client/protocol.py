@@ -15,9 +15,6 @@ from moorage.model.schema.conversion import convert_view
 Raw = dict[str, Any]
 
 
-_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
-
-
 class _Identity(msgspec.Struct):
     uid: str = ""
 
@@ -79,7 +76,7 @@ class Object:
         Schemas of custom resource definitions are left out, too: they are large, and no component reads them.
         """
         document = self._decode()
-        if self.kind is _DEFINITION:
+        if self.kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
             for version in document["spec"]["versions"]:
                 version.pop("schema", None)
         metadata = document.get("metadata")

@@ -15,6 +15,7 @@ from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.kubeconfig_place import KubeconfigPlace
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
+from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms
 from moorage.serve.access.modes import DEFAULT_MODES, WrongModes, read_modes, use_modes
 from moorage.serve.api import Api
@@ -44,7 +45,7 @@ from moorage.serve.pki.credentials import (
 )
 from moorage.serve.pki.request_signer import RequestSigner
 from moorage.serve.resources.etcd_roots import etcd_roots
-from moorage.serve.resources.objects import CORE_EVENT, prefix_of
+from moorage.serve.resources.objects import prefix_of
 from moorage.serve.resources.plain_value import plain_value
 from moorage.serve.snapshot_path import SnapshotSource
 from moorage.serve.tokens.key_files import open_token_keys
@@ -155,7 +156,7 @@ class ApiServer:
         self.watchdog = Watchdog(metrics)
         self._server, self._credentials = server, credentials
         self._tasks = []
-        if not api.store.expires(prefix_of(CORE_EVENT), int(settings.event_ttl)):
+        if not api.store.expires(prefix_of(KINDS.EVENT), int(settings.event_ttl)):
             expiry = EventExpiry(api.store, time.monotonic, settings.event_ttl)
             self._tasks.append(asyncio.create_task(expiry.run()))
         if identity is not None:

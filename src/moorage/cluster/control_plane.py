@@ -56,7 +56,6 @@ _PROTECTION = {
     "persistentvolume-protection-controller",
     "volumeattributesclass-protection-controller",
 }
-_NODE = KINDS["v1", "Node"]
 _GARBAGE_COLLECTOR, _NODE_LIFECYCLE = "garbage-collector-controller", "node-lifecycle-controller"
 
 
@@ -263,14 +262,14 @@ class ControlPlane:
     async def _nodes_to_make(self, server: ApiServer) -> int:
         if self.settings.nodes is not None:
             return self.settings.nodes
-        return 0 if await server.api.store.count(prefix_of(_NODE)) else DEFAULT_NODES
+        return 0 if await server.api.store.count(prefix_of(KINDS.NODE)) else DEFAULT_NODES
 
     async def _nodes_are_ready(self, client: LoopbackClient, wanted: int) -> None:
         """Wait for so many nodes and all others, which another process may run, for a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PUBLISHING_SECONDS):
                 while True:
-                    nodes = (await client.list_all(_NODE)).items
+                    nodes = (await client.list_all(KINDS.NODE)).items
                     self._node_count = len(nodes)
                     if len(nodes) >= wanted and all(is_ready(node.view) for node in nodes):
                         return

@@ -6,18 +6,18 @@ It is created when a cluster starts for the first time, unless manifests bring a
 from moorage.client.protocol import Client
 from moorage.control.volumes.provisioning import SIMULATED
 from moorage.model.kinds import KINDS
+from moorage.model.well_known.annotations import DEFAULT_STORAGE_CLASS
 
 NAME = "standard"
-_CLASS = KINDS["storage.k8s.io/v1", "StorageClass"]
 
 
 async def ensure_default_class(client: Client) -> None:
     """Create the default StorageClass in a cluster that has no StorageClass."""
-    if (await client.list_all(_CLASS)).items:
+    if (await client.list_all(KINDS.STORAGE_CLASS)).items:
         return
-    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+    annotations = {DEFAULT_STORAGE_CLASS: "true"}
     await client.create(
-        _CLASS,
+        KINDS.STORAGE_CLASS,
         {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",

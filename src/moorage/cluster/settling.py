@@ -12,10 +12,12 @@ from moorage.control.framework.nodes import is_ready
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod_status import FINISHED_PHASES
 
-_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
 _WORKLOADS = (
-    *(KINDS["apps/v1", name] for name in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")),
-    KINDS["v1", "ReplicationController"],
+    KINDS.DEPLOYMENT,
+    KINDS.REPLICA_SET,
+    KINDS.STATEFUL_SET,
+    KINDS.DAEMON_SET,
+    KINDS.REPLICATION_CONTROLLER,
 )
 _LOOK_EVERY = 0.1
 _MAX_NAMED = 3
@@ -36,7 +38,7 @@ async def settled(client: Client, seconds: float) -> str:
 
 
 async def _unsettled(client: Client) -> AsyncIterator[str]:
-    for kind, is_settled in ((_NODE, is_ready), *((kind, _workload) for kind in _WORKLOADS), (_POD, _pod)):
+    for kind, is_settled in ((KINDS.NODE, is_ready), *((kind, _workload) for kind in _WORKLOADS), (KINDS.POD, _pod)):
         for found in (await client.list_all(kind)).items:
             if not is_settled(found.view):
                 yield f"{kind.name.lower()} {found.key}"

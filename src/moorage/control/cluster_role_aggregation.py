@@ -16,8 +16,6 @@ from moorage.match.requirement import SelectorError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.access.rbac import ClusterRole, PolicyRule
 
-CLUSTER_ROLE = KINDS["rbac.authorization.k8s.io/v1", "ClusterRole"]
-
 
 def aggregated_rules(role: ClusterRole, roles: Iterable[ClusterRole]) -> list[PolicyRule]:
     """Return the rules of all selected roles but the role itself, each once, in the order of selectors, then names."""
@@ -41,26 +39,26 @@ class ClusterRoleAggregationController(Controller):
     """Writes the rules of ClusterRoles that have an aggregationRule."""
 
     name = "clusterrole-aggregation-controller"
-    watches = (CLUSTER_ROLE,)
+    watches = (KINDS.CLUSTER_ROLE,)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return [found.key for found in world.all(CLUSTER_ROLE) if found.view.aggregationRule is not None]
+        return [found.key for found in world.all(KINDS.CLUSTER_ROLE) if found.view.aggregationRule is not None]
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        role = world.view(CLUSTER_ROLE, key)
+        role = world.view(KINDS.CLUSTER_ROLE, key)
         if role is None or role.aggregationRule is None:
             return NOTHING
-        rules = aggregated_rules(role, (found.view for found in world.all(CLUSTER_ROLE)))
+        rules = aggregated_rules(role, (found.view for found in world.all(KINDS.CLUSTER_ROLE)))
         if tuple(rules) == tuple(role.rules):
             return NOTHING
         patch: dict[str, Any] = {
-            "apiVersion": CLUSTER_ROLE.api_version,
-            "kind": CLUSTER_ROLE.name,
+            "apiVersion": KINDS.CLUSTER_ROLE.api_version,
+            "kind": KINDS.CLUSTER_ROLE.name,
             "metadata": {"name": key},
         }
         if rules:
             patch["rules"] = _written(rules)
-        return Plan((Patch(CLUSTER_ROLE, "", key, patch, patch_type=PatchType.APPLY),))
+        return Plan((Patch(KINDS.CLUSTER_ROLE, "", key, patch, patch_type=PatchType.APPLY),))
 
 
 def _written(rules: Sequence[PolicyRule]) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from moorage.client.protocol import Object
 from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Plan, Raw, Report, note, patch_status, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World, controller_of
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
@@ -22,10 +21,8 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
 from moorage.model.types.policy import PodDisruptionBudgetSpec
 
-DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
-STATEFUL_SET, REPLICATION_CONTROLLER = KINDS["apps/v1", "StatefulSet"], KINDS["v1", "ReplicationController"]
 #: Kinds with a scale subresource.
-SCALABLE = (DEPLOYMENT, REPLICA_SET, STATEFUL_SET, REPLICATION_CONTROLLER)
+SCALABLE = (KINDS.DEPLOYMENT, KINDS.REPLICA_SET, KINDS.STATEFUL_SET, KINDS.REPLICATION_CONTROLLER)
 
 
 class CannotExpect(Exception):
@@ -79,8 +76,8 @@ def _scale_of(owner: OwnerReference, pod: Object, world: World) -> tuple[str, in
     if controller is None:
         raise CannotExpect(f'found no controllers for pod "{pod.name}"')
     above = controller_of(controller.view.metadata)
-    if kind is REPLICA_SET and above is not None and (above.apiVersion, above.kind) == ("apps/v1", "Deployment"):
-        controller = workloads.find_owner(DEPLOYMENT, above, pod.namespace, world) or controller
+    if kind is KINDS.REPLICA_SET and above is not None and (above.apiVersion, above.kind) == ("apps/v1", "Deployment"):
+        controller = workloads.find_owner(KINDS.DEPLOYMENT, above, pod.namespace, world) or controller
     return controller.uid, workloads.desired_replicas(controller)
 
 
@@ -156,7 +153,6 @@ def _with_condition(before: Raw, allowed: bool, reason: str, message: str, obser
     return workloads.set_condition(before.get("conditions") or (), condition, now)
 
 
-BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
 #: Seconds after which a DisruptionTarget condition of a pod that is not being deleted is stale.
 STALE_AFTER = 120.0
 _POD_KEY = "pod:"
@@ -168,35 +164,37 @@ class DisruptionController(Controller):
 
     name = "disruption-controller"
     component = "controllermanager"
-    watches = (BUDGET, POD, *SCALABLE)
+    watches = (KINDS.POD_DISRUPTION_BUDGET, KINDS.POD, *SCALABLE)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         changed = new or old
         if changed is None:
             return ()
-        if kind is BUDGET:
+        if kind is KINDS.POD_DISRUPTION_BUDGET:
             return (changed.key,)
-        if kind is not POD:
+        if kind is not KINDS.POD:
             if old is not None and new is not None and old.view.spec.replicas == new.view.spec.replicas:
                 return ()
-            return [budget.key for budget in world.in_namespace(BUDGET, changed.namespace)]
+            return [budget.key for budget in world.in_namespace(KINDS.POD_DISRUPTION_BUDGET, changed.namespace)]
         keys = [_POD_KEY + new.key] if new is not None and _stale_condition(new.view) is not None else []
-        if _is_same(old, new) or not world.has_any(BUDGET, changed.namespace):
+        if _is_same(old, new) or not world.has_any(KINDS.POD_DISRUPTION_BUDGET, changed.namespace):
             return keys
         labels = [one.view.metadata.labels for one in (old, new) if one is not None]
-        for budget in world.in_namespace(BUDGET, changed.namespace):
+        for budget in world.in_namespace(KINDS.POD_DISRUPTION_BUDGET, changed.namespace):
             if any(budget_selects(budget, each) for each in labels):
                 keys.append(budget.key)
         return keys
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if key.startswith(_POD_KEY):
-            return _clean_pod(world.get(POD, key[len(_POD_KEY) :]), now)
-        budget = world.get(BUDGET, key)
+            return _clean_pod(world.get(KINDS.POD, key[len(_POD_KEY) :]), now)
+        budget = world.get(KINDS.POD_DISRUPTION_BUDGET, key)
         if budget is None:
             return NOTHING
         pods = [
-            pod for pod in world.in_namespace(POD, budget.namespace) if budget_selects(budget, pod.view.metadata.labels)
+            pod
+            for pod in world.in_namespace(KINDS.POD, budget.namespace)
+            if budget_selects(budget, pod.view.metadata.labels)
         ]
         actions: list[Action] = []
         if not pods:
@@ -241,7 +239,11 @@ def _is_same(old: Object | None, new: Object | None) -> bool:
 
 def _shared(budget: Object, pods: Sequence[Object], world: World) -> Iterator[Report]:
     """Report pods with several budgets, for the first of them: they cannot be evicted."""
-    others = [other for other in world.in_namespace(BUDGET, budget.namespace) if other.name != budget.name]
+    others = [
+        other
+        for other in world.in_namespace(KINDS.POD_DISRUPTION_BUDGET, budget.namespace)
+        if other.name != budget.name
+    ]
     for pod in pods if others else ():
         names = [other.name for other in others if budget_selects(other, pod.view.metadata.labels)]
         if names and budget.name < min(names):

@@ -16,7 +16,6 @@ from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.core import ServiceSpec
 
-SERVICE = KINDS["v1", "Service"]
 RANGE = IPv4Network("198.18.0.0/15")
 _TRIES = 1_000
 
@@ -26,7 +25,7 @@ class LoadBalancerController(Controller):
 
     name = "service-lb-controller"
     component = "service-controller"
-    watches = (SERVICE,)
+    watches = (KINDS.SERVICE,)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -45,7 +44,7 @@ class LoadBalancerController(Controller):
         return (changed.key,) if ingress or _wants_address(new.view.spec) else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        service = world.get(SERVICE, key)
+        service = world.get(KINDS.SERVICE, key)
         if service is None or service.view.metadata.deletionTimestamp is not None:
             return NOTHING
         has_address = bool(service.view.status.loadBalancer.ingress)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Create, Delete, Plan, Question, Raw, Update
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD, is_finished, set_condition, status_update
+from moorage.control.framework.workloads import is_finished, set_condition, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
@@ -50,7 +50,7 @@ def what_remains(namespace: str, found: Mapping[Kind, Sequence[Object]], deleted
     for kind, objects in found.items():
         held = Counter(name for item in objects for name in item.view.metadata.finalizers)
         finalizers += held
-        grace = _longest_grace(objects) if kind is POD else 0
+        grace = _longest_grace(objects) if kind is KINDS.POD else 0
         if now - (seconds_of(deleted_at) or now) >= grace:
             grace = 0
         if not grace and held:
@@ -98,7 +98,6 @@ def _wrong(remaining: Remaining) -> dict[str, tuple[str, str]]:
     return wrong
 
 
-NAMESPACE, SERVICE_ACCOUNT = KINDS["v1", "Namespace"], KINDS["v1", "ServiceAccount"]
 FINALIZER = "kubernetes"
 #: Events of both API groups are the same objects.
 _CONTENT_KINDS = tuple(kind for kind in KINDS.values() if kind.namespaced and kind.group != "events.k8s.io")
@@ -109,22 +108,22 @@ class NamespaceController(Controller):
 
     name = "namespace-controller"
     watches_custom = True
-    watches = (NAMESPACE, *(kind for kind in _CONTENT_KINDS if not kind.is_chatty))
+    watches = (KINDS.NAMESPACE, *(kind for kind in _CONTENT_KINDS if not kind.is_chatty))
 
     _now = 0.0  # of the last reconciliation
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is NAMESPACE:
+        if kind is KINDS.NAMESPACE:
             return (new.key,) if new is not None and _is_going(new) else ()
         if new is not None or old is None:
             return ()
-        namespace = world.get(NAMESPACE, old.namespace)
+        namespace = world.get(KINDS.NAMESPACE, old.namespace)
         if namespace is None or not _is_going(namespace) or world.has_any(kind, old.namespace):
             return ()
         return (namespace.key,)
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
-        namespace = world.get(NAMESPACE, key)
+        namespace = world.get(KINDS.NAMESPACE, key)
         if namespace is None or not _is_going(namespace):
             return ()
         custom = (kind for kind in world.custom_kinds.values() if kind.namespaced)
@@ -135,12 +134,12 @@ class NamespaceController(Controller):
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
         self._now = now
-        namespace = world.get(NAMESPACE, key)
+        namespace = world.get(KINDS.NAMESPACE, key)
         if namespace is None or not _is_going(namespace):
             return NOTHING
         found = {question.kind: objects for question, objects in answers.items()}
-        if found[POD]:
-            found = {POD: found[POD]}
+        if found[KINDS.POD]:
+            found = {KINDS.POD: found[KINDS.POD]}
         deletes = [
             Delete(kind, key, item.name, item.uid, propagation="Background")
             for kind, objects in found.items()
@@ -160,7 +159,7 @@ class NamespaceController(Controller):
         return Plan((_finalize(namespace),))
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        namespace = world.get(NAMESPACE, key)
+        namespace = world.get(KINDS.NAMESPACE, key)
         if namespace is None or not isinstance(action, Delete) or error.reason == "Conflict":
             return ()
         remaining = Remaining({action.kind: 1}, {}, 0, [error.message])
@@ -174,25 +173,25 @@ def _is_going(namespace: Object) -> bool:
 
 def _finalize(namespace: Object) -> Update:
     left = [name for name in namespace.view.spec.finalizers if name != FINALIZER]
-    return Update(NAMESPACE, {**namespace.raw, "spec": {**namespace.raw["spec"], "finalizers": left}}, "finalize")
+    return Update(KINDS.NAMESPACE, {**namespace.raw, "spec": {**namespace.raw["spec"], "finalizers": left}}, "finalize")
 
 
 class ServiceAccountController(Controller):
     """Creates the ServiceAccount `default` in every active namespace. Kubernetes: ServiceAccountsController."""
 
     name = "serviceaccount-controller"
-    watches = (NAMESPACE, SERVICE_ACCOUNT)
+    watches = (KINDS.NAMESPACE, KINDS.SERVICE_ACCOUNT)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is NAMESPACE:
+        if kind is KINDS.NAMESPACE:
             return (new.name,) if new is not None else ()
         return (old.namespace,) if new is None and old is not None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        namespace = world.view(NAMESPACE, key)
+        namespace = world.view(KINDS.NAMESPACE, key)
         if namespace is None or namespace.status.phase != "Active":
             return NOTHING
-        if world.get(SERVICE_ACCOUNT, f"{key}/default") is not None:
+        if world.get(KINDS.SERVICE_ACCOUNT, f"{key}/default") is not None:
             return NOTHING
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": key}}
-        return Plan((Create(SERVICE_ACCOUNT, account, key),))
+        return Plan((Create(KINDS.SERVICE_ACCOUNT, account, key),))

@@ -11,29 +11,28 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Plan, Raw, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.nodes import is_ready
-from moorage.control.framework.workloads import POD, disruption_target, is_finished, nonempty
+from moorage.control.framework.workloads import disruption_target, is_finished, nonempty
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.taints import OUT_OF_SERVICE
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("pod-garbage-collector-controller")
-_NODE = KINDS["v1", "Node"]
 _FINISHED = ""
 #: kube-controller-manager's --terminated-pod-gc-threshold.
 TERMINATED_POD_THRESHOLD = 12_500
 QUARANTINE_SECONDS = 40.0
 _AT_ONCE = 500
-_OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 
 class PodGarbageController(Controller):
     """Deletes pods. With a threshold of 0, finished pods are kept."""
 
     name = "pod-garbage-collector-controller"
-    watches = (_NODE, POD)
+    watches = (KINDS.NODE, KINDS.POD)
 
     def __init__(self, context: ControllerContext, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
         super().__init__(context)
@@ -54,7 +53,7 @@ class PodGarbageController(Controller):
         )
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is _NODE:
+        if kind is KINDS.NODE:
             return self._node_changed(old, new, world)
         if new is None:
             if old is None:
@@ -71,7 +70,7 @@ class PodGarbageController(Controller):
             if 0 < self._threshold < len(self._finished):
                 return (_FINISHED, new.key)
         node = pod.spec.nodeName
-        if pod.metadata.deletionTimestamp is not None or (node and world.get(_NODE, node) is None):
+        if pod.metadata.deletionTimestamp is not None or (node and world.get(KINDS.NODE, node) is None):
             return (new.key,)
         return ()
 
@@ -86,7 +85,7 @@ class PodGarbageController(Controller):
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if key == _FINISHED:
             return self._delete_oldest(world)
-        found = world.get(POD, key)
+        found = world.get(KINDS.POD, key)
         self._reasons.pop(key, None)
         if found is None:
             return NOTHING
@@ -94,7 +93,7 @@ class PodGarbageController(Controller):
         name = pod.spec.nodeName
         if not name:
             return self._remove(key, found, "unscheduled") if pod.metadata.deletionTimestamp is not None else NOTHING
-        node = world.view(_NODE, name)
+        node = world.view(KINDS.NODE, name)
         if node is None:
             return self._orphaned(key, found, name, now)
         if pod.metadata.deletionTimestamp is not None and is_out_of_service(node):
@@ -119,7 +118,7 @@ class PodGarbageController(Controller):
         if surplus <= 0:
             self._reasons.pop(_FINISHED, None)
             return NOTHING
-        known = [found for key in self._finished if (found := world.get(POD, key)) is not None]
+        known = [found for key in self._finished if (found := world.get(KINDS.POD, key)) is not None]
         going = sum(_is_removed(found.view) for found in known)
         candidates = sorted((found for found in known if not _is_removed(found.view)), key=_merit)
         chosen = candidates[: min(surplus - going, _AT_ONCE)] if surplus > going else []
@@ -156,7 +155,7 @@ class PodGarbageController(Controller):
 
 def is_out_of_service(node: Node) -> bool:
     """Return whether the node has the out-of-service taint and is not ready."""
-    if not any(taint.key == _OUT_OF_SERVICE for taint in node.spec.taints):
+    if not any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints):
         return False
     return not is_ready(node)
 
@@ -168,7 +167,7 @@ def _is_removed(pod: Pod) -> bool:
 
 
 def _delete(found: Object) -> Delete:
-    return Delete(POD, found.namespace, found.name, found.uid, grace_seconds=0)
+    return Delete(KINDS.POD, found.namespace, found.name, found.uid, grace_seconds=0)
 
 
 def _merit(found: Object) -> tuple[bool, str, str]:

@@ -12,7 +12,7 @@ from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.deletion_order import pods_to_delete
-from moorage.control.framework.workloads import POD, Claimed
+from moorage.control.framework.workloads import Claimed
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import as_label_selector
 from moorage.model.api_error import ApiError
@@ -40,11 +40,11 @@ def replica_set_status(
         observedGeneration=view.metadata.generation,
         conditions=_conditions(replica_set, failure, now),
     )
-    if replica_set.kind is REPLICATION_CONTROLLER:
+    if replica_set.kind is KINDS.REPLICATION_CONTROLLER:
         return {"replicas": len(pods), **status}, again_after
     terminating = sum(
         workloads.is_terminating(pod.view) and workloads.selects(view.spec.selector, pod.view.metadata.labels)
-        for pod in world.owned(POD, replica_set.uid)
+        for pod in world.owned(KINDS.POD, replica_set.uid)
     )
     return {"replicas": len(pods), "terminatingReplicas": terminating, **status}, again_after
 
@@ -73,7 +73,6 @@ def _conditions(replica_set: Object, failure: tuple[str, str] | None, now: float
     return [*others, workloads.condition(REPLICA_FAILURE, "True", *failure, now)]
 
 
-REPLICA_SET, REPLICATION_CONTROLLER = KINDS["apps/v1", "ReplicaSet"], KINDS["v1", "ReplicationController"]
 #: Most pods to create or delete in one plan.
 BURST = 500
 
@@ -82,7 +81,7 @@ class ReplicaSetController(Controller):
     """Reconciles ReplicaSets."""
 
     name = "replicaset-controller"
-    watches: tuple[Kind, ...] = (REPLICA_SET, POD)
+    watches: tuple[Kind, ...] = (KINDS.REPLICA_SET, KINDS.POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -131,7 +130,7 @@ class ReplicaSetController(Controller):
 
     def _creates(self, replica_set: Object, count: int) -> list[Action]:
         pod = workloads.pod_from_template(replica_set, replica_set.raw["spec"].get("template") or {})
-        return [Create(POD, pod, replica_set.namespace, workloads.new_pod_report(replica_set))] * count
+        return [Create(KINDS.POD, pod, replica_set.namespace, workloads.new_pod_report(replica_set))] * count
 
     def _deletes(
         self, replica_set: Object, pods: Sequence[Object], count: int, world: World, now: float
@@ -157,7 +156,7 @@ class ReplicationControllerController(ReplicaSetController):
 
     name = "replicationcontroller-controller"
     component = "replication-controller"
-    watches = (REPLICATION_CONTROLLER, POD)
+    watches = (KINDS.REPLICATION_CONTROLLER, KINDS.POD)
 
     def _age_metric(self, context: ControllerContext) -> None:
         return None
@@ -165,7 +164,7 @@ class ReplicationControllerController(ReplicaSetController):
 
 def _active_pods(replica_set: Object, world: World) -> Claimed:
     return workloads.claim(
-        replica_set, as_label_selector(replica_set.view.spec.selector), POD, world, only_active_pods=True
+        replica_set, as_label_selector(replica_set.view.spec.selector), KINDS.POD, world, only_active_pods=True
     )
 
 
@@ -173,7 +172,7 @@ def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> 
     owner = controller_of(replica_set.view.metadata)
     if owner is None:
         return pods
-    return [pod for sibling in world.owned(replica_set.kind, owner.uid) for pod in world.owned(POD, sibling.uid)]
+    return [pod for sibling in world.owned(replica_set.kind, owner.uid) for pod in world.owned(KINDS.POD, sibling.uid)]
 
 
 def _created_if_ready(pod: Object) -> float | None:

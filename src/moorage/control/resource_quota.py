@@ -17,7 +17,6 @@ from moorage.match.quota.usage import COUNTED_KINDS, count_name, usage_of
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.types.quota.limits import ResourceQuota
 
-QUOTA = KINDS["v1", "ResourceQuota"]
 AFTER_CHARGES_SECONDS = 5.0
 RESYNC_SECONDS = 300.0
 #: The key of periodic work.
@@ -29,7 +28,10 @@ class ResourceQuotaController(Controller):
 
     name = "resourcequota-controller"
     watches_custom = True
-    watches = (QUOTA, *(kind for kind in COUNTED_KINDS if kind is not QUOTA and not kind.is_chatty))
+    watches = (
+        KINDS.RESOURCE_QUOTA,
+        *(kind for kind in COUNTED_KINDS if kind is not KINDS.RESOURCE_QUOTA and not kind.is_chatty),
+    )
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -48,12 +50,16 @@ class ResourceQuotaController(Controller):
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         changed = old or new
-        if changed is None or (old is None and kind is not QUOTA) or not world.has_any(QUOTA, changed.namespace):
+        if (
+            changed is None
+            or (old is None and kind is not KINDS.RESOURCE_QUOTA)
+            or not world.has_any(KINDS.RESOURCE_QUOTA, changed.namespace)
+        ):
             return ()
         counting = usage_of(kind)
-        keys = [changed.key] if kind is QUOTA else []
+        keys = [changed.key] if kind is KINDS.RESOURCE_QUOTA else []
         if old is not None and counting is not None and (new is None or counting.is_released(old.view, new.view, 0.0)):
-            for quota in world.in_namespace(QUOTA, changed.namespace):
+            for quota in world.in_namespace(KINDS.RESOURCE_QUOTA, changed.namespace):
                 if counting.names(quota.view.spec.hard):
                     self._to_count.add(quota.key)
                     keys.append(quota.key)
@@ -62,7 +68,7 @@ class ResourceQuotaController(Controller):
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if key == _PULSE:
             return self._pulse(world, now)
-        found = world.get(QUOTA, key)
+        found = world.get(KINDS.RESOURCE_QUOTA, key)
         if found is None or found.view.metadata.deletionTimestamp is not None:
             self._to_count.discard(key)
             self._charged.pop(key, None)
@@ -98,12 +104,16 @@ class ResourceQuotaController(Controller):
         countings = [counting for kind in self._new_kinds if (counting := usage_of(kind)) is not None]
         self._new_kinds.clear()
         if countings:
-            limited = (one for one in world.all(QUOTA) if any(it.names(one.view.spec.hard) for it in countings))
+            limited = (
+                one for one in world.all(KINDS.RESOURCE_QUOTA) if any(it.names(one.view.spec.hard) for it in countings)
+            )
             self._charged.update((quota.key, 0.0) for quota in limited)
         if now >= self._next_resync:
             self._next_resync = now + RESYNC_SECONDS
             self._listed = {key: kind for key, kind in self._listed.items() if key in world.custom_kinds}
-            self._charged.update((quota.key, 0.0) for quota in world.all(QUOTA) if quota.key not in self._charged)
+            self._charged.update(
+                (quota.key, 0.0) for quota in world.all(KINDS.RESOURCE_QUOTA) if quota.key not in self._charged
+            )
         due = [key for key, since in self._charged.items() if since + AFTER_CHARGES_SECONDS <= now]
         for key in due:
             del self._charged[key]

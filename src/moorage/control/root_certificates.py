@@ -11,7 +11,6 @@ from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS, Kind
 
-NAMESPACE, CONFIG_MAP = KINDS["v1", "Namespace"], KINDS["v1", "ConfigMap"]
 NAME = "kube-root-ca.crt"
 DESCRIPTION = "kubernetes.io/description"
 #: The words are upstream's, so that controller managers that take turns do not change them.
@@ -27,29 +26,29 @@ class RootCertificatePublisher(Controller):
 
     name = "root-ca-certificate-publisher-controller"
     component = "root-ca-cert-publisher"
-    watches = (NAMESPACE, CONFIG_MAP)
+    watches = (KINDS.NAMESPACE, KINDS.CONFIG_MAP)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         if not self.context.root_authority:
             return ()
-        if kind is NAMESPACE:
+        if kind is KINDS.NAMESPACE:
             return (new.name,) if new is not None else ()
         changed = new or old
         return (changed.namespace,) if changed is not None and changed.name == NAME else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        namespace = world.view(NAMESPACE, key)
+        namespace = world.view(KINDS.NAMESPACE, key)
         if namespace is None or namespace.status.phase != "Active":
             return NOTHING
         data = {"ca.crt": self.context.root_authority}
-        found = world.get(CONFIG_MAP, f"{key}/{NAME}")
+        found = world.get(KINDS.CONFIG_MAP, f"{key}/{NAME}")
         if found is None:
             metadata = {"name": NAME, "namespace": key, "annotations": {DESCRIPTION: _TEXT}}
             document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-            return Plan((Create(CONFIG_MAP, document, key),))
+            return Plan((Create(KINDS.CONFIG_MAP, document, key),))
         annotations = dict(found.view.metadata.annotations)
         if dict(found.view.data) == data and annotations.get(DESCRIPTION):
             return NOTHING
         metadata = {**found.raw["metadata"], "annotations": {DESCRIPTION: _TEXT, **annotations}}
         kept = {name: value for name, value in found.raw.items() if name != "binaryData"}
-        return Plan((Update(CONFIG_MAP, {**kept, "metadata": metadata, "data": data}),))
+        return Plan((Update(KINDS.CONFIG_MAP, {**kept, "metadata": metadata, "data": data}),))

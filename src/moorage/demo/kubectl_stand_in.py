@@ -21,6 +21,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import read_documents
+from moorage.model.well_known.annotations import LAST_APPLIED
 from moorage.serve.resources.served import RESOURCES
 from moorage.serve.tables.render import render_table as server_table
 
@@ -86,7 +87,6 @@ def _aligned(rows: list[list[str]]) -> str:
     )
 
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CUSTOM_COLUMNS = "custom-columns="
 _NOT_FOUND, _INVALID = 404, 422
 _GONE_SECONDS, _LOOK_SECONDS = 60.0, 0.05
@@ -195,7 +195,7 @@ class StandIn:
         namespace = metadata.get("namespace", "default") if kind.namespaced else ""
         applied = json.dumps(document)
         wanted = {**document, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {})}}}
-        wanted["metadata"]["annotations"][_LAST_APPLIED] = applied
+        wanted["metadata"]["annotations"][LAST_APPLIED] = applied
         try:
             there = await self._client.get(kind, metadata["name"], namespace)
         except ApiError as error:
@@ -203,7 +203,7 @@ class StandIn:
                 raise
             await self._client.create(kind, wanted, namespace)
             return f"{_called(kind)}/{metadata['name']} created\n"
-        last = there.raw["metadata"].get("annotations", {}).get(_LAST_APPLIED, "{}")
+        last = there.raw["metadata"].get("annotations", {}).get(LAST_APPLIED, "{}")
         if last == applied:
             return f"{_called(kind)}/{metadata['name']} unchanged\n"
         await self._patch(kind, metadata["name"], namespace, merge_patch_to(json.loads(last), wanted))

@@ -14,25 +14,36 @@ from moorage.model.types.devices import DeviceSubRequest, ExactDeviceRequest, Re
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import PodSpec, Toleration
+from moorage.model.well_known.labels import (
+    CONTROLLER_UID,
+    JOB_COMPLETION_INDEX,
+    JOB_NAME,
+    LEGACY_CONTROLLER_UID,
+    LEGACY_JOB_NAME,
+    POD_INDEX,
+    POD_NAME,
+    POD_TEMPLATE_HASH,
+    REVISION_HASH,
+)
 
 #: Labels that the controllers of a kind put on the pods they make, beside those of the template.
 CONTROLLER_LABELS: dict[str, tuple[str, ...]] = {
     "Pod": (),
-    "Deployment": ("pod-template-hash",),
+    "Deployment": (POD_TEMPLATE_HASH,),
     "ReplicaSet": (),
     "ReplicationController": (),
     "StatefulSet": (
-        "controller-revision-hash",
-        "statefulset.kubernetes.io/pod-name",
-        "apps.kubernetes.io/pod-index",
+        REVISION_HASH,
+        POD_NAME,
+        POD_INDEX,
     ),
-    "DaemonSet": ("controller-revision-hash", "pod-template-generation"),
+    "DaemonSet": (REVISION_HASH, "pod-template-generation"),
     "Job": (
-        "batch.kubernetes.io/controller-uid",
-        "batch.kubernetes.io/job-name",
-        "batch.kubernetes.io/job-completion-index",
-        "controller-uid",
-        "job-name",
+        CONTROLLER_UID,
+        JOB_NAME,
+        JOB_COMPLETION_INDEX,
+        LEGACY_CONTROLLER_UID,
+        LEGACY_JOB_NAME,
     ),
 }
 CONTROLLER_LABELS["CronJob"] = CONTROLLER_LABELS["Job"]

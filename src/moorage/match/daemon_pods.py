@@ -16,20 +16,21 @@ from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import PodSpec, Toleration
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 
 _NODE_NAME_FIELD = "metadata.name"
 _TAINT_PREFIX = "node.kubernetes.io/"
 
 #: What a DaemonSet's pods must survive: trouble with their node is what many of them are there for.
 _ALWAYS_TOLERATED = (
-    ("not-ready", "NoExecute"),
-    ("unreachable", "NoExecute"),
-    ("disk-pressure", "NoSchedule"),
-    ("memory-pressure", "NoSchedule"),
-    ("pid-pressure", "NoSchedule"),
-    ("unschedulable", "NoSchedule"),
+    ("not-ready", NO_EXECUTE),
+    ("unreachable", NO_EXECUTE),
+    ("disk-pressure", NO_SCHEDULE),
+    ("memory-pressure", NO_SCHEDULE),
+    ("pid-pressure", NO_SCHEDULE),
+    ("unschedulable", NO_SCHEDULE),
 )
-_ON_THE_HOST_NETWORK = ("network-unavailable", "NoSchedule")
+_ON_THE_HOST_NETWORK = ("network-unavailable", NO_SCHEDULE)
 
 
 class DaemonFit(msgspec.Struct, frozen=True):
@@ -54,8 +55,8 @@ class DaemonTemplate:
         name, taints = node.metadata.name, node.spec.taints
         if self._node_name not in ("", name) or not self._affinity.match(node.metadata.labels, name):
             return DaemonFit(should_run=False, should_continue=False)
-        if self.tolerations.untolerated(taints, ("NoSchedule", "NoExecute")):
-            stays = not self.tolerations.untolerated(taints, ("NoExecute",))
+        if self.tolerations.untolerated(taints, (NO_SCHEDULE, NO_EXECUTE)):
+            stays = not self.tolerations.untolerated(taints, (NO_EXECUTE,))
             return DaemonFit(should_run=False, should_continue=stays)
         return DaemonFit(should_run=True, should_continue=True)
 

@@ -15,8 +15,8 @@ from moorage.match.taint_text import describe_taint
 from moorage.match.tolerations import TolerationSet
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.model.well_known.taints import NO_EXECUTE
 
-NO_EXECUTE = "NoExecute"
 _SECOND = 10**9
 _INT64_MAX = 2**63 - 1
 

@@ -5,6 +5,8 @@ In: raw documents. Out: their `Kind`, typed views, unknown fields. Admission, ta
 other kinds are no error; they are not looked into.
 """
 
+import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from moorage.model.kind_rows import (
@@ -44,7 +46,87 @@ _ROWS: Final = (
     *network.ROWS,
     *api_server.ROWS,
 )
-KINDS: Final[dict[tuple[str, str], Kind]] = {(kind.api_version, kind.name): kind for kind in _ROWS}
+
+
+class Kinds(dict[tuple[str, str], Kind]):
+    """Every stored kind by API version and name, and by a constant: `KINDS["v1", "Pod"]` is `KINDS.POD`."""
+
+    API_SERVICE: Kind
+    CERTIFICATE_SIGNING_REQUEST: Kind
+    CLUSTER_ROLE: Kind
+    CLUSTER_ROLE_BINDING: Kind
+    CONFIG_MAP: Kind
+    CONTROLLER_REVISION: Kind
+    CRON_JOB: Kind
+    CSI_DRIVER: Kind
+    CSI_NODE: Kind
+    CSI_STORAGE_CAPACITY: Kind
+    CUSTOM_RESOURCE_DEFINITION: Kind
+    DAEMON_SET: Kind
+    DEPLOYMENT: Kind
+    DEVICE_CLASS: Kind
+    DEVICE_TAINT_RULE: Kind
+    ENDPOINTS: Kind
+    ENDPOINT_SLICE: Kind
+    EVENT: Kind
+    FLOW_SCHEMA: Kind
+    HORIZONTAL_POD_AUTOSCALER: Kind
+    INGRESS: Kind
+    INGRESS_CLASS: Kind
+    IP_ADDRESS: Kind
+    JOB: Kind
+    LEASE: Kind
+    LIMIT_RANGE: Kind
+    MUTATING_ADMISSION_POLICY: Kind
+    MUTATING_ADMISSION_POLICY_BINDING: Kind
+    MUTATING_WEBHOOK_CONFIGURATION: Kind
+    NAMESPACE: Kind
+    NETWORK_POLICY: Kind
+    NODE: Kind
+    PERSISTENT_VOLUME: Kind
+    PERSISTENT_VOLUME_CLAIM: Kind
+    POD: Kind
+    POD_DISRUPTION_BUDGET: Kind
+    POD_TEMPLATE: Kind
+    PRIORITY_CLASS: Kind
+    PRIORITY_LEVEL_CONFIGURATION: Kind
+    REPLICATION_CONTROLLER: Kind
+    REPLICA_SET: Kind
+    REPORTED_EVENT: Kind
+    RESOURCE_CLAIM: Kind
+    RESOURCE_CLAIM_TEMPLATE: Kind
+    RESOURCE_QUOTA: Kind
+    RESOURCE_SLICE: Kind
+    ROLE: Kind
+    ROLE_BINDING: Kind
+    RUNTIME_CLASS: Kind
+    SECRET: Kind
+    SERVICE: Kind
+    SERVICE_ACCOUNT: Kind
+    SERVICE_CIDR: Kind
+    STATEFUL_SET: Kind
+    STORAGE_CLASS: Kind
+    VALIDATING_ADMISSION_POLICY: Kind
+    VALIDATING_ADMISSION_POLICY_BINDING: Kind
+    VALIDATING_WEBHOOK_CONFIGURATION: Kind
+    VOLUME_ATTACHMENT: Kind
+    VOLUME_ATTRIBUTES_CLASS: Kind
+
+    def __init__(self, rows: Iterable[Kind]) -> None:
+        for kind in rows:
+            self[kind.api_version, kind.name] = kind
+            setattr(self, constant_of(kind), kind)
+
+
+def constant_of(kind: Kind) -> str:
+    """Return the name of a kind's constant: PERSISTENT_VOLUME_CLAIM for PersistentVolumeClaim."""
+    if kind.api_version == "events.k8s.io/v1":
+        return "REPORTED_EVENT"  # EVENT is the one of the core group
+    words = re.findall("CSI|IP|API|CIDR|[A-Z][a-z]+", kind.name)
+    return "_".join(words).upper()
+
+
+KINDS: Final = Kinds(_ROWS)
 #: The kinds that have older versions, by those: what documents of a version are converted to.
 OLDER_VERSIONS: Final[dict[tuple[str, str], Kind]] = {
     (f"{kind.group}/{version}", kind.name): kind for kind in _ROWS for version in kind.older_versions

@@ -12,18 +12,15 @@ from moorage.match.devices.eviction import (
     describe_evictions,
     pod_eviction,
 )
-from moorage.match.devices.taints import NO_EXECUTE
 from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.devices import DeviceTaintRule, ResourceClaim
 from moorage.model.types.pod import Pod
-from moorage.plan.devices import CLAIM, claims_of
-from moorage.plan.simulation.api import POD
+from moorage.model.well_known.taints import NO_EXECUTE
+from moorage.plan.devices import claims_of
 from moorage.plan.simulation.simulation import Simulation
 
-_SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
-_RULE = KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 _UNKNOWN = "a device that it used has a NoExecute taint that its claim does not tolerate"
 
 
@@ -34,14 +31,14 @@ class DeviceEvictions:
         self._simulation = simulation
         self._gates: GateSet = simulation.settings.gates_of(Component.CONTROLLER_MANAGER)
         self._had: dict[str, tuple[ResourceClaim, ...]] = {}  # by the pod's UID
-        for pod in simulation.world.all(POD) if simulation.world.count(CLAIM) else ():
+        for pod in simulation.world.all(KINDS.POD) if simulation.world.count(KINDS.RESOURCE_CLAIM) else ():
             if pod.view.spec.resourceClaims and pod.view.spec.nodeName:
                 self._had[pod.uid] = claims_of(pod.view, simulation.world)
 
     def is_due(self) -> bool:
         """Return whether a pod that had devices before still has to leave, sooner or later."""
         world = self._simulation.world
-        if not self._had or (not world.count(_RULE) and not self._has_tainted_slices()):
+        if not self._had or (not world.count(KINDS.DEVICE_TAINT_RULE) and not self._has_tainted_slices()):
             return False
         published, rules = self._published(), self._rules()
 
@@ -49,10 +46,10 @@ class DeviceEvictions:
             return claim_eviction(claim, published, rules, partial(compile_device_tolerations, gates=self._gates))
 
         def find_claim(namespace: str, name: str) -> ResourceClaim | None:
-            found: ResourceClaim | None = world.view(CLAIM, f"{namespace}/{name}")
+            found: ResourceClaim | None = world.view(KINDS.RESOURCE_CLAIM, f"{namespace}/{name}")
             return found
 
-        for found in world.all(POD):
+        for found in world.all(KINDS.POD):
             pod: Pod = found.view
             if found.uid in self._had and pod.metadata.deletionTimestamp is None:
                 eviction = pod_eviction(pod, find_claim, eviction_of)
@@ -68,15 +65,15 @@ class DeviceEvictions:
         return "; ".join(dict.fromkeys(said)) or _UNKNOWN
 
     def _published(self) -> PublishedDevices:
-        return PublishedDevices(found.view for found in self._simulation.world.all(_SLICE))
+        return PublishedDevices(found.view for found in self._simulation.world.all(KINDS.RESOURCE_SLICE))
 
     def _rules(self) -> list[DeviceTaintRule]:
         if not self._gates.enabled(DRA_DEVICE_TAINT_RULES):
             return []
-        return [found.view for found in self._simulation.world.all(_RULE)]
+        return [found.view for found in self._simulation.world.all(KINDS.DEVICE_TAINT_RULE)]
 
     def _has_tainted_slices(self) -> bool:
-        slices = (found.view for found in self._simulation.world.all(_SLICE))
+        slices = (found.view for found in self._simulation.world.all(KINDS.RESOURCE_SLICE))
         return any(
             taint.effect == NO_EXECUTE for one in slices for device in one.spec.devices for taint in device.taints
         )

@@ -19,8 +19,6 @@ from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 
-CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
-
 
 class DeviceLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """One device that a claim was allocated. `shared`: others may have a share of it; `admin`: it takes nothing."""
@@ -56,7 +54,7 @@ def claims_of(pod: Pod, world: World) -> tuple[ResourceClaim, ...]:
     names = [name for _, name in claim_keys(pod)]
     if pod.status.extendedResourceClaimStatus is not None:
         names.append(pod.status.extendedResourceClaimStatus.resourceClaimName)
-    found = (world.view(CLAIM, f"{pod.metadata.namespace}/{name}") for name in dict.fromkeys(names))
+    found = (world.view(KINDS.RESOURCE_CLAIM, f"{pod.metadata.namespace}/{name}") for name in dict.fromkeys(names))
     return tuple(claim for claim in found if claim is not None)
 
 

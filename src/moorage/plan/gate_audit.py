@@ -34,13 +34,14 @@ from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, PodSpec, Toleration
 from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.storage import PersistentVolume
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 from moorage.plan.device_gates import DEVICE_KINDS, DeviceAudit
 from moorage.plan.gate_consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
 from moorage.plan.input.hints import what_it_makes
 from moorage.plan.input.inventory import Inventory, Item
 
 _GATES = {gate.name: gate for gate in GATES}
-_KEEPING_OUT = frozenset({"NoExecute", "NoSchedule"})
+_KEEPING_OUT = frozenset({NO_EXECUTE, NO_SCHEDULE})
 _OVER = frozenset({"Complete", "Failed"})
 _DROPPED_SILENTLY = frozenset({MATCH_LABEL_KEYS_IN_POD_AFFINITY.name, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD.name})
 _NOT_USED = "and one that needs the gate to suit it would not be used while it is off"
@@ -209,7 +210,7 @@ def _of_running(pod: Pod, nodes: Nodes, on: GateSet, off: GateSet) -> Iterator[C
     with_it, without = (nodes.tolerations(pod.spec, gates) for gates in (on, off))
     before, after = decide_eviction(node.spec.taints, with_it), decide_eviction(node.spec.taints, without)
     if not after.all_tolerated and before.all_tolerated:
-        taint = without.untolerated(node.spec.taints, frozenset({"NoExecute"}))[0]
+        taint = without.untolerated(node.spec.taints, frozenset({NO_EXECUTE}))[0]
         text = f"would be evicted from {name}: taint {describe_taint(taint)}:NoExecute is tolerated by nothing else"
         yield Consequence(MANAGER, text, breaks=True)
         yield Consequence(KUBELET, f"would be refused by {name} if it came again", breaks=True)

@@ -15,8 +15,10 @@ from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
 from moorage.model.api_error import ApiError
 from moorage.model.go.durations import DurationError, parse_duration
+from moorage.model.kinds import KINDS
 from moorage.model.types.node import Taint
-from moorage.plan.simulation.api import NODE
+from moorage.model.well_known.labels import HOSTNAME
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from moorage.plan.simulation.loading import MAX_PODS
 from moorage.plan.simulation.simulation import Simulation
 from moorage.run.node_objects import node_status
@@ -25,7 +27,7 @@ MAX_NODES = 10_000
 MAX_SECONDS = 366 * 24 * 3600
 _MAX_DIGITS = 12
 _replace = msgspec.structs.replace
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _T = TypeVar("_T")
 
 
@@ -183,17 +185,17 @@ def add_nodes(simulation: Simulation, change: AddedNodes) -> None:
     What the node controller and `kubectl cordon` have written on that one is left out.
     """
     like = find_node(simulation, change.like)
-    numbers = (number for number in count(1) if simulation.world.get(NODE, f"{change.like}-{number}") is None)
+    numbers = (number for number in count(1) if simulation.world.get(KINDS.NODE, f"{change.like}-{number}") is None)
     for number in islice(numbers, change.count):
         name = f"{change.like}-{number}"
         metadata, spec = like.raw["metadata"], like.raw.get("spec") or {}
-        labels = {**(metadata.get("labels") or {}), "kubernetes.io/hostname": name}
+        labels = {**(metadata.get("labels") or {}), HOSTNAME: name}
         taints = [one for one in spec.get("taints") or () if not one["key"].startswith("node.kubernetes.io/")]
         status = {part: like.raw["status"][part] for part in ("capacity", "allocatable") if part in like.raw["status"]}
         raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
-        made = simulation.api.create(NODE, {**raw, "spec": {"taints": taints} if taints else {}})
+        made = simulation.api.create(KINDS.NODE, {**raw, "spec": {"taints": taints} if taints else {}})
         report = node_status(made.view, number, simulation.clock.now)
-        simulation.api.patch(NODE, name, "", {"status": report}, "status")
+        simulation.api.patch(KINDS.NODE, name, "", {"status": report}, "status")
 
 
 def taint(simulation: Simulation, change: TaintChange) -> None:
@@ -224,7 +226,7 @@ def label(simulation: Simulation, change: LabelChange) -> None:
             raise ChangeError(_nowhere(change.node, f"label {change.key}"))
     for node in nodes:
         try:
-            simulation.api.patch(NODE, node.name, "", label_patch(change))
+            simulation.api.patch(KINDS.NODE, node.name, "", label_patch(change))
         except ApiError as error:
             raise ChangeError(error.message) from None
 
@@ -239,7 +241,7 @@ def find_nodes(simulation: Simulation, nodes: str) -> list[Object]:
     """Return the nodes that are meant. Raises ChangeError if there is none."""
     if nodes != ALL_NODES and not nodes.startswith("{"):
         return [find_node(simulation, nodes)]
-    found = [node for node in simulation.world.all(NODE) if is_meant(node, nodes)]
+    found = [node for node in simulation.world.all(KINDS.NODE) if is_meant(node, nodes)]
     if not found:
         raise ChangeError(f"there are no {_said(nodes).removeprefix('all ')} in the input")
     return found
@@ -255,9 +257,9 @@ def is_meant(node: Object, nodes: str) -> bool:
 
 def find_node(simulation: Simulation, name: str) -> Object:
     """Return a node. Raises ChangeError, with the name that may have been meant."""
-    found = simulation.world.get(NODE, name)
+    found = simulation.world.get(KINDS.NODE, name)
     if found is None:
-        close = get_close_matches(name, [node.name for node in simulation.world.all(NODE)], n=1)
+        close = get_close_matches(name, [node.name for node in simulation.world.all(KINDS.NODE)], n=1)
         raise ChangeError(f"there is no node {name!r} in the input" + (f"; is it {close[0]}?" if close else ""))
     return found
 
@@ -320,10 +322,10 @@ class _TaintWriter:
         known = self._taken.get(key)
         if known is None or not known[0] or node.view.metadata.deletionTimestamp is not None:
             try:
-                made = self._api.update(NODE, raw)
+                made = self._api.update(KINDS.NODE, raw)
             except ApiError as error:
                 raise ChangeError(error.message) from None
             self._taken[key] = _taints(made.raw), made.view.spec.taints
         elif known[0] != _taints(node.raw):
             view = _replace(node.view, spec=_replace(node.view.spec, taints=known[1]))
-            self._api.put(NODE, _with_taints(raw, known[0]), view)
+            self._api.put(KINDS.NODE, _with_taints(raw, known[0]), view)

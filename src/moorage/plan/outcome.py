@@ -31,7 +31,6 @@ NOT_CREATED = "NotCreated"
 NO_SCHEDULER = "NoScheduler"
 TERMINATING = "Terminating"
 WAITS_FOR_DEVICES = "BindingConditionsPending"
-_STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
 
 
 class State(StrEnum):
@@ -135,7 +134,7 @@ def why_kept_out(simulation: Simulation, pod: Pod) -> tuple[str, str] | None:
 def _not_created(simulation: Simulation) -> list[PlannedPod]:
     """Return the pods that a StatefulSet makes once those before them run."""
     missing: list[PlannedPod] = []
-    for found in simulation.world.all(_STATEFUL_SET):
+    for found in simulation.world.all(KINDS.STATEFUL_SET):
         spec = found.view.spec
         if spec.podManagementPolicy == "Parallel" or found.view.metadata.deletionTimestamp is not None:
             continue
@@ -143,7 +142,7 @@ def _not_created(simulation: Simulation) -> list[PlannedPod]:
         waits_for = ""
         for ordinal in range(first, first + (1 if spec.replicas is None else spec.replicas)):
             key = f"{found.key}-{ordinal}"
-            made = simulation.world.view(KINDS["v1", "Pod"], key)
+            made = simulation.world.view(KINDS.POD, key)
             if made is not None:
                 waits_for = waits_for or ("" if ready_condition(made) is not None else f"{found.name}-{ordinal}")
                 continue

@@ -10,7 +10,6 @@ from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod_status import FINISHED_PHASES
-from moorage.plan.devices import CLAIM
 from moorage.plan.input.inventory import Inventory
 from moorage.plan.outcome import (
     NodeLine,
@@ -23,11 +22,7 @@ from moorage.plan.outcome import (
     planned_pods,
     pod_line,
 )
-from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import Simulation
-
-_REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
-_SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 
 
 class Updated(msgspec.Struct):
@@ -52,13 +47,13 @@ class Follower:
         simulation.api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is POD:
+        if kind is KINDS.POD:
             found = new or old
             if found is not None:
                 self._touched.add(found.key)
-        elif kind is CLAIM or kind is _SLICE:
+        elif kind is KINDS.RESOURCE_CLAIM or kind is KINDS.RESOURCE_SLICE:
             self._spreads = True  # lines have the devices of claims, and how many devices nodes have
-        elif kind is _REPLICA_SET and old is not None:  # lines have the owner of the ReplicaSet
+        elif kind is KINDS.REPLICA_SET and old is not None:  # lines have the owner of the ReplicaSet
             after = controller_of(new.view.metadata) if new is not None else None
             self._spreads = self._spreads or controller_of(old.view.metadata) != after
 
@@ -73,7 +68,7 @@ class Follower:
             key = line.key
             if everything or key in touched or not line.node:
                 then[key], places[key] = line.state, index
-        there = (found for key in self._touched | then.keys() if (found := world.get(POD, key)) is not None)
+        there = (found for key in self._touched | then.keys() if (found := world.get(KINDS.POD, key)) is not None)
         live = [one for one in there if one.view.status.phase not in FINISHED_PHASES]
         pods = sorted(live, key=lambda one: order[one.uid])
         lines = [pod_line(pod, simulation) for pod in planned_pods(simulation, pods)]

@@ -6,8 +6,9 @@ from moorage.admit.admission import Rejected, admit
 from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.world import controller_of
 from moorage.lint.sources import Source
+from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 from moorage.plan.headroom import headroom as pods_that_fit
-from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH, deployment_of
+from moorage.plan.input.absent_owners import deployment_of
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.reading import KnownObjects, Reader
 from moorage.plan.outcome import Outcome, outcome_of

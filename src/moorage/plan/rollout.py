@@ -12,22 +12,19 @@ import msgspec
 from moorage.client.protocol import Object
 from moorage.control.daemon_set.tracker import limits_of
 from moorage.control.deployment.rollout import bounds_of, is_made_of, is_same_template
-from moorage.control.framework.revisions import CONTROLLER_REVISION, REVISION_HASH
 from moorage.control.framework.workloads import is_active, ready_condition, scaled
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod
-from moorage.plan.input.absent_owners import POD_TEMPLATE_HASH
+from moorage.model.well_known.labels import POD_TEMPLATE_HASH, REVISION_HASH
 from moorage.plan.input.inventory import Inventory, Key, kind_words
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import PlannedPod, planned_pods, why_unplaced
-from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import Simulation
 
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 _KINDS = kind_words(*ROLLED_OUT, *SCALED)
-_DEPLOYMENT, _REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
 _OTHER_GROUPS = {"Job": "batch/v1", "ReplicationController": "v1"}
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 
@@ -139,7 +136,7 @@ class RolloutWatch:
         return str(pod.view.metadata.labels.get(self._label, ""))
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is not POD:
+        if kind is not KINDS.POD:
             if old is not None and new is not None:
                 self._note_return(kind, old, new)
             return
@@ -160,13 +157,13 @@ class RolloutWatch:
     def _note_return(self, kind: Kind, old: Object, new: Object) -> None:
         """Count an old revision as the new one if the workload goes back to it, as in `kubectl rollout undo`."""
         name = f"{self._key.namespace}/{self._key.name}"
-        if kind is _DEPLOYMENT and self._key.kind == kind.name and new.key == name:
+        if kind is KINDS.DEPLOYMENT and self._key.kind == kind.name and new.key == name:
             if not is_same_template(old.view.spec.template, new.view.spec.template):
-                for one in self._simulation.world.all(_REPLICA_SET):
+                for one in self._simulation.world.all(KINDS.REPLICA_SET):
                     owner = controller_of(one.view.metadata)
                     if owner is not None and owner.uid == new.uid and is_made_of(one, new):
                         self._take_as_new(self._revision(one))
-        elif kind is CONTROLLER_REVISION and new.view.revision > old.view.revision:
+        elif kind is KINDS.CONTROLLER_REVISION and new.view.revision > old.view.revision:
             owner = controller_of(new.view.metadata)
             workload = self._simulation.world.get(kind_of_workload(self._key.kind), name)
             if owner is not None and workload is not None and owner.uid == workload.uid:

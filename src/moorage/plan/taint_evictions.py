@@ -16,13 +16,14 @@ import msgspec
 from moorage.client.protocol import Object
 from moorage.control.taint_eviction.controller import TaintEvictionController, Taints, deadline, no_execute
 from moorage.match.evaluation.accounts import Undecided
-from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
+from moorage.match.taint_eviction import Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import Component
+from moorage.model.kinds import KINDS
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Pod, Toleration
+from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.node_changes import TaintChange, UntaintChange, find_nodes, with_taint
-from moorage.plan.simulation.api import NODE, POD
 from moorage.plan.simulation.controllers import TAINT_EVICTION
 from moorage.plan.simulation.simulation import HORIZON, Simulation
 from moorage.schedule.config.default_profile import program_cache
@@ -62,7 +63,7 @@ class TaintEvictions:
 
     def of(self, pod: Object) -> Eviction:
         """Return what the taints of its node, as they are now, mean for a pod."""
-        node = self._simulation.world.view(NODE, pod.view.spec.nodeName)
+        node = self._simulation.world.view(KINDS.NODE, pod.view.spec.nodeName)
         return self._decided(tuple(node.spec.taints) if node is not None else (), tuple(pod.view.spec.tolerations))
 
     def are_due(self, pods: Iterable[Object]) -> bool:
@@ -71,7 +72,7 @@ class TaintEvictions:
 
     def tainted_nodes(self) -> list[str]:
         """Return the nodes with NoExecute taints."""
-        nodes = self._simulation.world.all(NODE)
+        nodes = self._simulation.world.all(KINDS.NODE)
         return [node.name for node in nodes if any(one.effect == NO_EXECUTE for one in node.view.spec.taints)]
 
     def foresee(
@@ -111,10 +112,10 @@ class TaintEvictions:
         controller = self._controller()
         found = []
         for then in controller.timed if controller is not None else ():
-            pod = self._simulation.world.get(POD, then.key)
+            pod = self._simulation.world.get(KINDS.POD, then.key)
             if pod is None or pod.uid != then.uid or pod.view.spec.nodeName in changed:
                 continue
-            node = self._simulation.world.view(NODE, pod.view.spec.nodeName)
+            node = self._simulation.world.view(KINDS.NODE, pod.view.spec.nodeName)
             taints = no_execute(node) if node is not None else ()
             eviction = self._decide(taints, pod.view.spec.tolerations)
             due = self._due(pod, taints, eviction, now)
@@ -137,7 +138,7 @@ class TaintEvictions:
                     )
         world = self._simulation.world
         new = {name: tuple(one for one in all_taints if one.effect == NO_EXECUTE) for name, all_taints in found.items()}
-        return {name: one for name, one in new.items() if one != no_execute(world.view(NODE, name))}
+        return {name: one for name, one in new.items() if one != no_execute(world.view(KINDS.NODE, name))}
 
     def _decide(self, taints: Taints, tolerations: Tolerations) -> Eviction | None:
         try:

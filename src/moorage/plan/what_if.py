@@ -34,7 +34,7 @@ from moorage.plan.outcome import Outcome, PodLine, State
 from moorage.plan.outcome_update import Follower, Updated
 from moorage.plan.owner_names import OwnerNames
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
-from moorage.plan.simulation.api import NODE, POD, Deletion
+from moorage.plan.simulation.api import Deletion
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, POD_GARBAGE, TAINT_EVICTION
 from moorage.plan.simulation.drain import DRAIN, complaints, cordon, drain
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load, load_services
@@ -43,7 +43,6 @@ from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.taint_evictions import TaintEvictions
 
 _USER = "user"
-_NAMESPACE = KINDS["v1", "Namespace"]
 
 
 class Cause(StrEnum):
@@ -224,7 +223,7 @@ class WhatIf:
             except ApiError as error:
                 raise ChangeError(error.message) from None
         for name in changes.removes:
-            simulation.api.delete(NODE, name)
+            simulation.api.delete(KINDS.NODE, name)
             self._inventory.items.pop(Key("Node", "", name), None)
             self._removed.add(name)
         simulation.work()
@@ -287,12 +286,12 @@ class WhatIf:
     def _create(self, item: Item) -> None:
         """Create an object; admission completes what only the cluster knows, and may refuse it."""
         api = self._simulation.api
-        if item.existing or item.kind is NODE:
+        if item.existing or item.kind is KINDS.NODE:
             load(self._simulation, [item])
             return
         try:
-            if item.kind.namespaced and self._simulation.world.get(_NAMESPACE, item.key.namespace) is None:
-                api.create(_NAMESPACE, {"metadata": {"name": item.key.namespace}})
+            if item.kind.namespaced and self._simulation.world.get(KINDS.NAMESPACE, item.key.namespace) is None:
+                api.create(KINDS.NAMESPACE, {"metadata": {"name": item.key.namespace}})
             api.create(item.kind, item.raw, item.key.namespace)
         except ApiError as error:
             self._inventory.reject(item.key, error.message, item.place)
@@ -363,7 +362,7 @@ class WhatIf:
                 departure.replaced_by = chosen
 
     def _node_of(self, key: str) -> str:
-        pod = self._simulation.world.view(POD, key)
+        pod = self._simulation.world.view(KINDS.POD, key)
         return str(pod.spec.nodeName) if pod is not None else ""
 
 
@@ -387,14 +386,14 @@ def _update(simulation: Simulation, item: Item, current: Raw) -> None:
         "annotations": {**(metadata.get("annotations") or {}), **(new.get("annotations") or {})},
     }
     rest = {name: value for name, value in item.raw.items() if name not in ("metadata", "status")}
-    if item.kind is POD:
+    if item.kind is KINDS.POD:
         rest["spec"] = {**current["spec"], **rest["spec"]}
     document = {**current, **rest, "metadata": merged}
     made = simulation.api.update(item.kind, document)
     status = item.raw.get("status")
-    if status and item.kind is NODE:
+    if status and item.kind is KINDS.NODE:
         raw = {**made.raw, "status": {**(made.raw.get("status") or {}), **status}}
-        simulation.api.put(NODE, raw, view_of(raw))
+        simulation.api.put(KINDS.NODE, raw, view_of(raw))
 
 
 def _template(raw: Raw) -> object:

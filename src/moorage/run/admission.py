@@ -17,6 +17,8 @@ from moorage.match.tolerations import ProgramCache, TolerationSet, compile_toler
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.labels import OS
+from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.run.last_answer import remember_last
 from moorage.telemetry.logs import get_logger
 
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
     from moorage.model.types.node import Taint
     from moorage.model.types.pod import Toleration
 
-_OS_LABEL, _OS = "kubernetes.io/os", "linux"
+_OS_LABEL, _OS = OS, "linux"
 _SOURCE_ANNOTATION = "kubernetes.io/config.source"
 _EVERY_ADDRESS = "0.0.0.0"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
-_NO_EXECUTE = frozenset({"NoExecute"})
+_NO_EXECUTE = frozenset({NO_EXECUTE})
 _LOG = get_logger("kubelet")
 
 

@@ -23,7 +23,6 @@ BEAT_SECONDS = 10.0
 STATUS_SECONDS = 300.0
 _ROUND_SECONDS = 0.1
 _GOLDEN_RATIO = 0.618033988749895
-_NODE, _LEASE = KINDS["v1", "Node"], KINDS["coordination.k8s.io/v1", "Lease"]
 _LOG = get_logger("kubelet")
 
 
@@ -114,14 +113,14 @@ class Heartbeats:
     async def _report(self, heart: _Heart, now: float) -> None:
         patch = {"status": node_status(heart.node, heart.number, now, self._capacity)}
         name = heart.node.metadata.name
-        if not await _done(self._client.patch(_NODE, name, "", patch, subresource="status"), name):
+        if not await _done(self._client.patch(KINDS.NODE, name, "", patch, subresource="status"), name):
             heart.reports_at = 0.0
 
     async def _renew(self, heart: _Heart, now: float) -> None:
         name = heart.node.metadata.name
         if not heart.has_lease:
             try:
-                await self._client.create(_LEASE, new_lease(heart.node, now), LEASE_NAMESPACE)
+                await self._client.create(KINDS.LEASE, new_lease(heart.node, now), LEASE_NAMESPACE)
                 heart.has_lease = True
                 return
             except ApiError as error:
@@ -131,7 +130,7 @@ class Heartbeats:
             except Unreachable:
                 return
         patch = {"spec": {"renewTime": micro_time_text(int(now * 1_000_000))}}
-        renewing = self._client.patch(_LEASE, name, LEASE_NAMESPACE, patch, patch_type=PatchType.MERGE)
+        renewing = self._client.patch(KINDS.LEASE, name, LEASE_NAMESPACE, patch, patch_type=PatchType.MERGE)
         heart.has_lease = await _done(renewing, name)
 
 

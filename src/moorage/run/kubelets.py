@@ -67,12 +67,6 @@ def _rejections(state: KubeletState) -> Mapping[Labels, float]:
 
 
 _AT_ONCE = 64
-_NODE, _POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
-_CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
-_RESOURCE_CLAIM, _RESOURCE_SLICE = (
-    KINDS["resource.k8s.io/v1", "ResourceClaim"],
-    KINDS["resource.k8s.io/v1", "ResourceSlice"],
-)
 
 
 class Recorder(Protocol):
@@ -118,14 +112,14 @@ class Kubelets:
         self._wakened = asyncio.Event()
         self._state.wake = self._wakened.set
         self._informers = [
-            Informer(client, _CLAIM, self._volumes_changed),
-            Informer(client, _VOLUME, self._volumes_changed),
-            Informer(client, _NODE, self._nodes_changed),
-            Informer(client, _POD, self._pods_changed),
+            Informer(client, KINDS.PERSISTENT_VOLUME_CLAIM, self._volumes_changed),
+            Informer(client, KINDS.PERSISTENT_VOLUME, self._volumes_changed),
+            Informer(client, KINDS.NODE, self._nodes_changed),
+            Informer(client, KINDS.POD, self._pods_changed),
         ]
         # Not waited for: an API server before Kubernetes 1.34 does not serve them.
-        self._claim_informer = Informer(client, _RESOURCE_CLAIM, self._claims_changed)
-        self._slice_informer = Informer(client, _RESOURCE_SLICE, self._drivers.slices_changed)
+        self._claim_informer = Informer(client, KINDS.RESOURCE_CLAIM, self._claims_changed)
+        self._slice_informer = Informer(client, KINDS.RESOURCE_SLICE, self._drivers.slices_changed)
 
     @property
     def node_count(self) -> int:
@@ -159,7 +153,7 @@ class Kubelets:
     async def _register(self, name: str, number: int) -> None:
         try:
             node = new_node(name, number, self._clock(), self._capacity, self._simulator)
-            await self._client.create(_NODE, self._drivers.annotate(node))
+            await self._client.create(KINDS.NODE, self._drivers.annotate(node))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise

@@ -15,8 +15,8 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.model.well_known.finalizers import CLAIM_IN_USE
 
-_PROTECTION = "kubernetes.io/pvc-protection"
 FAILED_MOUNT, FAILED_MAP = "FailedMount", "FailedMapVolume"
 
 
@@ -69,7 +69,7 @@ class Mounts:
 def _unusable(claim: PersistentVolumeClaim | None, name: str) -> str | None:
     if claim is None:
         return f"failed to fetch PVC from API server: persistentvolumeclaims {go_quote(name)} not found"
-    if claim.metadata.deletionTimestamp is not None and _PROTECTION not in claim.metadata.finalizers:
+    if claim.metadata.deletionTimestamp is not None and CLAIM_IN_USE not in claim.metadata.finalizers:
         return "PVC is being deleted"
     if claim.status.phase != "Bound":
         return "PVC is not bound"

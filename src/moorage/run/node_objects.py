@@ -7,6 +7,7 @@ from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kubernetes_version import KUBERNETES_VERSION
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
+from moorage.model.well_known.labels import ARCH, BETA_ARCH, BETA_OS, HOSTNAME, OS, REGION, ZONE
 
 Raw = dict[str, Any]
 
@@ -38,13 +39,13 @@ def new_node(
 ) -> Raw:
     """Return a Node to register, with its status; nodes are spread over three zones."""
     labels = {
-        "beta.kubernetes.io/arch": "amd64",
-        "beta.kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
-        "kubernetes.io/hostname": name,
-        "kubernetes.io/os": "linux",
-        "topology.kubernetes.io/region": "region-1",
-        "topology.kubernetes.io/zone": _ZONES[number % len(_ZONES)],
+        BETA_ARCH: "amd64",
+        BETA_OS: "linux",
+        ARCH: "amd64",
+        HOSTNAME: name,
+        OS: "linux",
+        REGION: "region-1",
+        ZONE: _ZONES[number % len(_ZONES)],
         SIMULATOR_LABEL: simulator,
     }
     node: Raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {}}

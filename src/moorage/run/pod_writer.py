@@ -16,7 +16,6 @@ from moorage.run.kubelet_state import Raw, Remove, WriteStatus
 from moorage.telemetry.logs import get_logger
 
 FIRST_RETRY, LAST_RETRY = 1.0, 30.0
-_POD = KINDS["v1", "Pod"]
 _CONFLICT, _TOO_MANY, _SERVER_ERROR = 409, 429, 500
 _LOG = get_logger("kubelet")
 
@@ -86,9 +85,9 @@ class PodWriter:
         namespace, _, name = key.partition("/")
         if status is not None:
             patch = {"metadata": {"uid": wanted.uid}, "status": status}
-            await self._client.patch(_POD, name, namespace, patch, subresource="status")
+            await self._client.patch(KINDS.POD, name, namespace, patch, subresource="status")
         else:
-            await self._client.delete(_POD, name, namespace, uid=wanted.uid, grace_seconds=0)
+            await self._client.delete(KINDS.POD, name, namespace, uid=wanted.uid, grace_seconds=0)
             wanted.removes = False
         wanted.retry = FIRST_RETRY
 

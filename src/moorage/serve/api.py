@@ -6,6 +6,7 @@ Kubernetes: the generic registry's Store with its strategies.
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -16,17 +17,18 @@ from moorage.admit.request import Request
 from moorage.admit.subresources.approval import APPROVAL, admit_approval
 from moorage.admit.subresources.pod_parts import POD_PARTS, admit_pod_part
 from moorage.admit.subresources.status_update import admit_status
+from moorage.model import generated_names
 from moorage.model.api_error import ApiError
 from moorage.model.gates import POD_TOPOLOGY_LABELS_ADMISSION, GateSet
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.serve.access.authorization import Authorization
 from moorage.serve.access.rbac import RBAC_KINDS, RoleIndex
 from moorage.serve.admission.lookups import AdmissionLookups
-from moorage.serve.admission.quota_ledger import QUOTA, QuotaLedger
-from moorage.serve.admission.service_claims import SERVICE, hold_claims
+from moorage.serve.admission.quota_ledger import QuotaLedger
+from moorage.serve.admission.service_claims import hold_claims
 from moorage.serve.apply.managed_fields import on_create, on_update
-from moorage.serve.claim_templates import CLAIM, ClaimTemplate, ClaimTemplates
+from moorage.serve.claim_templates import ClaimTemplate, ClaimTemplates
 from moorage.serve.custom.admission import admit_custom, admit_custom_status
 from moorage.serve.custom.definitions import Definitions
 from moorage.serve.custom.served_kind import ServedKind
@@ -34,16 +36,13 @@ from moorage.serve.long_work import LongWork
 from moorage.serve.pki.authentication import User
 from moorage.serve.pki.authenticator import Authenticator
 from moorage.serve.resources.served import Resources
-from moorage.serve.templates import POD, Likeness, PodTemplate, PodTemplates
+from moorage.serve.templates import Likeness, PodTemplate, PodTemplates
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens, TokenKeys, TokenSettings
 from moorage.store.protocol import Store, Stored, Watch
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
-
-_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-_SUFFIX_LENGTH = 5
 
 
 class WriteResult(NamedTuple):
@@ -96,13 +95,13 @@ class Api:
             labels_topology=gates.enabled(POD_TOPOLOGY_LABELS_ADMISSION),
         )
         self.quotas = QuotaLedger(store, clock)
-        self.directory.follow(QUOTA, self.quotas)
+        self.directory.follow(KINDS.RESOURCE_QUOTA, self.quotas)
         self.roles = RoleIndex()
         for kind in RBAC_KINDS:
             self.directory.follow(kind, self.roles)
         self.authorization = Authorization((self.roles,))
-        self.new_uid = new_uid or _random_uid
-        self.new_suffix = new_suffix or _random_suffix
+        self.new_uid = new_uid or partial(generated_names.new_uid, _random)
+        self.new_suffix = new_suffix or partial(generated_names.new_suffix, _random.random)
         self.tokens = ServiceAccountTokens(
             token_settings or TokenSettings(), token_keys or TokenKeys(), store.peek, clock, self.new_uid
         )
@@ -162,9 +161,9 @@ class Api:
         suffix = "" if raw["metadata"].get("name") else self.new_suffix()
         labels = self.directory.namespace_labels
         request = Request(namespace or "default", suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
-        if kind is POD and manager is not None:
+        if kind is KINDS.POD and manager is not None:
             return self.templates.admit(raw, request, manager, like)
-        if kind is CLAIM and manager is not None:
+        if kind is KINDS.RESOURCE_CLAIM and manager is not None:
             return self.claim_templates.admit(raw, request, manager)
         return self._admit_first(kind, raw, request, manager), None
 
@@ -176,15 +175,15 @@ class Api:
         return self._admit_first(kind, raw, request, manager)
 
     def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
-        return self._admit_first(POD, raw, request, manager)
+        return self._admit_first(KINDS.POD, raw, request, manager)
 
     def _admit_claim(self, raw: Raw, request: Request, manager: str) -> Admitted:
-        return self._admit_first(CLAIM, raw, request, manager)
+        return self._admit_first(KINDS.RESOURCE_CLAIM, raw, request, manager)
 
     def _admit_first(self, kind: Kind, raw: Raw, request: Request, manager: str | None) -> Admitted:
         own = None if manager is None else lambda new: on_create(new, kind, manager, request.timestamp)
         # The caller tries again with the same document if a generated name, or an address, is taken.
-        copies = kind is SERVICE or not raw["metadata"].get("name")
+        copies = kind is KINDS.SERVICE or not raw["metadata"].get("name")
         raw = {**raw, "metadata": dict(raw["metadata"])}
         if type(kind) is ServedKind:
             raw = copy_document(raw) if copies else raw
@@ -253,13 +252,3 @@ def admitted(result: Admitted | Rejected) -> Admitted:
 
 #: Seeded by the system, which is not asked again: a system call for each name would cost more than all the rest of it.
 _random = Random(secrets.randbits(256))
-
-
-def _random_uid() -> str:
-    digits = f"{_random.getrandbits(128):032x}"
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
-
-
-def _random_suffix() -> str:
-    return "".join(_random.choices(_SUFFIX_LETTERS, k=_SUFFIX_LENGTH))

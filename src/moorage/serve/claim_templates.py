@@ -19,7 +19,6 @@ from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.meta import OwnerReference
 
-CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 _encode = msgspec.json.Encoder().encode
 _fingerprint = msgspec.msgpack.Encoder().encode
 _replace = msgspec.structs.replace
@@ -119,7 +118,7 @@ class ClaimTemplates:
     def _is_still_admitted(self, template: ClaimTemplate) -> bool:
         try:
             for plugin in self._live:
-                plugin.admit(CLAIM.name, template.object, None)
+                plugin.admit(KINDS.RESOURCE_CLAIM.name, template.object, None)
         except (Forbidden, ApiError):
             return False
         return True

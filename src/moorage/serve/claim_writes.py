@@ -11,14 +11,15 @@ import msgspec
 
 from moorage.client.protocol import Raw
 from moorage.model.go.times import seconds_of
+from moorage.model.kinds import KINDS
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
-from moorage.serve.claim_templates import CLAIM, ClaimTemplate
+from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
+from moorage.serve.claim_templates import ClaimTemplate
 from moorage.serve.resources.objects import decode, encode
 from moorage.store.protocol import Stored
 
-FINALIZER = "resource.kubernetes.io/delete-protection"
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _fingerprint = msgspec.msgpack.Encoder().encode
@@ -86,7 +87,7 @@ class ClaimWrite(NamedTuple):
             entry["fieldsV1"] = {"f:status": {**about, "f:reservedFor": consumers}}
             rest = rest.removesuffix(_NO_STATUS) + b',"status":' + _encode(status) + b"}"
         else:
-            metadata["finalizers"] = [FINALIZER]
+            metadata["finalizers"] = [RESOURCE_CLAIM_IN_USE]
         owners = list(metadata["managedFields"])
         owners.insert(learned.place, entry)
         metadata["managedFields"] = owners
@@ -96,7 +97,7 @@ class ClaimWrite(NamedTuple):
         view: ResourceClaim = self.stored.view
         if self.status is not None:
             return _replace(view, status=convert_view(self.status, ResourceClaimStatus))
-        return _replace(view, metadata=_replace(view.metadata, finalizers=(FINALIZER,)))
+        return _replace(view, metadata=_replace(view.metadata, finalizers=(RESOURCE_CLAIM_IN_USE,)))
 
 
 def claim_write(stored: Stored | None, patch: Any, manager: str, subresource: str, now: str) -> ClaimWrite | None:
@@ -133,8 +134,8 @@ def _is_for(patch: Any, stored: Stored) -> bool:
 
 
 def _finalizer_form(patch: Raw, view: ResourceClaim) -> bytes | None:
-    is_new = not view.metadata.finalizers and patch["metadata"].get("finalizers") == [FINALIZER]
-    return FINALIZER.encode() if is_new else None
+    is_new = not view.metadata.finalizers and patch["metadata"].get("finalizers") == [RESOURCE_CLAIM_IN_USE]
+    return RESOURCE_CLAIM_IN_USE.encode() if is_new else None
 
 
 def _status_form(status: Any) -> bytes | None:
@@ -216,7 +217,7 @@ def with_reservation(stored: Stored | None, patch: Any, manager: str, now: str) 
     kept = len(before.reservedFor)
     if users[:kept] != before.reservedFor or len({one.uid for one in users}) != len(users) or len(users) == kept:
         return None
-    old = decode(CLAIM, stored)
+    old = decode(KINDS.RESOURCE_CLAIM, stored)
     metadata, status = old["metadata"], {**old["status"], "reservedFor": consumers}
     if "deletionTimestamp" in metadata:
         return None
@@ -225,7 +226,7 @@ def with_reservation(stored: Stored | None, patch: Any, manager: str, now: str) 
         return None
     written = {**metadata, "managedFields": owners}
     view = _replace(stored.view, status=_replace(before, reservedFor=users))
-    return encode(CLAIM, {**old, "metadata": written, "status": status}), view
+    return encode(KINDS.RESOURCE_CLAIM, {**old, "metadata": written, "status": status}), view
 
 
 def _with_consumers(owners: list[Raw], manager: str, uids: list[str], now: str) -> list[Raw] | None:
@@ -236,7 +237,7 @@ def _with_consumers(owners: list[Raw], manager: str, uids: list[str], now: str) 
     about = own["fieldsV1"].get("f:status") or {}
     consumers = about.get("f:reservedFor") or {}
     inner = next((fields for name, fields in consumers.items() if name != "."), None)
-    if inner is None or own["apiVersion"] != CLAIM.api_version:
+    if inner is None or own["apiVersion"] != KINDS.RESOURCE_CLAIM.api_version:
         return None
     named = {f'k:{{"uid":{_encode(uid).decode()}}}': inner for uid in uids}
     reserved = dict(sorted({**consumers, **named}.items()))

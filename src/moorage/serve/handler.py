@@ -16,6 +16,7 @@ from moorage.model.field_error import invalid
 from moorage.model.kinds import (
     COMPONENT_STATUS,
     DELETE_OPTIONS,
+    KINDS,
     VIRTUAL_KINDS,
     Kind,
 )
@@ -64,7 +65,6 @@ from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.routes import Target, target_of
 from moorage.serve.second_look import SecondLook, failed
-from moorage.serve.templates import POD
 from moorage.serve.tokens.reviews import review_token
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
@@ -322,7 +322,7 @@ class Handler:
         content_type = request.headers.get("content-type", "")
         like = None
         is_large = is_large_body(request.body, content_type)
-        if kind is POD and not is_large and media_type(content_type) == JSON and options.validation != IGNORE:
+        if kind is KINDS.POD and not is_large and media_type(content_type) == JSON and options.validation != IGNORE:
             raw, warnings, like = self._api.templates.decode(
                 request.body, target.namespace, options.manager, options.validation
             )

@@ -23,7 +23,7 @@ from moorage.client.http.wire import (
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.client.refusals import RefusalLog
 from moorage.model.api_error import ApiError, bad_request, no_such_path
-from moorage.model.kinds import SUBJECT_ACCESS_REVIEW, CustomKind, Kind, Ref
+from moorage.model.kinds import KINDS, SUBJECT_ACCESS_REVIEW, CustomKind, Kind, Ref
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
 from moorage.serve.access.authorization import Attributes, denied
@@ -35,7 +35,6 @@ from moorage.serve.options import TRUST, ListOptions, WriteOptions, delete_optio
 from moorage.serve.pki.authentication import ADMIN, User
 from moorage.serve.resources.objects import StoredObject
 from moorage.serve.second_look import SecondLook, failed
-from moorage.serve.templates import POD
 from moorage.serve.verbs import subresources
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, finalize
@@ -184,7 +183,7 @@ class LoopbackClient:
         await self._ask("DELETE", ref, lambda: delete(self._api, ref, options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        ref = self._ref(POD, name, namespace)
+        ref = self._ref(KINDS.POD, name, namespace)
         if not node:
             document = render_binding(namespace, name, uid, node)
             await self._ask("POST", ref, lambda: subresources.bind(self._api, namespace, name, document), "binding")
@@ -193,7 +192,7 @@ class LoopbackClient:
         await self._ask("POST", ref, lambda: subresources.bind_to(self._api, namespace, name, binding), "binding")
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
-        ref = self._ref(POD, name, namespace)
+        ref = self._ref(KINDS.POD, name, namespace)
         document = render_eviction(namespace, name, uid)
         await self._ask("POST", ref, lambda: subresources.evict(self._api, namespace, name, document), "eviction")
 

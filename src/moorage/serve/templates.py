@@ -28,7 +28,6 @@ from moorage.model.types.request import Binding
 from moorage.serve.decoding import check_fields, check_kind, decode_object_json, repeated_fields
 from moorage.store.protocol import Stored
 
-POD = KINDS["v1", "Pod"]
 _encode = msgspec.json.Encoder().encode
 _fingerprint = msgspec.msgpack.Encoder().encode  # unlike JSON it tells a key 1 from a key "1"
 _replace = msgspec.structs.replace
@@ -197,12 +196,12 @@ class PodTemplates:
         like, keys = self.likeness(raw, namespace, manager), body.count(b'":')
         known = self._known.get(like.fingerprint)
         if known is not None and known.keys == keys:
-            check_kind(raw, POD)
+            check_kind(raw, KINDS.POD)
             return raw, [], like
         duplicates = repeated_fields(body, raw)
-        check_kind(raw, POD)
-        warnings = check_fields(raw, POD, validation, duplicates)
-        kept = kept_part(raw, POD.view)
+        check_kind(raw, KINDS.POD)
+        warnings = check_fields(raw, KINDS.POD, validation, duplicates)
+        kept = kept_part(raw, KINDS.POD.view)
         return kept, warnings, like if warnings or kept is not raw else like._replace(keys=keys)
 
     def admit(

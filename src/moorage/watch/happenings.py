@@ -17,14 +17,15 @@ from moorage.model.gates import all_gates
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodCondition
+from moorage.model.well_known.labels import POD_TEMPLATE_HASH
+from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.report.reasons import without_preemption
 
 #: Departures of a workload for which no replacement was seen yet.
 _MAX_DEPARTURES = 100
 _MAX_WORKLOADS = 10_000
 _ALL_GATES = all_gates()
-_HASH = "pod-template-hash"
-_ALL = frozenset({"NoExecute"})
+_ALL = frozenset({NO_EXECUTE})
 
 
 class HappeningKind(StrEnum):
@@ -75,7 +76,7 @@ def workload_of(pod: Pod) -> str:
     if owner is None:
         return ""
     kind, name = owner.kind, owner.name
-    suffix = f"-{pod.metadata.labels.get(_HASH, '')}"
+    suffix = f"-{pod.metadata.labels.get(POD_TEMPLATE_HASH, '')}"
     if kind == "ReplicaSet" and len(suffix) > 1 and name.endswith(suffix):
         kind, name = "Deployment", name.removesuffix(suffix)
     return f"{kind} {pod.metadata.namespace}/{name}"
@@ -157,7 +158,7 @@ def _taints(pod: Pod, node: Node | None) -> str:
     """Return the taint that evicts a pod: those that nothing tolerates, or all if they are tolerated for a time."""
     if node is None:
         return ""
-    evicting = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
+    evicting = [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE]
     tolerations = compile_tolerations(pod.spec.tolerations, _ALL_GATES)
     blamed = tolerations.untolerated(evicting, _ALL) or evicting
     return "taint " + ", ".join(describe_taint_with_effect(taint) for taint in blamed) if blamed else ""

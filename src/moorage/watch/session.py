@@ -16,7 +16,6 @@ from moorage.watch.state import Watched
 _MAX_DELAY = 2.0
 _PROBE_EVERY = 0.5
 _PROBE_SECONDS = 5.0
-_POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 
 
 class CannotWatch(Exception):
@@ -60,9 +59,9 @@ class Session:
 
     async def _run(self, client: HttpClient) -> None:
         """Watch with one client until the kubeconfig changes."""
-        pods = self._informer(client, _POD.plural)
-        nodes = self._informer(client, _NODE.plural)
-        others = [self._other_informer(client, kind) for kind in self._listeners if kind not in (_POD, _NODE)]
+        pods = self._informer(client, KINDS.POD.plural)
+        nodes = self._informer(client, KINDS.NODE.plural)
+        others = [self._other_informer(client, kind) for kind in self._listeners if kind not in (KINDS.POD, KINDS.NODE)]
         tasks = [asyncio.create_task(one.run()) for one in (pods, nodes, *others)]
         tasks.append(asyncio.create_task(self._complete(pods, nodes)))
         tasks.append(probing := asyncio.create_task(self._probe(client)))
@@ -78,12 +77,12 @@ class Session:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _informer(self, client: HttpClient, resource: str) -> Informer:
-        is_pods = resource == _POD.plural
+        is_pods = resource == KINDS.POD.plural
 
         def changed(deltas: list[Delta]) -> None:
             self._watched.refusals.pop(resource, None)
             (self._watched.pods_changed if is_pods else self._watched.nodes_changed)(deltas, time.time())
-            listener = self._listeners.get(_POD if is_pods else _NODE)
+            listener = self._listeners.get(KINDS.POD if is_pods else KINDS.NODE)
             if listener is not None:
                 listener(deltas)
             self._on_change()
@@ -94,7 +93,7 @@ class Session:
 
         informer = Informer(
             client,
-            _POD if is_pods else _NODE,
+            KINDS.POD if is_pods else KINDS.NODE,
             changed,
             namespace=self._namespace if is_pods else "",
             max_delay=_MAX_DELAY,
@@ -161,7 +160,7 @@ class Session:
                 self._give_up(why, failures)
             self._watched.server_changed(why, time.time())
             if not why:
-                needed = (_POD.plural, _NODE.plural)
+                needed = (KINDS.POD.plural, KINDS.NODE.plural)
                 unknown = {name for name in needed if not self._informers[name].has_synced}
                 self._watched.refusals |= {name: text for name, text in failures.items() if name in unknown}
             self._on_change()
@@ -185,8 +184,8 @@ class Session:
         server = self.access.server
         if why:
             raise CannotWatch(f"{server}: the API server cannot be reached: {why.removeprefix(f'{server}: ')}")
-        if _POD.plural in failures:
-            raise CannotWatch(f"{server}: pods cannot be watched: {failures[_POD.plural]}")
+        if KINDS.POD.plural in failures:
+            raise CannotWatch(f"{server}: pods cannot be watched: {failures[KINDS.POD.plural]}")
 
 
 async def _silence(client: HttpClient) -> str:

@@ -13,13 +13,12 @@ from moorage.control.framework.actions import Create, Delete, Patch, Plan, Quest
 from moorage.control.framework.controller import ControllerContext
 from moorage.control.framework.world import World
 from moorage.control.resource_claim.controller import ResourceClaimController
-from moorage.control.resource_claim.pod_claims import CLAIM, TEMPLATE, sync_pod
+from moorage.control.resource_claim.pod_claims import sync_pod
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
-_POD = KINDS["v1", "Pod"]
 
 
 def check_pod_resource_claims(case: Raw) -> str | None:
@@ -34,7 +33,11 @@ def check_pod_resource_claims(case: Raw) -> str | None:
 
 def _one_pass(given: Raw) -> tuple[list[Raw], Raw, str]:
     world = World()
-    parts = (_POD, given["pods"]), (CLAIM, given["resourceClaims"]), (TEMPLATE, given["resourceClaimTemplates"])
+    parts = (
+        (KINDS.POD, given["pods"]),
+        (KINDS.RESOURCE_CLAIM, given["resourceClaims"]),
+        (KINDS.RESOURCE_CLAIM_TEMPLATE, given["resourceClaimTemplates"]),
+    )
     for kind, documents in parts:
         for document in documents:
             world.apply(kind, Delta(None, _stored(kind, document)))
@@ -42,7 +45,7 @@ def _one_pass(given: Raw) -> tuple[list[Raw], Raw, str]:
     key = given["sync"]
     asked = controller.questions(key, world, 0.0)
     plan = controller.decide(key, world, {question: _look_up(question, world) for question in asked}, 0.0)
-    error, pod = "", world.get(_POD, key.removeprefix("pod:"))
+    error, pod = "", world.get(KINDS.POD, key.removeprefix("pod:"))
     if plan.retries and pod is not None:
         error = sync_pod(pod, world, default_gates(), lambda: "").error
     claims = {_key(document): document for document in given["resourceClaims"]}

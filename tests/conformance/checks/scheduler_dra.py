@@ -15,7 +15,7 @@ from moorage.model.gates import (
     GateSet,
     default_gates,
 )
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim
 from moorage.model.types.node import Node
@@ -23,7 +23,7 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.resource_slice import ResourceSlice
 from moorage.schedule.cycle import Bind
 from moorage.schedule.framework.plugin import Mask, normalize
-from moorage.schedule.live.claim_binder import CLAIM, ClaimBinder, ClaimsNotBound
+from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
 from moorage.schedule.live.pod_feed import Assumptions
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.queue.waiting_pods import QueuedPod
@@ -58,7 +58,7 @@ class _Api:
         self.pod_status: Raw = {}
 
     def _object(self, namespace: str, name: str) -> Object:
-        return Object(CLAIM, f"{namespace}/{name}", 1, raw=self.claims[namespace, name])
+        return Object(KINDS.RESOURCE_CLAIM, f"{namespace}/{name}", 1, raw=self.claims[namespace, name])
 
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
         return self._object(namespace, name)
@@ -75,7 +75,7 @@ class _Api:
         return self._object(metadata["namespace"], metadata["name"])
 
     async def patch(self, kind: Kind, name: str, namespace: str, patch: Raw, **options: Any) -> Object | None:
-        if kind is not CLAIM:
+        if kind is not KINDS.RESOURCE_CLAIM:
             self.pod_status |= patch["status"]
             return None
         self.claims[namespace, name] = apply_merge_patch(self.claims[namespace, name], patch)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.contract.client.transports import NODES, running_server
+from tests.contract.client.transports import running_server
 
 from moorage.client.http.client import HttpClient
 from moorage.client.kubeconfig.access import Access, ExecPlugin
@@ -15,6 +15,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
 from moorage.cluster.api_server import ApiServer
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 
 pytestmark = pytest.mark.real_time
 
@@ -62,7 +63,7 @@ WAYS: dict[str, Way] = {
 @pytest.mark.parametrize("name", WAYS)
 async def test_ways_that_lead_in(name: str, tmp_path: Path) -> None:
     async with entered(WAYS[name], tmp_path) as client:
-        assert (await client.list_all(NODES)).items == []
+        assert (await client.list_all(KINDS.NODE)).items == []
 
 
 STRANGERS: dict[str, Way] = {
@@ -70,15 +71,15 @@ STRANGERS: dict[str, Way] = {
     "nothing to show": lambda access: access._replace(token="", client_certificate=b"", client_key=b""),
 }
 ATTEMPTS: dict[str, Callable[[HttpClient], Awaitable[object]]] = {
-    "get": lambda client: client.get(NODES, "n"),
-    "list": lambda client: client.list_all(NODES),
+    "get": lambda client: client.get(KINDS.NODE, "n"),
+    "list": lambda client: client.list_all(KINDS.NODE),
     "watch": lambda client: anext(
-        client.watch(NODES, 10**9)
+        client.watch(KINDS.NODE, 10**9)
     ),  # whoever is let in is told that there is no such revision
-    "create": lambda client: client.create(NODES, {"metadata": {"name": "n"}}),
-    "patch": lambda client: client.patch(NODES, "n", "", {}),
-    "delete": lambda client: client.delete(NODES, "n"),
-    "delete with options": lambda client: client.delete(NODES, "n", uid="x"),
+    "create": lambda client: client.create(KINDS.NODE, {"metadata": {"name": "n"}}),
+    "patch": lambda client: client.patch(KINDS.NODE, "n", "", {}),
+    "delete": lambda client: client.delete(KINDS.NODE, "n"),
+    "delete with options": lambda client: client.delete(KINDS.NODE, "n", uid="x"),
 }
 
 
@@ -104,4 +105,4 @@ async def test_strangers_are_told_so_whatever_they_try(name: str, tmp_path: Path
 async def test_a_server_that_is_not_trusted_is_not_talked_to(way: Way, tmp_path: Path) -> None:
     async with entered(way, tmp_path) as client:
         with pytest.raises(Unreachable, match="the server's certificate is not trusted"):
-            await client.list_all(NODES)
+            await client.list_all(KINDS.NODE)

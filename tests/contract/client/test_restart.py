@@ -5,13 +5,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.contract.client.transports import CONFIG_MAPS, config_map
+from tests.contract.client.transports import config_map
 
 from moorage.client.http.client import HttpClient
 from moorage.client.informer import Delta, Informer
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS
 from moorage.serve.loopback import LoopbackClient
 
 pytestmark = pytest.mark.real_time
@@ -39,17 +40,17 @@ async def test_an_informer_survives_a_restart_of_its_server(tmp_path: Path) -> N
     access = load_access(str(tmp_path / "kubeconfig"))
     port = int(access.server.rpartition(":")[2])
     client = HttpClient(access, "test")
-    informer = Informer(client, CONFIG_MAPS, follow, namespace="default", random=lambda: 0.0)
+    informer = Informer(client, KINDS.CONFIG_MAP, follow, namespace="default", random=lambda: 0.0)
     task = asyncio.create_task(informer.run())
     await informer.synced()
-    await client.create(CONFIG_MAPS, config_map("before"))
+    await client.create(KINDS.CONFIG_MAP, config_map("before"))
     await heard(1)
     await server.stop()
     server = await _start(tmp_path, port)
-    await LoopbackClient(server.api).create(CONFIG_MAPS, config_map("after"))
+    await LoopbackClient(server.api).create(KINDS.CONFIG_MAP, config_map("after"))
     await heard(2)
     assert said == [("before", True), ("after", True)]
-    assert (await client.get(CONFIG_MAPS, "before", "default")).key == "default/before"
+    assert (await client.get(KINDS.CONFIG_MAP, "before", "default")).key == "default/before"
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task

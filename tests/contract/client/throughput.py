@@ -10,9 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import uvloop
-from tests.contract.client.transports import PODS, TRANSPORTS, pod, running_server
+from tests.contract.client.transports import TRANSPORTS, pod, running_server
 
 from moorage.client.protocol import Client
+from moorage.model.kinds import KINDS
 
 AT_ONCE = 64
 EACH = 100
@@ -20,7 +21,7 @@ EACH = 100
 
 async def _create(client: Client, prefix: str, worker: int) -> None:
     for number in range(EACH):
-        await client.create(PODS, pod(f"{prefix}-{worker}-{number}"))
+        await client.create(KINDS.POD, pod(f"{prefix}-{worker}-{number}"))
 
 
 async def measure(data_dir: Path | None) -> None:

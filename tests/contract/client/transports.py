@@ -12,13 +12,10 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Object, WatchEvent
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import Kind
 from moorage.serve.loopback import LoopbackClient
 
 Connector = Callable[[ApiServer, Path], Client]
-
-PODS, NODES, CONFIG_MAPS = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["v1", "ConfigMap"]
-DEPLOYMENTS, BUDGETS = KINDS["apps/v1", "Deployment"], KINDS["policy/v1", "PodDisruptionBudget"]
 
 
 def _in_process(server: ApiServer, _: Path) -> Client:

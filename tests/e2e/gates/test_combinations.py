@@ -24,8 +24,6 @@ from moorage.model.gates import Component, component_gates
 from moorage.model.kinds import KINDS, Kind
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
-NODE, POD, EVENT = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["v1", "Event"]
-DAEMON_SET = KINDS["apps/v1", "DaemonSet"]
 DAEMONS, SECONDS = "agents", 60
 SIX = node("six", "version=6:NoExecute", pool="six", version="6")
 
@@ -100,8 +98,8 @@ async def prepare(directory: Path, feature: Feature) -> None:
             await cluster.create(document)
         for name, pool in (("runs", "five"), ("leaves", "strict"), ("waits", "six")):
             await cluster.create(feature.pod(name, nodeSelector=on(pool), terminationGracePeriodSeconds=0))
-        await cluster.until(POD, lambda pods: [pod.status.phase for pod in pods.values()].count("Running") == 4)
-        await cluster.until(POD, lambda pods: bool(message_of(pods["waits"])))
+        await cluster.until(KINDS.POD, lambda pods: [pod.status.phase for pod in pods.values()].count("Running") == 4)
+        await cluster.until(KINDS.POD, lambda pods: bool(message_of(pods["waits"])))
 
 
 def message_of(pod: Any) -> str:
@@ -115,8 +113,8 @@ async def play(directory: Path, feature: Feature, skew: Skew) -> None:
         await the_one_that_waits(cluster, skew)
         await daemons(cluster, skew)
         if not skew.manager:
-            await cluster.until(POD, lambda pods: "leaves" not in pods)
-        pods = await cluster.all(POD)
+            await cluster.until(KINDS.POD, lambda pods: "leaves" not in pods)
+        pods = await cluster.all(KINDS.POD)
         assert (pods["runs"].status.phase, pods["runs"].spec.nodeName) == ("Running", "five")
         assert ("leaves" in pods) == skew.manager
 
@@ -134,14 +132,14 @@ async def new_pods(cluster: Cluster, feature: Feature, skew: Skew) -> None:
 async def the_one_that_waits(cluster: Cluster, skew: Skew) -> None:
     """Scheduled if the scheduler understands it; then evicted, turned away or welcome."""
     if not skew.scheduler:
-        await cluster.until(POD, lambda pods: "untolerated taint {version: " in message_of(pods["waits"]))
-        assert not (await cluster.all(POD))["waits"].spec.nodeName
+        await cluster.until(KINDS.POD, lambda pods: "untolerated taint {version: " in message_of(pods["waits"]))
+        assert not (await cluster.all(KINDS.POD))["waits"].spec.nodeName
     elif not skew.manager:
-        await cluster.until(POD, lambda pods: "waits" not in pods)
+        await cluster.until(KINDS.POD, lambda pods: "waits" not in pods)
     else:
         ends = "Running" if skew.kubelet else "Failed"
-        await cluster.until(POD, lambda pods: pods["waits"].status.phase == ends)
-        reason = (await cluster.all(POD))["waits"].status.reason
+        await cluster.until(KINDS.POD, lambda pods: pods["waits"].status.phase == ends)
+        reason = (await cluster.all(KINDS.POD))["waits"].status.reason
         assert reason == ("" if skew.kubelet else "TaintToleration")
 
 
@@ -163,20 +161,20 @@ async def daemons(cluster: Cluster, skew: Skew) -> None:
 
     if not skew.manager:
         # Not wanted anywhere; left alone where nothing drives it out.
-        await cluster.until(DAEMON_SET, lambda sets: sets[DAEMONS].status.desiredNumberScheduled == 0)
-        await cluster.until(POD, lambda pods: set(on_nodes(pods)) == {"five"})
+        await cluster.until(KINDS.DAEMON_SET, lambda sets: sets[DAEMONS].status.desiredNumberScheduled == 0)
+        await cluster.until(KINDS.POD, lambda pods: set(on_nodes(pods)) == {"five"})
         return
-    await cluster.until(DAEMON_SET, lambda sets: sets[DAEMONS].status.desiredNumberScheduled == 3)
+    await cluster.until(KINDS.DAEMON_SET, lambda sets: sets[DAEMONS].status.desiredNumberScheduled == 3)
     if not skew.api_server:
-        await cluster.until(EVENT, told("FailedCreate"))
-        assert set(on_nodes(await cluster.all(POD))) == {"five", "strict"}
+        await cluster.until(KINDS.EVENT, told("FailedCreate"))
+        assert set(on_nodes(await cluster.all(KINDS.POD))) == {"five", "strict"}
     elif not skew.scheduler:
-        await cluster.until(POD, lambda pods: on_nodes(pods).get("six") == "Pending")
+        await cluster.until(KINDS.POD, lambda pods: on_nodes(pods).get("six") == "Pending")
     elif not skew.kubelet:
-        await cluster.until(EVENT, told("FailedDaemonPod"))
+        await cluster.until(KINDS.EVENT, told("FailedDaemonPod"))
     else:
-        await cluster.until(POD, lambda pods: on_nodes(pods).get("six") == "Running")
-    phases = on_nodes(await cluster.all(POD))
+        await cluster.until(KINDS.POD, lambda pods: on_nodes(pods).get("six") == "Running")
+    phases = on_nodes(await cluster.all(KINDS.POD))
     assert (phases["five"], phases["strict"]) == ("Running", "Running")
 
 

@@ -7,12 +7,10 @@ from moorage.client.protocol import EventType, Listing, Object, Unreachable, Wat
 from moorage.model.api_error import expired
 from moorage.model.kinds import KINDS, Kind
 
-PODS = KINDS[("v1", "Pod")]
-
 
 def pod(name: str, revision: int, uid: str = "") -> Object:
     metadata = {"namespace": "default", "name": name, "uid": uid or f"uid-{name}", "resourceVersion": str(revision)}
-    return Object(PODS, f"default/{name}", revision, raw={"metadata": metadata})
+    return Object(KINDS.POD, f"default/{name}", revision, raw={"metadata": metadata})
 
 
 class ScriptedServer:
@@ -43,7 +41,9 @@ class ScriptedServer:
         self._say(WatchEvent(EventType.DELETED, pod(name, self.revision, old.uid)))
 
     def bookmark(self, revision: int | None = None) -> None:
-        self._say(WatchEvent(EventType.BOOKMARK, Object(PODS, "", self.revision if revision is None else revision)))
+        self._say(
+            WatchEvent(EventType.BOOKMARK, Object(KINDS.POD, "", self.revision if revision is None else revision))
+        )
 
     def repeat(self, event: WatchEvent) -> None:
         self._say(event)

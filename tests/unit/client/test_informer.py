@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 from tests.laws.falsify import assert_notices
-from tests.unit.client.scripted_server import PODS, ScriptedServer, pod
+from tests.unit.client.scripted_server import ScriptedServer, pod
 from tests.virtual_time import run_virtual
 
 from moorage.client.informer import Delta, Informer
@@ -51,7 +51,7 @@ async def following(
 ) -> AsyncIterator[Informer]:
     """Run an informer; at the end it and its follower must know what the server has."""
     loop = asyncio.get_running_loop()
-    informer = kind(cast(Client, server), PODS, follower, now=loop.time, random=lambda: 0.5)
+    informer = kind(cast(Client, server), KINDS.POD, follower, now=loop.time, random=lambda: 0.5)
     task = asyncio.create_task(informer.run())
     yield informer
     await asyncio.sleep(60)
@@ -251,7 +251,7 @@ class _WithoutDevices(ScriptedServer):
         return Listing([], 1)
 
 
-@pytest.mark.parametrize(("kind", "waits"), [(KINDS["resource.k8s.io/v1", "ResourceClaim"], False), (PODS, True)])
+@pytest.mark.parametrize(("kind", "waits"), [(KINDS.RESOURCE_CLAIM, False), (KINDS.POD, True)])
 async def test_nothing_waits_for_an_optional_kind_that_is_not_served(kind: Kind, waits: bool) -> None:
     server = _WithoutDevices()
     loop = asyncio.get_running_loop()
@@ -275,7 +275,7 @@ async def test_an_exception_of_the_handler_ends_the_informer() -> None:
 
     server = ScriptedServer()
     server.put("a")
-    informer = Informer(cast(Client, server), PODS, broken)
+    informer = Informer(cast(Client, server), KINDS.POD, broken)
     with pytest.raises(ZeroDivisionError):
         await informer.run()
 

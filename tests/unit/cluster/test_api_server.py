@@ -17,8 +17,6 @@ from moorage.model.kinds import KINDS
 from moorage.serve.pki.certificates import Authority
 from moorage.serve.pki.credentials import GivenFiles
 
-_MAP = KINDS["v1", "ConfigMap"]
-
 
 def client_of(login: Login, **options: float) -> HttpClient:
     access = Access(login.server, certificate_authority=login.authority, token=login.token)
@@ -34,11 +32,11 @@ async def test_a_server_that_is_told_to_stop_says_so_and_goes_on_for_a_while(tmp
     assert process._server is not None
     client = client_of(process._server.login())
     document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
-    made = await client.create(_MAP, document, "default")
+    made = await client.create(KINDS.CONFIG_MAP, document, "default")
     told: list[tuple[EventType, int]] = []
 
     async def follow() -> None:
-        async for events in client.watch(_MAP, made.revision, "default"):
+        async for events in client.watch(KINDS.CONFIG_MAP, made.revision, "default"):
             told.extend((event.type, event.object.revision) for event in events)
 
     following = asyncio.create_task(follow())
@@ -51,7 +49,7 @@ async def test_a_server_that_is_told_to_stop_says_so_and_goes_on_for_a_while(tmp
         await client.get_path("/readyz")
     assert refused.value.code == 500
     assert await client.get_path("/livez") == b"ok"
-    changed = await client.create(_MAP, {**document, "metadata": {"name": "two"}}, "default")
+    changed = await client.create(KINDS.CONFIG_MAP, {**document, "metadata": {"name": "two"}}, "default")
     await stopping
     await following
     assert [kind for kind, _ in told] == [EventType.ADDED, EventType.BOOKMARK]
@@ -104,7 +102,7 @@ async def test_with_files_for_everything_nothing_of_the_clusters_own_is_accepted
                 client_key=user.key,
             )
         )
-        assert (await known.list_all(_MAP, "kube-system")).items
+        assert (await known.list_all(KINDS.CONFIG_MAP, "kube-system")).items
         await known.close()
         published = await server.api.store.get("/configmaps/kube-system/extension-apiserver-authentication")
         assert published is not None

@@ -22,9 +22,6 @@ from moorage.serve.loopback import LoopbackClient
 
 pytestmark = pytest.mark.real_time
 
-CSR, SECRET = KINDS["certificates.k8s.io/v1", "CertificateSigningRequest"], KINDS["v1", "Secret"]
-POD, NAMESPACE = KINDS["v1", "Pod"], KINDS["v1", "Namespace"]
-BINDING = KINDS["rbac.authorization.k8s.io/v1", "ClusterRoleBinding"]
 CONTAINERS = "containers: [{name: c, image: i}]"
 SPEC = f"spec: {{{CONTAINERS}}}"
 WORKLOADS = f"""
@@ -165,7 +162,12 @@ def _node_request() -> dict[str, Any]:
         "username": "admin",
         "groups": ["system:masters"],
     }
-    return {"apiVersion": CSR.api_version, "kind": CSR.name, "metadata": {"name": "node"}, "spec": spec}
+    return {
+        "apiVersion": KINDS.CERTIFICATE_SIGNING_REQUEST.api_version,
+        "kind": KINDS.CERTIFICATE_SIGNING_REQUEST.name,
+        "metadata": {"name": "node"},
+        "spec": spec,
+    }
 
 
 def _administrator(plane: ControlPlane) -> LoopbackClient:
@@ -176,7 +178,7 @@ def _administrator(plane: ControlPlane) -> LoopbackClient:
 async def _until_running(client: LoopbackClient, count: int) -> None:
     async with asyncio.timeout(30):
         while True:
-            pods = (await client.list_all(POD)).items
+            pods = (await client.list_all(KINDS.POD)).items
             if len([pod for pod in pods if pod.view.status.phase == "Running"]) >= count:
                 return
             await asyncio.sleep(0.05)
@@ -189,18 +191,18 @@ async def test_no_component_is_refused_anything(refused: Refused) -> None:
             kind = kind_of(document)
             assert kind is not None
             await client.create(kind, document, "default")
-        await client.create(CSR, _node_request(), "")
+        await client.create(KINDS.CERTIFICATE_SIGNING_REQUEST, _node_request(), "")
         await _until_running(client, 8)
         async with asyncio.timeout(30):
-            while not (await client.get(SECRET, "token", "default")).view.data.get("token"):
+            while not (await client.get(KINDS.SECRET, "token", "default")).view.data.get("token"):
                 await asyncio.sleep(0.05)
-            while not (await client.get(CSR, "node")).view.status.certificate:
+            while not (await client.get(KINDS.CERTIFICATE_SIGNING_REQUEST, "node")).view.status.certificate:
                 await asyncio.sleep(0.05)
-        await client.delete(KINDS["apps/v1", "Deployment"], "web", "default")
-        await client.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gone"}})
-        await client.delete(NAMESPACE, "gone")
+        await client.delete(KINDS.DEPLOYMENT, "web", "default")
+        await client.create(KINDS.NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gone"}})
+        await client.delete(KINDS.NAMESPACE, "gone")
         async with asyncio.timeout(30):
-            while any(pod.view.metadata.labels.get("app") == "web" for pod in (await client.list_all(POD)).items):
+            while any(pod.view.metadata.labels.get("app") == "web" for pod in (await client.list_all(KINDS.POD)).items):
                 await asyncio.sleep(0.05)
     assert refused.messages == []
 
@@ -209,10 +211,10 @@ async def test_a_component_without_its_role_is_refused(refused: Refused) -> None
     async with running() as plane:
         assert plane._server is not None
         kubelets = LoopbackClient(plane._server.api, "kubelet", KUBELETS)
-        await kubelets.list_all(POD)
-        await _administrator(plane).delete(BINDING, "moorage:kubelet")
+        await kubelets.list_all(KINDS.POD)
+        await _administrator(plane).delete(KINDS.CLUSTER_ROLE_BINDING, "moorage:kubelet")
         with pytest.raises(ApiError, match='User "moorage:kubelet" cannot list resource "pods"'):
-            await kubelets.list_all(POD)
+            await kubelets.list_all(KINDS.POD)
     assert refused.messages
 
 

@@ -20,8 +20,6 @@ from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
 pytestmark = pytest.mark.real_time
 
-NODE, POD = KINDS["v1", "Node"], KINDS["v1", "Pod"]
-SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 ROOT = Path(__file__).parents[3]
 STORIES = tuple(str(story.parent) for story in sorted((ROOT / "examples").glob("*/story.md")))
 
@@ -44,7 +42,7 @@ async def _names(plane: ControlPlane) -> list[str]:
     """By way of the kubeconfig that it has written."""
     client = HttpClient(load_access(str(plane.kubeconfig_path)))
     try:
-        return sorted(node.name for node in (await client.list_all(NODE)).items)
+        return sorted(node.name for node in (await client.list_all(KINDS.NODE)).items)
     finally:
         await client.close()
 
@@ -77,9 +75,9 @@ async def test_without_simulation_nodes_are_somebody_elses(tmp_path: Path) -> No
     try:
         assert plane.node_count == 0
         client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
-        await client.create(NODE, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "mine"}})
+        await client.create(KINDS.NODE, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "mine"}})
         await asyncio.sleep(0)
-        assert not (await client.get(NODE, "mine")).raw.get("status", {}).get("conditions")
+        assert not (await client.get(KINDS.NODE, "mine")).raw.get("status", {}).get("conditions")
         await client.close()
     finally:
         await plane.stop()
@@ -92,11 +90,11 @@ async def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:
     await plane.start()
     try:
         client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
-        pods = {pod.key for pod in (await client.list_all(POD)).items}
+        pods = {pod.key for pod in (await client.list_all(KINDS.POD)).items}
         assert {"default/tolerant-pod", "default/pinned-pod"} <= pods
-        assert plane.node_count == len((await client.list_all(NODE)).items) > 20
+        assert plane.node_count == len((await client.list_all(KINDS.NODE)).items) > 20
         async with asyncio.timeout(60):
-            while (await client.get(POD, "dra-workload", "default")).raw["status"]["phase"] != "Running":
+            while (await client.get(KINDS.POD, "dra-workload", "default")).raw["status"]["phase"] != "Running":
                 await asyncio.sleep(0.05)
         await client.close()
     finally:
@@ -133,8 +131,8 @@ async def test_slices_of_another_cluster_belong_to_the_nodes_of_this_one(
     try:
         client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
         await asyncio.sleep(1)
-        found = await client.get(SLICE, "gpu-1-slice")
-        node = await client.get(NODE, "gpu-1")
+        found = await client.get(KINDS.RESOURCE_SLICE, "gpu-1-slice")
+        node = await client.get(KINDS.NODE, "gpu-1")
         references = found.raw["metadata"].get("ownerReferences", [])
         assert [(one["name"], one["uid"]) for one in references] == [(name, node.uid) for name in owners]
         await client.close()

@@ -6,9 +6,6 @@ from moorage.cluster.default_class import ensure_default_class
 from moorage.model.kinds import KINDS
 from moorage.serve.cluster.api_endpoints import endpoint_address, publish_authentication, publish_endpoints
 
-_CLASS, _CLAIM = KINDS["storage.k8s.io/v1", "StorageClass"], KINDS["v1", "PersistentVolumeClaim"]
-_ENDPOINTS, _SLICE = KINDS["v1", "Endpoints"], KINDS["discovery.k8s.io/v1", "EndpointSlice"]
-
 
 async def test_claims_without_a_class_get_the_default_one() -> None:
     async with VirtualCluster.running(list) as cluster:
@@ -16,15 +13,17 @@ async def test_claims_without_a_class_get_the_default_one() -> None:
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         metadata = {"name": "data", "namespace": "default"}
         document = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
-        assert (await cluster.client.create(_CLAIM, document)).raw["spec"]["storageClassName"] == "standard"
+        assert (await cluster.client.create(KINDS.PERSISTENT_VOLUME_CLAIM, document)).raw["spec"][
+            "storageClassName"
+        ] == "standard"
 
 
 async def test_a_class_that_the_user_brings_is_the_only_one() -> None:
     async with VirtualCluster.running(list) as cluster:
         own = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}}
-        await cluster.client.create(_CLASS, {**own, "provisioner": "example.com/disk"})
+        await cluster.client.create(KINDS.STORAGE_CLASS, {**own, "provisioner": "example.com/disk"})
         await ensure_default_class(cluster.client)
-        assert [found.name for found in await cluster.all(_CLASS)] == ["fast"]
+        assert [found.name for found in await cluster.all(KINDS.STORAGE_CLASS)] == ["fast"]
 
 
 async def test_the_api_server_says_where_it_is_after_each_start() -> None:
@@ -32,16 +31,14 @@ async def test_the_api_server_says_where_it_is_after_each_start() -> None:
         for port in (6443, 6444):
             await publish_endpoints(cluster.api, [("10.1.2.3", port)])
             await publish_authentication(cluster.api, "PEM")
-            endpoints = await cluster.client.get(_ENDPOINTS, "kubernetes", "default")
+            endpoints = await cluster.client.get(KINDS.ENDPOINTS, "kubernetes", "default")
             ports = [{"name": "https", "port": port, "protocol": "TCP"}]
             assert endpoints.raw["subsets"] == [{"addresses": [{"ip": "10.1.2.3"}], "ports": ports}]
             assert endpoints.raw["metadata"]["labels"] == {"endpointslice.kubernetes.io/skip-mirror": "true"}
-            found = await cluster.client.get(_SLICE, "kubernetes", "default")
+            found = await cluster.client.get(KINDS.ENDPOINT_SLICE, "kubernetes", "default")
             assert found.raw["endpoints"] == [{"addresses": ["10.1.2.3"], "conditions": {"ready": True}}]
             assert found.raw["ports"] == ports
-        authentication = await cluster.client.get(
-            KINDS["v1", "ConfigMap"], "extension-apiserver-authentication", "kube-system"
-        )
+        authentication = await cluster.client.get(KINDS.CONFIG_MAP, "extension-apiserver-authentication", "kube-system")
         assert authentication.raw["data"] == {"client-ca-file": "PEM"}
 
 

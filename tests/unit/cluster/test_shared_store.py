@@ -22,9 +22,6 @@ from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.serve.loopback import LoopbackClient
 
-_MAP, _POD, _DEPLOYMENT = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"], KINDS["apps/v1", "Deployment"]
-_LEASE, _ENDPOINTS = KINDS["coordination.k8s.io/v1", "Lease"], KINDS["v1", "Endpoints"]
-
 
 def client_of(server: ApiServer) -> HttpClient:
     login = server.login()
@@ -66,7 +63,7 @@ async def until(holds: Callable[[], Awaitable[object]]) -> None:
 async def test_without_quorum_readyz_says_so_and_reads_of_what_is_known_go_on(tmp_path: Path) -> None:
     with etcd_cluster(tmp_path / "etcd", certificates=True) as etcd:
         async with serving(etcd, tmp_path / "pki") as (_, client):
-            await client.create(_MAP, config_map("one"), "default")
+            await client.create(KINDS.CONFIG_MAP, config_map("one"), "default")
             assert await readiness(client) == ""
             etcd.members[0].kill()
             await until(lambda: readiness(client))
@@ -76,7 +73,7 @@ async def test_without_quorum_readyz_says_so_and_reads_of_what_is_known_go_on(tm
             found = await client.get_path("/api/v1/namespaces/default/configmaps?resourceVersion=0")
             assert b'"one"' in found
             with pytest.raises(ApiError) as refused:
-                await client.create(_MAP, config_map("two"), "default")
+                await client.create(KINDS.CONFIG_MAP, config_map("two"), "default")
             assert refused.value.code in (500, 503, 504)
             etcd.members[0].start()
 
@@ -84,7 +81,7 @@ async def test_without_quorum_readyz_says_so_and_reads_of_what_is_known_go_on(tm
                 return await readiness(client) == ""
 
             await until(is_well)
-            await client.create(_MAP, config_map("three"), "default")
+            await client.create(KINDS.CONFIG_MAP, config_map("three"), "default")
 
 
 @pytest.mark.real_time(loop="uvloop")
@@ -94,14 +91,14 @@ async def test_a_full_etcd_is_named_and_can_be_read(tmp_path: Path) -> None:
             refusal = ""
             for number in range(200):  # etcd learns of its size every 100 ms
                 try:
-                    await client.create(_MAP, config_map(f"map-{number}", 400_000), "default")
+                    await client.create(KINDS.CONFIG_MAP, config_map(f"map-{number}", 400_000), "default")
                 except ApiError as error:
                     refusal = error.message
                     break
             assert "NOSPACE" in refusal
             assert "etcdctl alarm disarm" in refusal
             assert "NOSPACE" in await readiness(client)
-            assert (await client.get(_MAP, "map-0", "default")).name == "map-0"
+            assert (await client.get(KINDS.CONFIG_MAP, "map-0", "default")).name == "map-0"
 
 
 @pytest.mark.parametrize("what", ["endpoint", "certificate", "authority", "plain"])
@@ -168,7 +165,7 @@ async def test_of_two_clusters_on_one_etcd_one_works_and_the_other_takes_over(
 
             async def running(count: int) -> None:
                 async def are_there() -> bool:
-                    pods = (await client.list_all(_POD, "default")).items
+                    pods = (await client.list_all(KINDS.POD, "default")).items
                     return len([pod for pod in pods if pod.view.status.phase == "Running"]) == count
 
                 await until(are_there)
@@ -177,16 +174,16 @@ async def test_of_two_clusters_on_one_etcd_one_works_and_the_other_takes_over(
             template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}
             spec = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template}
             document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-            await client.create(_DEPLOYMENT, document, "default")
+            await client.create(KINDS.DEPLOYMENT, document, "default")
             await running(3)
-            endpoints = (await client.get(_ENDPOINTS, "kubernetes", "default")).raw["subsets"]
+            endpoints = (await client.get(KINDS.ENDPOINTS, "kubernetes", "default")).raw["subsets"]
             assert len(endpoints) == 2
-            holders = [lease.raw["spec"]["holderIdentity"] for lease in (await client.list_all(_LEASE)).items]
+            holders = [lease.raw["spec"]["holderIdentity"] for lease in (await client.list_all(KINDS.LEASE)).items]
             assert len(set(holders)) == len(holders)
             await planes[0].stop()
-            await client.patch(_DEPLOYMENT, "web", "default", {"spec": {"replicas": 5}})
+            await client.patch(KINDS.DEPLOYMENT, "web", "default", {"spec": {"replicas": 5}})
             await running(5)
-            assert len((await client.get(_ENDPOINTS, "kubernetes", "default")).raw["subsets"]) == 1
+            assert len((await client.get(KINDS.ENDPOINTS, "kubernetes", "default")).raw["subsets"]) == 1
             await client.close()
         finally:
             await planes[1].stop()

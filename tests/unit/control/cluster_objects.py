@@ -4,10 +4,7 @@ from typing import Any
 
 from tests import objects
 
-from moorage.model.kinds import KINDS
-
 Raw = dict[str, Any]
-NODE, POD, LEASE = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["coordination.k8s.io/v1", "Lease"]
 
 
 def taint(key: str, value: str = "", effect: str = "NoExecute", **more: Any) -> Raw:

@@ -6,7 +6,8 @@ from typing import Any
 from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 
-from moorage.control.account_tokens import ACCOUNT, NAME, SECRET, TOKEN_TYPE, UID, AccountTokenController
+from moorage.control.account_tokens import NAME, TOKEN_TYPE, UID, AccountTokenController
+from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
 
@@ -28,26 +29,26 @@ def sign(namespace: str, account: str, uid: str, secret: str) -> str:
 async def test_a_secret_is_filled_and_goes_with_its_account() -> None:
     context = controller_context()._replace(root_authority="CA", sign_token=sign)
     async with VirtualCluster.running(lambda: [AccountTokenController(context)]) as cluster:
-        made = await cluster.client.create(ACCOUNT, account("robot"))
-        await cluster.client.create(SECRET, secret("token", "robot"))
-        await cluster.client.create(SECRET, secret("lost", "nobody"))
-        await cluster.client.create(SECRET, secret("stale", "robot", **{UID: "another"}))
+        made = await cluster.client.create(KINDS.SERVICE_ACCOUNT, account("robot"))
+        await cluster.client.create(KINDS.SECRET, secret("token", "robot"))
+        await cluster.client.create(KINDS.SECRET, secret("lost", "nobody"))
+        await cluster.client.create(KINDS.SECRET, secret("stale", "robot", **{UID: "another"}))
         await cluster.settle(1)
-        (filled,) = await cluster.all(SECRET, "default")
+        (filled,) = await cluster.all(KINDS.SECRET, "default")
         data = {name: base64.b64decode(value).decode() for name, value in filled.raw["data"].items()}
         assert data == {"ca.crt": "CA", "namespace": "default", "token": "default robot token"}
         assert filled.view.metadata.annotations[UID] == made.uid
-        await cluster.client.delete(ACCOUNT, "robot", "default")
+        await cluster.client.delete(KINDS.SERVICE_ACCOUNT, "robot", "default")
         await cluster.settle(1)
-        assert not await cluster.all(SECRET, "default")
+        assert not await cluster.all(KINDS.SECRET, "default")
 
 
 async def test_a_deleted_secret_is_taken_out_of_the_list() -> None:
     context = controller_context()._replace(sign_token=sign)
     async with VirtualCluster.running(lambda: [AccountTokenController(context)]) as cluster:
-        await cluster.client.create(ACCOUNT, account("robot"))
-        await cluster.client.create(SECRET, secret("token", "robot"))
+        await cluster.client.create(KINDS.SERVICE_ACCOUNT, account("robot"))
+        await cluster.client.create(KINDS.SECRET, secret("token", "robot"))
         await cluster.settle(1)
-        await cluster.client.delete(SECRET, "token", "default")
+        await cluster.client.delete(KINDS.SECRET, "token", "default")
         await cluster.settle(1)
-        assert not (await cluster.client.get(ACCOUNT, "robot", "default")).raw.get("secrets")
+        assert not (await cluster.client.get(KINDS.SERVICE_ACCOUNT, "robot", "default")).raw.get("secrets")

@@ -19,7 +19,7 @@ from tests.virtual_time import time_of_day
 from moorage.control.certificates.approving import CertificateApprover
 from moorage.control.certificates.cleaner import CertificateRequestCleaner
 from moorage.control.certificates.signers import SIGNERS, RequestedName, complaint_about
-from moorage.control.certificates.signing import CSR, CertificateSigner
+from moorage.control.certificates.signing import CertificateSigner
 from moorage.control.framework.controller import Controller
 from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms
@@ -30,14 +30,18 @@ from moorage.serve.pki.request_signer import RequestSigner
 Raw = dict[str, Any]
 CLIENT, KUBELET = "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING = "kubernetes.io/kubelet-serving"
-BINDING = KINDS["rbac.authorization.k8s.io/v1", "ClusterRoleBinding"]
 NODE_USAGES = ["digital signature", "client auth"]
 NODE = "system:node:n"
 
 
 def csr(signer: str, usages: list[str], request: str, **spec: Any) -> Raw:
     spec = {"request": request, "signerName": signer, "usages": usages, **spec}
-    return {"apiVersion": CSR.api_version, "kind": CSR.name, "metadata": {"name": "r"}, "spec": spec}
+    return {
+        "apiVersion": KINDS.CERTIFICATE_SIGNING_REQUEST.api_version,
+        "kind": KINDS.CERTIFICATE_SIGNING_REQUEST.name,
+        "metadata": {"name": "r"},
+        "spec": spec,
+    }
 
 
 @asynccontextmanager
@@ -51,14 +55,16 @@ async def running(*kinds: type[Controller]) -> AsyncIterator[VirtualCluster]:
 
 
 async def approve(cluster: VirtualCluster) -> None:
-    found = await cluster.client.get(CSR, "r")
+    found = await cluster.client.get(KINDS.CERTIFICATE_SIGNING_REQUEST, "r")
     approval = {"type": "Approved", "status": "True", "reason": "Test"}
-    await cluster.client.update(CSR, {**found.raw, "status": {"conditions": [approval]}}, subresource="approval")
+    await cluster.client.update(
+        KINDS.CERTIFICATE_SIGNING_REQUEST, {**found.raw, "status": {"conditions": [approval]}}, subresource="approval"
+    )
     await cluster.settle(1)
 
 
 async def issued(cluster: VirtualCluster) -> x509.Certificate:
-    status = (await cluster.client.get(CSR, "r")).raw["status"]
+    status = (await cluster.client.get(KINDS.CERTIFICATE_SIGNING_REQUEST, "r")).raw["status"]
     return x509.load_pem_x509_certificate(base64.b64decode(status["certificate"]))
 
 
@@ -66,9 +72,11 @@ async def test_an_approved_request_is_signed_for_the_time_it_asks_for_and_delete
     async with running() as cluster:
         key = ec.generate_private_key(ec.SECP256R1())
         request = certificate_request("jane", "dev", "ops", key=key)
-        await cluster.client.create(CSR, csr(CLIENT, ["client auth"], request, expirationSeconds=3600))
+        await cluster.client.create(
+            KINDS.CERTIFICATE_SIGNING_REQUEST, csr(CLIENT, ["client auth"], request, expirationSeconds=3600)
+        )
         await cluster.settle(1)
-        assert "certificate" not in (await cluster.client.get(CSR, "r")).raw["status"]
+        assert "certificate" not in (await cluster.client.get(KINDS.CERTIFICATE_SIGNING_REQUEST, "r")).raw["status"]
         await approve(cluster)
         certificate = await issued(cluster)
         assert certificate.public_key() == key.public_key()
@@ -79,9 +87,9 @@ async def test_an_approved_request_is_signed_for_the_time_it_asks_for_and_delete
         lasts = certificate.not_valid_after_utc - certificate.not_valid_before_utc
         assert lasts == datetime.timedelta(minutes=65)
         await cluster.settle(3500)
-        assert len(await cluster.all(CSR)) == 1
+        assert len(await cluster.all(KINDS.CERTIFICATE_SIGNING_REQUEST)) == 1
         await cluster.settle(200)
-        assert not await cluster.all(CSR)
+        assert not await cluster.all(KINDS.CERTIFICATE_SIGNING_REQUEST)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +120,11 @@ async def test_a_signer_says_why_it_refuses(
     signer: str, usages: list[str], subject: tuple[str, ...], names: tuple[str, ...], message: str
 ) -> None:
     async with running(CertificateSigner) as cluster:
-        await cluster.client.create(CSR, csr(signer, usages, certificate_request(*subject, names=names)))
+        await cluster.client.create(
+            KINDS.CERTIFICATE_SIGNING_REQUEST, csr(signer, usages, certificate_request(*subject, names=names))
+        )
         await approve(cluster)
-        status = (await cluster.client.get(CSR, "r")).raw["status"]
+        status = (await cluster.client.get(KINDS.CERTIFICATE_SIGNING_REQUEST, "r")).raw["status"]
         assert "certificate" not in status
         failure = status["conditions"][-1]
         assert (failure["type"], failure["reason"]) == ("Failed", "SignerValidationFailure")
@@ -126,23 +136,23 @@ async def test_nodes_that_may_renew_their_own_certificate_are_approved() -> None
         group = "rbac.authorization.k8s.io"
         role = "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient"
         binding = {
-            "apiVersion": BINDING.api_version,
-            "kind": BINDING.name,
+            "apiVersion": KINDS.CLUSTER_ROLE_BINDING.api_version,
+            "kind": KINDS.CLUSTER_ROLE_BINDING.name,
             "metadata": {"name": "renew"},
             "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
             "subjects": [{"kind": "Group", "name": "system:nodes", "apiGroup": group}],
         }
-        await cluster.client.create(BINDING, binding)
+        await cluster.client.create(KINDS.CLUSTER_ROLE_BINDING, binding)
         for name, node in (("r", NODE), ("other", "system:node:other")):
             request = certificate_request(node, "system:nodes")
             asked = csr(KUBELET, NODE_USAGES, request, username=NODE, groups=["system:nodes"])
-            await cluster.client.create(CSR, {**asked, "metadata": {"name": name}})
+            await cluster.client.create(KINDS.CERTIFICATE_SIGNING_REQUEST, {**asked, "metadata": {"name": name}})
         await cluster.settle(5)
-        status = (await cluster.client.get(CSR, "r")).raw["status"]
+        status = (await cluster.client.get(KINDS.CERTIFICATE_SIGNING_REQUEST, "r")).raw["status"]
         (condition,) = status["conditions"]
         assert condition["message"] == "Auto approving self kubelet client certificate after SubjectAccessReview."
         assert status["certificate"]
-        assert not (await cluster.client.get(CSR, "other")).raw["status"]
+        assert not (await cluster.client.get(KINDS.CERTIFICATE_SIGNING_REQUEST, "other")).raw["status"]
 
 
 def test_no_signer_signs_for_system_masters() -> None:

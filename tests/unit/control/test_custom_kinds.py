@@ -17,9 +17,6 @@ from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
 
-NAMESPACE, CONFIG_MAP = KINDS["v1", "Namespace"], KINDS["v1", "ConfigMap"]
-DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
-
 
 def definition(plural: str = "boats", kind: str = "Boat", scope: str = "Namespaced") -> Raw:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -48,8 +45,8 @@ def controllers() -> list[Controller]:
 @asynccontextmanager
 async def harbour() -> AsyncIterator[tuple[VirtualCluster, CustomKind]]:
     async with VirtualCluster.running(controllers, collects_garbage=True) as cluster:
-        await cluster.client.create(DEFINITION, definition())
-        kind = stored_kind((await cluster.client.get(DEFINITION, "boats.harbour.test")).raw)
+        await cluster.client.create(KINDS.CUSTOM_RESOURCE_DEFINITION, definition())
+        kind = stored_kind((await cluster.client.get(KINDS.CUSTOM_RESOURCE_DEFINITION, "boats.harbour.test")).raw)
         assert kind is not None
         await cluster.settle()
         yield cluster, kind
@@ -69,23 +66,23 @@ async def test_what_a_custom_object_owns_goes_with_it() -> None:
         owner = await cluster.client.create(kind, boat("anna"), "default")
         metadata = owned_by(owner, "cargo")
         await cluster.client.create(
-            CONFIG_MAP, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, "default"
+            KINDS.CONFIG_MAP, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, "default"
         )
         await cluster.settle()
-        assert await exists(cluster, CONFIG_MAP, "cargo", "default")
+        assert await exists(cluster, KINDS.CONFIG_MAP, "cargo", "default")
         await cluster.client.delete(kind, "anna", "default")
         await cluster.settle()
-        assert not await exists(cluster, CONFIG_MAP, "cargo", "default")
+        assert not await exists(cluster, KINDS.CONFIG_MAP, "cargo", "default")
 
 
 @pytest.mark.parametrize(("policy", "stays"), [("Background", False), ("Foreground", False), ("Orphan", True)])
 async def test_a_custom_object_goes_with_its_owner_unless_it_is_orphaned(policy: str, stays: bool) -> None:
     async with harbour() as (cluster, kind):
         fleet = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "fleet"}}
-        owner = await cluster.client.create(CONFIG_MAP, fleet, "default")
+        owner = await cluster.client.create(KINDS.CONFIG_MAP, fleet, "default")
         await cluster.client.create(kind, boat(**owned_by(owner, "anna")), "default")
         await cluster.settle()
-        await cluster.client.delete(CONFIG_MAP, "fleet", "default", propagation=policy)
+        await cluster.client.delete(KINDS.CONFIG_MAP, "fleet", "default", propagation=policy)
         await cluster.settle()
         assert await exists(cluster, kind, "anna", "default") is stays
         if stays:
@@ -107,21 +104,23 @@ async def test_dependents_of_an_owner_that_went_while_no_controller_ran_are_coll
 
 async def test_a_deleted_namespace_takes_its_custom_objects_along() -> None:
     async with harbour() as (cluster, kind):
-        await cluster.client.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bay"}})
+        await cluster.client.create(
+            KINDS.NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bay"}}
+        )
         await cluster.client.create(kind, boat("anna"), "bay")
-        await cluster.client.delete(NAMESPACE, "bay")
+        await cluster.client.delete(KINDS.NAMESPACE, "bay")
         await cluster.settle(5)
         assert not await exists(cluster, kind, "anna", "bay")
-        assert not await exists(cluster, NAMESPACE, "bay")
+        assert not await exists(cluster, KINDS.NAMESPACE, "bay")
 
 
 async def test_a_deleted_definition_waits_for_the_finalizers_of_its_objects_and_is_watched_no_more() -> None:
     async with harbour() as (cluster, kind):
         await cluster.client.create(kind, boat("anna", finalizers=["harbour.test/pilot"]), "default")
         await cluster.client.create(kind, boat("berta"), "default")
-        await cluster.client.delete(DEFINITION, "boats.harbour.test")
+        await cluster.client.delete(KINDS.CUSTOM_RESOURCE_DEFINITION, "boats.harbour.test")
         await cluster.settle()
-        going = await cluster.client.get(DEFINITION, "boats.harbour.test")
+        going = await cluster.client.get(KINDS.CUSTOM_RESOURCE_DEFINITION, "boats.harbour.test")
         conditions = {one["type"]: one["reason"] for one in going.raw["status"]["conditions"]}
         assert conditions["Terminating"] == "InstanceDeletionInProgress"
         assert not await exists(cluster, kind, "berta", "default")
@@ -130,7 +129,7 @@ async def test_a_deleted_definition_waits_for_the_finalizers_of_its_objects_and_
         left = (await cluster.client.get(kind, "anna", "default")).raw
         await cluster.client.update(kind, {**left, "metadata": {**left["metadata"], "finalizers": []}})
         await cluster.settle()
-        assert not await exists(cluster, DEFINITION, "boats.harbour.test")
+        assert not await exists(cluster, KINDS.CUSTOM_RESOURCE_DEFINITION, "boats.harbour.test")
         assert not cluster.manager.world.custom_kinds
         with pytest.raises(ApiError, match="could not find the requested resource"):
             await cluster.client.create(kind, boat("carla"), "default")

@@ -7,14 +7,11 @@ from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.client.protocol import Object
-from moorage.control.disruption import BUDGET, DisruptionController
-from moorage.control.framework.workloads import POD
+from moorage.control.disruption import DisruptionController
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
-DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
-STATEFUL_SET, JOB = KINDS["apps/v1", "StatefulSet"], KINDS["batch/v1", "Job"]
 LABELS = {"app": "web"}
 SPEC: Raw = {"containers": [{"name": "main", "image": "example.com/app"}]}
 READY = {"type": "Ready", "status": "True"}
@@ -29,9 +26,9 @@ class Stage:
     async def controller(self, facts: Kind, name: str, replicas: int | None, owner: Object | None = None) -> Object:
         template: Raw = {"metadata": {"labels": LABELS}, "spec": SPEC}
         spec: Raw = {"selector": {"matchLabels": LABELS}, "template": template, "replicas": replicas}
-        if facts is STATEFUL_SET:
+        if facts is KINDS.STATEFUL_SET:
             spec["serviceName"] = "web"
-        if facts is JOB:
+        if facts is KINDS.JOB:
             spec = {"template": {"spec": {**SPEC, "restartPolicy": "Never"}}}
         metadata = {"name": name, "ownerReferences": [controlled_by(owner)] if owner is not None else []}
         document = {"apiVersion": facts.api_version, "kind": facts.name, "metadata": metadata, "spec": spec}
@@ -43,12 +40,12 @@ class Stage:
             if owner is not None:
                 metadata["ownerReferences"] = [controlled_by(owner)]
             pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**SPEC, "nodeName": "n1"}}
-            await self.client.create(POD, pod, "default")
+            await self.client.create(KINDS.POD, pod, "default")
             if number - start < (count if ready is None else ready):
                 await self.report(f"web-{number}", phase="Running", conditions=[READY])
 
     async def report(self, pod: str, **status: Any) -> None:
-        await self.client.patch(POD, pod, "default", {"status": status}, subresource="status")
+        await self.client.patch(KINDS.POD, pod, "default", {"status": status}, subresource="status")
 
     async def budget(self, name: str = "budget", **spec: Any) -> None:
         document = {
@@ -57,10 +54,10 @@ class Stage:
             "metadata": {"name": name},
             "spec": {"selector": {"matchLabels": LABELS}, **spec},
         }
-        await self.client.create(BUDGET, document, "default")
+        await self.client.create(KINDS.POD_DISRUPTION_BUDGET, document, "default")
 
     async def status(self, name: str = "budget") -> Any:
-        return (await self.client.get(BUDGET, name, "default")).view.status
+        return (await self.client.get(KINDS.POD_DISRUPTION_BUDGET, name, "default")).view.status
 
     async def numbers(self) -> tuple[int, int, int, int]:
         """Allowed, healthy, desired, expected."""
@@ -97,21 +94,21 @@ async def test_numbers(spec: Raw, numbers: tuple[int, int, int, int]) -> None:
     """Four pods, three of them ready, of a Deployment that wants six."""
     async with disrupting() as cluster:
         stage = Stage(cluster)
-        deployment = await stage.controller(DEPLOYMENT, "web", 6)
-        await stage.pods(4, await stage.controller(REPLICA_SET, "web-1", 5, deployment), ready=3)
+        deployment = await stage.controller(KINDS.DEPLOYMENT, "web", 6)
+        await stage.pods(4, await stage.controller(KINDS.REPLICA_SET, "web-1", 5, deployment), ready=3)
         await stage.budget(**spec)
         assert await stage.numbers() == numbers
-        found = await cluster.client.get(BUDGET, "budget", "default")
+        found = await cluster.client.get(KINDS.POD_DISRUPTION_BUDGET, "budget", "default")
         assert found.view.status.observedGeneration == found.view.metadata.generation == 1
         (condition,) = found.view.status.conditions
         fine = ("True", "SufficientPods") if numbers[0] else ("False", "InsufficientPods")
         assert (condition.type, condition.status, condition.reason) == ("DisruptionAllowed", *fine)
         await cluster.settle(600)
-        assert (await cluster.client.get(BUDGET, "budget", "default")).revision == found.revision
+        assert (await cluster.client.get(KINDS.POD_DISRUPTION_BUDGET, "budget", "default")).revision == found.revision
         assert not cluster.events
 
 
-@pytest.mark.parametrize("facts", [REPLICA_SET, STATEFUL_SET])
+@pytest.mark.parametrize("facts", [KINDS.REPLICA_SET, KINDS.STATEFUL_SET])
 async def test_who_says_how_many_pods_there_should_be(facts: Kind) -> None:
     async with disrupting() as cluster:
         stage = Stage(cluster)
@@ -135,11 +132,11 @@ async def test_what_cannot_be_known_is_not_allowed(kind: str, version: str, why:
     async with disrupting() as cluster:
         stage = Stage(cluster)
         await stage.budget(maxUnavailable=1)
-        owner = await stage.controller(JOB, "once", None)
+        owner = await stage.controller(KINDS.JOB, "once", None)
         await stage.pods(1, owner)
         references = [{**controlled_by(owner), "kind": kind, "apiVersion": version}]
         if kind != "Job":
-            await cluster.client.patch(POD, "web-0", "default", {"metadata": {"ownerReferences": references}})
+            await cluster.client.patch(KINDS.POD, "web-0", "default", {"metadata": {"ownerReferences": references}})
         await cluster.settle()
         status = await stage.status()
         assert status.disruptionsAllowed == 0
@@ -181,7 +178,7 @@ async def test_an_empty_selector_selects_all_and_none_nothing() -> None:
 async def test_evictions_are_counted_until_the_pod_goes() -> None:
     async with disrupting() as cluster:
         stage = Stage(cluster)
-        owner = await stage.controller(REPLICA_SET, "web", 3)
+        owner = await stage.controller(KINDS.REPLICA_SET, "web", 3)
         await stage.pods(3, owner)
         await stage.budget(minAvailable=2)
         assert await stage.numbers() == (1, 3, 2, 3)
@@ -190,7 +187,7 @@ async def test_evictions_are_counted_until_the_pod_goes() -> None:
             await cluster.client.evict("default", "web-1")
         assert await stage.numbers() == (0, 2, 2, 3)
         assert (await stage.status()).disruptedPods == {}
-        await cluster.client.delete(POD, "web-0", "default", grace_seconds=0)
+        await cluster.client.delete(KINDS.POD, "web-0", "default", grace_seconds=0)
         await stage.pods(1, owner, start=3)
         assert await stage.numbers() == (1, 3, 2, 3)
         await cluster.client.evict("default", "web-1")
@@ -204,7 +201,7 @@ async def test_an_eviction_that_never_comes_is_forgotten_after_two_minutes() -> 
         await stage.budget(minAvailable=2)
         await cluster.settle()
         granted = {"status": {"disruptedPods": {"web-0": cluster.api.now_text(), "gone": cluster.api.now_text()}}}
-        await cluster.client.patch(BUDGET, "budget", "default", granted, subresource="status")
+        await cluster.client.patch(KINDS.POD_DISRUPTION_BUDGET, "budget", "default", granted, subresource="status")
         assert await stage.numbers() == (0, 2, 2, 3)
         assert set((await stage.status()).disruptedPods) == {"web-0"}
         await cluster.settle(118)
@@ -229,7 +226,7 @@ async def test_a_mark_that_leads_to_nothing_is_taken_back() -> None:
         states = []
         for wait in (1, 10):
             await cluster.settle(wait)
-            found = [(await cluster.client.get(POD, f"web-{number}", "default")).view for number in range(3)]
+            found = [(await cluster.client.get(KINDS.POD, f"web-{number}", "default")).view for number in range(3)]
             states.append(
                 [
                     (condition.status, condition.reason)

@@ -13,8 +13,6 @@ from moorage.control.framework.world import World
 from moorage.control.garbage.controller import GarbageCollector
 from moorage.model.kinds import KINDS, Kind
 
-POD, MAP, NAMESPACE = KINDS["v1", "Pod"], KINDS["v1", "ConfigMap"], KINDS["v1", "Namespace"]
-CLASS = KINDS["scheduling.k8s.io/v1", "PriorityClass"]
 Raw = dict[str, Any]
 
 
@@ -36,19 +34,21 @@ class Family:
             "kind": "ConfigMap",
             "metadata": {"name": name, "ownerReferences": list(owners), **metadata},
         }
-        return await self.client.create(MAP, document, namespace)
+        return await self.client.create(KINDS.CONFIG_MAP, document, namespace)
 
     async def delete(self, name: str, policy: str = "", namespace: str = "default") -> None:
-        await self.client.delete(MAP, name, namespace, propagation=policy)
+        await self.client.delete(KINDS.CONFIG_MAP, name, namespace, propagation=policy)
 
     async def names(self, namespace: str = "default") -> set[str]:
-        return {item.name for item in await self.cluster.all(MAP, namespace)}
+        return {item.name for item in await self.cluster.all(KINDS.CONFIG_MAP, namespace)}
 
     async def get(self, name: str) -> Any:
-        return (await self.client.get(MAP, name, "default")).view.metadata
+        return (await self.client.get(KINDS.CONFIG_MAP, name, "default")).view.metadata
 
     async def release(self, name: str) -> None:
-        await self.client.patch(MAP, name, "default", {"metadata": {"finalizers": None}}, patch_type=PatchType.MERGE)
+        await self.client.patch(
+            KINDS.CONFIG_MAP, name, "default", {"metadata": {"finalizers": None}}, patch_type=PatchType.MERGE
+        )
 
 
 def collecting() -> Any:
@@ -133,7 +133,7 @@ async def test_circles_do_not_wait_for_each_other() -> None:
         two = await family.make("two", owner(one, blocks=True))
         three = await family.make("three", owner(two, blocks=True))
         patch = {"metadata": {"ownerReferences": [owner(three, blocks=True)]}}
-        await family.client.patch(MAP, "one", "default", patch)
+        await family.client.patch(KINDS.CONFIG_MAP, "one", "default", patch)
         await cluster.settle()
         await family.delete("one", "Foreground")
         await cluster.settle(5)
@@ -144,7 +144,9 @@ async def test_what_owns_itself_can_be_deleted() -> None:
     async with collecting() as cluster:
         family = Family(cluster)
         one = await family.make("one")
-        await family.client.patch(MAP, "one", "default", {"metadata": {"ownerReferences": [owner(one, blocks=True)]}})
+        await family.client.patch(
+            KINDS.CONFIG_MAP, "one", "default", {"metadata": {"ownerReferences": [owner(one, blocks=True)]}}
+        )
         await cluster.settle()
         assert await family.names() == {"one"}
         await family.delete("one", "Foreground")
@@ -195,15 +197,15 @@ async def test_an_owner_in_another_namespace_is_none() -> None:
 async def test_owners_without_a_namespace_own_everywhere_but_not_the_other_way_round() -> None:
     async with collecting() as cluster:
         family = Family(cluster)
-        document = {"apiVersion": CLASS.api_version, "kind": CLASS.name, "value": 1}
-        top = await family.client.create(CLASS, {**document, "metadata": {"name": "top"}})
+        document = {"apiVersion": KINDS.PRIORITY_CLASS.api_version, "kind": KINDS.PRIORITY_CLASS.name, "value": 1}
+        top = await family.client.create(KINDS.PRIORITY_CLASS, {**document, "metadata": {"name": "top"}})
         child = await family.make("child", owner(top))
         upside_down = {"name": "upside-down", "ownerReferences": [owner(child)]}
-        await family.client.create(CLASS, {**document, "metadata": upside_down})
-        await family.client.delete(CLASS, "top")
+        await family.client.create(KINDS.PRIORITY_CLASS, {**document, "metadata": upside_down})
+        await family.client.delete(KINDS.PRIORITY_CLASS, "top")
         await cluster.settle()
         assert await family.names() == set()
-        assert "upside-down" in {item.name for item in await cluster.all(CLASS)}
+        assert "upside-down" in {item.name for item in await cluster.all(KINDS.PRIORITY_CLASS)}
 
 
 async def test_after_a_restart_everything_follows_from_what_is_there() -> None:
@@ -232,12 +234,12 @@ def test_nothing_is_asked_while_all_owners_are_known() -> None:
         return found
 
     keys: list[str] = []
-    top = see(MAP, "top")
-    see(POD, "child", [owner(top)])
+    top = see(KINDS.CONFIG_MAP, "top")
+    see(KINDS.POD, "child", [owner(top)])
     assert keys == []
-    orphan = see(POD, "early", [owner(top, uid="uid-late", name="late")])
+    orphan = see(KINDS.POD, "early", [owner(top, uid="uid-late", name="late")])
     assert keys == [orphan.uid]
     assert [question.name for question in collector.questions(orphan.uid, world, 0.0)] == ["late"]
-    see(MAP, "late")
+    see(KINDS.CONFIG_MAP, "late")
     assert collector.questions(orphan.uid, world, 0.0) == []
     assert collector.reconcile(orphan.uid, world, 0.0) == NOTHING

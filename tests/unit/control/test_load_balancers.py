@@ -5,8 +5,9 @@ from typing import Any
 from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 
-from moorage.control.load_balancers import RANGE, SERVICE, LoadBalancerController
+from moorage.control.load_balancers import RANGE, LoadBalancerController
 from moorage.control.registry import chosen
+from moorage.model.kinds import KINDS
 
 
 def _service(name: str, **spec: Any) -> dict[str, Any]:
@@ -16,7 +17,7 @@ def _service(name: str, **spec: Any) -> dict[str, Any]:
 
 
 async def _ingress(cluster: VirtualCluster, name: str) -> list[dict[str, str]]:
-    status = (await cluster.client.get(SERVICE, name, "default")).raw["status"]
+    status = (await cluster.client.get(KINDS.SERVICE, name, "default")).raw["status"]
     ingress: list[dict[str, str]] = status["loadBalancer"].get("ingress") or []
     return ingress
 
@@ -24,9 +25,9 @@ async def _ingress(cluster: VirtualCluster, name: str) -> list[dict[str, str]]:
 async def test_balancers_get_addresses_of_their_own() -> None:
     async with VirtualCluster.running(lambda: [LoadBalancerController(controller_context())]) as cluster:
         for number in range(20):
-            await cluster.client.create(SERVICE, _service(f"lb-{number}"))
-        await cluster.client.create(SERVICE, _service("asked", loadBalancerIP="203.0.113.9"))
-        await cluster.client.create(SERVICE, _service("other", loadBalancerClass="example.com/lb"))
+            await cluster.client.create(KINDS.SERVICE, _service(f"lb-{number}"))
+        await cluster.client.create(KINDS.SERVICE, _service("asked", loadBalancerIP="203.0.113.9"))
+        await cluster.client.create(KINDS.SERVICE, _service("other", loadBalancerClass="example.com/lb"))
         await cluster.settle(1)
         found = [await _ingress(cluster, f"lb-{number}") for number in range(20)]
         assert {one["ipMode"] for (one,) in found} == {"VIP"}
@@ -38,7 +39,7 @@ async def test_balancers_get_addresses_of_their_own() -> None:
         assert await _ingress(cluster, "other") == []
         (before,) = await _ingress(cluster, "lb-0")
         await cluster.restart()
-        await cluster.client.patch(SERVICE, "lb-1", "default", {"spec": {"type": "ClusterIP"}})
+        await cluster.client.patch(KINDS.SERVICE, "lb-1", "default", {"spec": {"type": "ClusterIP"}})
         await cluster.settle(1)
         assert await _ingress(cluster, "lb-0") == [before]
         assert await _ingress(cluster, "lb-1") == []

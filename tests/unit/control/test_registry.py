@@ -5,7 +5,6 @@ from importlib import import_module
 
 import pytest
 from tests.controller_context import controller_context
-from tests.unit.control.cluster_objects import NODE
 
 import moorage.control
 from moorage.client.protocol import Object
@@ -13,6 +12,7 @@ from moorage.control.framework.actions import NOTHING, Plan
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
 from moorage.control.registry import CONTROLLERS, UnknownController, chosen
+from moorage.model.kinds import KINDS
 
 
 def test_every_controller_has_a_row_with_its_name() -> None:
@@ -32,7 +32,7 @@ def test_every_controller_has_a_row_with_its_name() -> None:
 
 class _Minimal(Controller):
     name = "minimal-controller"
-    watches = (NODE,)
+    watches = (KINDS.NODE,)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         return NOTHING
@@ -40,9 +40,9 @@ class _Minimal(Controller):
 
 def test_a_controller_needs_a_name_what_it_watches_and_reconcile() -> None:
     controller, world = _Minimal(controller_context()), World()
-    node = Object(NODE, "n", 1, raw={"metadata": {"name": "n"}})
-    assert [*controller.concerns(NODE, None, node, world)] == ["n"]
-    assert [*controller.concerns(NODE, node, None, world)] == ["n"]
+    node = Object(KINDS.NODE, "n", 1, raw={"metadata": {"name": "n"}})
+    assert [*controller.concerns(KINDS.NODE, None, node, world)] == ["n"]
+    assert [*controller.concerns(KINDS.NODE, node, None, world)] == ["n"]
     assert (controller.workers, controller.component) == (8, "")
     assert not controller.questions("n", world, 0.0)
     assert controller.decide("n", world, {}, 0.0) is NOTHING

@@ -6,7 +6,7 @@ from typing import Any
 
 import uvloop
 from tests.controller_context import controller_context
-from tests.unit.control.cluster_objects import NODE, node
+from tests.unit.control.cluster_objects import node
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Plan
@@ -14,7 +14,7 @@ from moorage.control.framework.controller import Controller
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.framework.world import World
 from moorage.model.gates import default_gates
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.serve.api import Api
 from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
@@ -26,7 +26,7 @@ class Impatient(Controller):
     """Wants to look at each of its keys again very soon, and later than that."""
 
     name = "impatient-controller"
-    watches = (NODE,)
+    watches = (KINDS.NODE,)
 
     def __init__(self) -> None:
         super().__init__(controller_context())
@@ -61,7 +61,7 @@ def test_what_is_due_at_once_is_done() -> None:
         await api.start()
         client = LoopbackClient(api, "test")
         working = asyncio.create_task(ControllerManager(client, Nobody(), [controller]).run())
-        await client.create(NODE, node("n"))
+        await client.create(KINDS.NODE, node("n"))
         await asyncio.wait_for(controller.finished.wait(), 30)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)

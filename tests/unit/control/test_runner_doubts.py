@@ -12,12 +12,10 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Client, NotSent, Object, Unreachable, WatchEvent
 from moorage.control.framework.work_queue import FIRST_DELAY, WorkQueue
-from moorage.control.replica_set import REPLICA_SET
 from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]
 
-_POD = KINDS["v1", "Pod"]
 _LAG = 3.0
 
 
@@ -30,7 +28,7 @@ class Breaking(SlowClient):
         self.asked = 0
 
     def _breaks(self, kind: Kind) -> bool:
-        if kind is not _POD:
+        if kind is not KINDS.POD:
             return False
         self.asked += 1
         return bool(self._answers) and not self._answers.pop(0)
@@ -55,7 +53,7 @@ class Breaking(SlowClient):
         self, kind: Kind, revision: int, namespace: str = "", **options: Any
     ) -> AsyncGenerator[list[WatchEvent], None]:
         async for events in super().watch(kind, revision, namespace, **options):
-            if kind is _POD:
+            if kind is KINDS.POD:
                 await asyncio.sleep(_LAG)
             yield events
 
@@ -74,16 +72,16 @@ class _Story:
 
     async def play(self) -> None:
         async with VirtualCluster.running(only_replica_sets, connect=self._connect) as cluster:
-            await cluster.client.create(REPLICA_SET, replica_set("web", 6))
+            await cluster.client.create(KINDS.REPLICA_SET, replica_set("web", 6))
             await self._look(cluster)
             scaled = {"spec": {"replicas": 4}}
-            await cluster.client.patch(REPLICA_SET, "web", "default", scaled)
+            await cluster.client.patch(KINDS.REPLICA_SET, "web", "default", scaled)
             await self._look(cluster)
 
     async def _look(self, cluster: VirtualCluster) -> None:
         for _ in range(600):
             await cluster.settle(0.1)
-            self.counts.append(len(await cluster.all(_POD, "default")))
+            self.counts.append(len(await cluster.all(KINDS.POD, "default")))
 
 
 @pytest.mark.parametrize("answers", [[False], [True, False], [True, True, False, False], [True] * 6 + [False, False]])

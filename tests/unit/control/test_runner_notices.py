@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from tests.controller_context import controller_context
-from tests.unit.control.cluster_objects import NODE, node
+from tests.unit.control.cluster_objects import node
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.client.events.event_sender import EventSender
@@ -27,7 +27,7 @@ class Labeller(Controller):
 
     name = "labeller-controller"
     component = "labeller"
-    watches = (NODE,)
+    watches = (KINDS.NODE,)
 
     def __init__(self) -> None:
         super().__init__(controller_context())
@@ -42,7 +42,7 @@ class Labeller(Controller):
         if key == "other":
             return Plan(again_after=60) if len(self.asked) < 4 else NOTHING
         said = Report({"kind": "Node", "name": "n"}, NORMAL, "Labelled", "done")
-        return Plan((Patch(NODE, "", "n", {"metadata": {"labels": {"a": "b"}}}), said), wakes=("other",))
+        return Plan((Patch(KINDS.NODE, "", "n", {"metadata": {"labels": {"a": "b"}}}), said), wakes=("other",))
 
     def done(self, key: str, plan: Plan, now: float) -> None:
         self.told.append(f"{key}: {len(plan.actions)}")
@@ -69,7 +69,7 @@ async def test_success_is_told_others_are_woken_and_a_clock_that_is_set_does_not
     client = LoopbackClient(api)
     manager = ControllerManager(client, recorder, [controller], clock=lambda: time_of_day() + offset[0])
     task = asyncio.create_task(manager.run())
-    await client.create(NODE, node("n"))
+    await client.create(KINDS.NODE, node("n"))
     await asyncio.sleep(1)
     offset[0] = -3600.0
     await asyncio.sleep(61)
@@ -95,7 +95,7 @@ def test_a_recorder_for_another_component_sends_the_same_way() -> None:
         await asyncio.sleep(5)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return (await client.list_all(KINDS["v1", "Event"])).items
+        return (await client.list_all(KINDS.EVENT)).items
 
     events = run_virtual(main())
     assert [event.raw["source"]["component"] for event in events] == ["taint-eviction-controller"]

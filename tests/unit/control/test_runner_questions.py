@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.controller_context import controller_context
-from tests.unit.control.cluster_objects import NODE, POD, node, pod
+from tests.unit.control.cluster_objects import node, pod
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.client.protocol import Listing, Object
@@ -16,14 +16,12 @@ from moorage.model.api_error import no_such_path
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.loopback import LoopbackClient
 
-RULE = KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
-
 
 class Curious(Controller):
     """Asks about pods, which it does not watch, whenever a node comes."""
 
     name = "curious-controller"
-    watches = (NODE,)
+    watches = (KINDS.NODE,)
 
     def __init__(self) -> None:
         super().__init__(controller_context())
@@ -37,9 +35,9 @@ class Curious(Controller):
         if key == "silent":
             return ()
         if key == "gated":
-            return [Question(RULE)]
+            return [Question(KINDS.DEVICE_TAINT_RULE)]
         names = ["n1", "nobody"] if key == "known" else ["Not/A/Name"]
-        return [Question(POD, "default", name) for name in names] + [Question(POD, "default")]
+        return [Question(KINDS.POD, "default", name) for name in names] + [Question(KINDS.POD, "default")]
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         self.reconciled.append(key)
@@ -54,10 +52,10 @@ class Curious(Controller):
 async def test_questions_are_answered() -> None:
     controller = Curious()
     async with VirtualCluster.running(lambda: [controller]) as cluster:
-        await cluster.client.create(POD, pod("n1", ""))
-        await cluster.client.create(POD, pod("n2", ""))
+        await cluster.client.create(KINDS.POD, pod("n1", ""))
+        await cluster.client.create(KINDS.POD, pod("n2", ""))
         for name in ("known", "silent"):
-            await cluster.client.create(NODE, node(name))
+            await cluster.client.create(KINDS.NODE, node(name))
         await cluster.settle()
     assert controller.heard == [{"n1": ["n1"], "nobody": [], "": ["n1", "n2"]}]
     assert controller.reconciled == ["silent"]
@@ -66,7 +64,7 @@ async def test_questions_are_answered() -> None:
 async def test_what_cannot_be_asked_is_tried_again_and_nothing_is_decided_meanwhile() -> None:
     controller = Curious()
     async with VirtualCluster.running(lambda: [controller]) as cluster:
-        await cluster.client.create(NODE, node("odd"))
+        await cluster.client.create(KINDS.NODE, node("odd"))
         await cluster.settle(10)
         (runner,) = cluster.manager.runners
         assert runner.queue.retries > 3
@@ -76,12 +74,12 @@ async def test_what_cannot_be_asked_is_tried_again_and_nothing_is_decided_meanwh
 
 async def test_there_is_nothing_of_a_kind_that_the_api_server_does_not_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(client: LoopbackClient, kind: Kind, namespace: str = "", **options: Any) -> Listing:
-        assert kind is RULE
+        assert kind is KINDS.DEVICE_TAINT_RULE
         raise no_such_path()
 
     controller = Curious()
     async with VirtualCluster.running(lambda: [controller]) as cluster:
         monkeypatch.setattr(LoopbackClient, "list_all", refuse)
-        await cluster.client.create(NODE, node("gated"))
+        await cluster.client.create(KINDS.NODE, node("gated"))
         await cluster.settle(10)
     assert controller.heard == [{"": []}]

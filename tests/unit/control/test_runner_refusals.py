@@ -13,7 +13,6 @@ from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 
-_CONFIG_MAP = KINDS["v1", "ConfigMap"]
 _ABOUT = {"kind": "ConfigMap", "name": "plan", "namespace": "default"}
 
 
@@ -21,7 +20,7 @@ class Scripted(Controller):
     """Does what it is told, once there is a config map called "plan"."""
 
     name = "scripted-controller"
-    watches = (_CONFIG_MAP,)
+    watches = (KINDS.CONFIG_MAP,)
 
     def __init__(self, *actions: Action) -> None:
         super().__init__(controller_context())
@@ -38,7 +37,7 @@ class Scripted(Controller):
         note = {"metadata": {"annotations": {f"refusal-{self.rounds}": "noted"}}}
         return (
             Report(_ABOUT, WARNING, "Refused", error.message),
-            Patch(_CONFIG_MAP, "default", "plan", note),
+            Patch(KINDS.CONFIG_MAP, "default", "plan", note),
         )
 
 
@@ -47,25 +46,25 @@ def _config_map(name: str, **metadata: str) -> dict[str, object]:
 
 
 def _create(name: str) -> Create:
-    return Create(_CONFIG_MAP, _config_map(name), "default", Report(_ABOUT, NORMAL, "Made", "Made {name}"))
+    return Create(KINDS.CONFIG_MAP, _config_map(name), "default", Report(_ABOUT, NORMAL, "Made", "Made {name}"))
 
 
 def _run(controller: Scripted) -> tuple[list[tuple[str, str]], set[str], Object]:
     async def story() -> tuple[list[tuple[str, str]], set[str], Object]:
         async with VirtualCluster.running(lambda: (controller,)) as cluster:
-            await cluster.client.create(_CONFIG_MAP, _config_map("taken"))
-            await cluster.client.create(_CONFIG_MAP, _config_map("plan"))
+            await cluster.client.create(KINDS.CONFIG_MAP, _config_map("taken"))
+            await cluster.client.create(KINDS.CONFIG_MAP, _config_map("plan"))
             await cluster.settle(60)
-            names = {found.name for found in await cluster.all(_CONFIG_MAP, "default")}
+            names = {found.name for found in await cluster.all(KINDS.CONFIG_MAP, "default")}
             said = [(event.reason, event.message) for event in cluster.events]
-            return said, names, await cluster.client.get(_CONFIG_MAP, "plan", "default")
+            return said, names, await cluster.client.get(KINDS.CONFIG_MAP, "plan", "default")
 
     return run_virtual(story())
 
 
 def test_what_was_made_is_told_by_the_name_it_was_given() -> None:
     generated = Create(
-        _CONFIG_MAP,
+        KINDS.CONFIG_MAP,
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "some-"}},
         "default",
         Report(_ABOUT, NORMAL, "Made", "Made {name}"),
@@ -93,8 +92,8 @@ def test_all_refusals_of_a_batch_are_told_and_one_is_written_down() -> None:
 def test_what_is_gone_already_is_deleted_without_a_word() -> None:
     gone = Report(_ABOUT, NORMAL, "Deleted", "Deleted it")
     deletes = (
-        Delete(_CONFIG_MAP, "default", "nobody", report=gone),
-        Delete(_CONFIG_MAP, "default", "taken", report=gone),
+        Delete(KINDS.CONFIG_MAP, "default", "nobody", report=gone),
+        Delete(KINDS.CONFIG_MAP, "default", "taken", report=gone),
     )
     said, names, _ = _run(Scripted(*deletes))
     assert said == [("Deleted", "Deleted it")]

@@ -6,12 +6,10 @@ from typing import Any
 from tests.controller_context import controller_context
 
 from moorage.client.protocol import Object
-from moorage.control.deployment.controller import DEPLOYMENT, DeploymentController
+from moorage.control.deployment.controller import DeploymentController
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD
-from moorage.control.replica_set import REPLICA_SET, ReplicaSetController
-
-__all__ = ["DEPLOYMENT", "POD", "REPLICA_SET"]
+from moorage.control.replica_set import ReplicaSetController
+from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
 
@@ -73,6 +71,6 @@ def ready(since: str | None = "2026-01-01T00:00:00Z") -> Raw:
 
 def seen(raw: Raw, uid: str = "") -> Object:
     """An object as an informer would have it."""
-    facts = {"Pod": POD, "ReplicaSet": REPLICA_SET, "Deployment": DEPLOYMENT}[raw["kind"]]
+    facts = {"Pod": KINDS.POD, "ReplicaSet": KINDS.REPLICA_SET, "Deployment": KINDS.DEPLOYMENT}[raw["kind"]]
     metadata = {"uid": uid or raw["metadata"]["name"], **raw["metadata"]}
     return Object(facts, f"default/{metadata['name']}", 1, raw={**raw, "metadata": metadata})

@@ -3,7 +3,7 @@ from io import BytesIO
 import msgspec
 import pytest
 
-from moorage.model.kinds import KINDS, Kind, kind_of, view_of
+from moorage.model.kinds import KINDS, Kind, Kinds, constant_of, kind_of, view_of
 from moorage.model.schema.conversion import ConversionError
 from moorage.model.schema.known_fields import unknown_fields
 from moorage.model.schema.shapes import struct_shape
@@ -51,8 +51,8 @@ def test_other_kinds_are_none_of_our_business() -> None:
 
 
 def test_groups() -> None:
-    assert KINDS["apps/v1", "Deployment"].group == "apps"
-    assert KINDS["v1", "Pod"].group == ""
+    assert KINDS.DEPLOYMENT.group == "apps"
+    assert KINDS.POD.group == ""
 
 
 def test_conversion_problems_get_their_lines() -> None:
@@ -83,3 +83,9 @@ def test_events_of_both_groups_have_their_own_fields() -> None:
     core = view_of({"apiVersion": "v1", "kind": "Event", "involvedObject": {"name": "p"}})
     reported = view_of({"apiVersion": "events.k8s.io/v1", "kind": "Event", "regarding": {"name": "p"}})
     assert (core.involvedObject.name, reported.regarding.name) == ("p", "p")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: f"{kind.api_version} {kind.name}")
+def test_every_kind_has_a_typed_constant(kind: Kind) -> None:
+    assert constant_of(kind) in Kinds.__annotations__
+    assert getattr(KINDS, constant_of(kind)) is kind

@@ -13,11 +13,11 @@ import yaml
 
 from moorage.lint.sources import Source, sources_of
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
-from moorage.plan.simulation.api import POD
 from moorage.plan.what_if import Changes, Difference
 
 Raw = dict[str, Any]
@@ -111,7 +111,7 @@ class Plan:
 
     def pod(self, name: str) -> Pod:
         """A pod of the default namespace, as it is now."""
-        view: Pod = self.simulation.api.get(POD, name, "default").view
+        view: Pod = self.simulation.api.get(KINDS.POD, name, "default").view
         return view
 
 

@@ -81,7 +81,7 @@ def test_a_stateful_set_has_ordinals_claims_and_order() -> None:
         ),
     )
     assert list(plan.where) == ["db-5", "db-6"]
-    assert plan.simulation.world.get(KINDS["v1", "PersistentVolumeClaim"], "default/data-db-5") is not None
+    assert plan.simulation.world.get(KINDS.PERSISTENT_VOLUME_CLAIM, "default/data-db-5") is not None
     first = plan.pod("db-5")
     assert first.spec.hostname == "db-5"
     assert first.metadata.labels["apps.kubernetes.io/pod-index"] == "5"

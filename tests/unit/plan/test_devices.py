@@ -4,8 +4,6 @@ from tests.unit.plan.planning import Plan, Raw, node
 
 from moorage.model.kinds import KINDS
 
-SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
-
 
 def annotated(name: str, devices: str) -> Raw:
     made = node(name)
@@ -21,7 +19,7 @@ def test_annotated_nodes_have_devices() -> None:
     simulation = Plan(*nodes, own).simulation
     found = {
         (one.view.spec.nodeName, one.view.spec.driver): [device.name for device in one.view.spec.devices]
-        for one in simulation.world.all(SLICE)
+        for one in simulation.world.all(KINDS.RESOURCE_SLICE)
     }
     assert found == {
         ("a", "gpu.example.com"): ["gpu-0", "gpu-1"],
@@ -33,5 +31,5 @@ def test_annotated_nodes_have_devices() -> None:
 def test_devices_that_the_api_refuses_are_noted() -> None:
     made = Plan(annotated("a", "[{driver: gpu.example.com, taints: [{key: a b, effect: NoSchedule}]}]"))
 
-    assert list(made.simulation.world.all(SLICE)) == []
+    assert list(made.simulation.world.all(KINDS.RESOURCE_SLICE)) == []
     assert any("has devices that are refused" in note for note in made.notes)

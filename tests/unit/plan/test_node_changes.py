@@ -4,10 +4,10 @@ import msgspec
 import pytest
 from tests.unit.plan.planning import Plan, node, workload
 
+from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.plan.node_changes import ChangeError, LabelChange, TaintChange, UntaintChange, parse_label, parse_taint
-from moorage.plan.simulation.api import NODE
 from moorage.plan.what_if import Changes
 
 ROOM = [node("a", pool="spot"), node("b", pool="spot"), node("c", pool="calm")]
@@ -106,7 +106,7 @@ def test_nodes_that_get_one_list_of_taints_are_as_if_each_was_updated() -> None:
     together.what_if(Changes(taints=(new,)))
     apart.what_if(Changes(taints=tuple(msgspec.structs.replace(new, node=name) for name in "abcd")))
     for name in "abcd":
-        found, other = (plan.simulation.api.get(NODE, name) for plan in (together, apart))
+        found, other = (plan.simulation.api.get(KINDS.NODE, name) for plan in (together, apart))
         assert found.raw["spec"] == other.raw["spec"]
         assert {"key": "risk", "value": "7", "effect": "NoExecute"} in found.raw["spec"]["taints"]
         assert {one["key"]: at for at, one in enumerate(found.raw["spec"]["taints"])}["risk"] == 0  # in its place

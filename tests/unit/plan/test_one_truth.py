@@ -9,11 +9,9 @@ from moorage.model.kinds import KINDS
 from moorage.plan.headroom import headroom
 from moorage.plan.node_changes import AddedNodes, parse_scale
 from moorage.plan.planner import Planner, Settings
-from moorage.plan.simulation.api import POD
 from moorage.plan.what_if import Cause, Changes
 
 ZONE = "topology.kubernetes.io/zone"
-CLAIM = KINDS["v1", "PersistentVolumeClaim"]
 
 
 def storage_class(name: str, **fields: object) -> Raw:
@@ -115,10 +113,13 @@ def test_names_hashes_classes_and_deletions_are_those_of_the_controllers() -> No
     )
     database = workload("StatefulSet", "db", serviceName="db", volumeClaimTemplates=[claim_template("")])
     plan = Plan(node("n1"), web, older, newer, database)
-    pods = [found for found in plan.simulation.world.all(POD) if found.name.startswith("web-")]
-    template = plan.simulation.api.get(KINDS["apps/v1", "Deployment"], "web", "default").raw["spec"]["template"]
+    pods = [found for found in plan.simulation.world.all(KINDS.POD) if found.name.startswith("web-")]
+    template = plan.simulation.api.get(KINDS.DEPLOYMENT, "web", "default").raw["spec"]["template"]
     assert {found.name.split("-")[1] for found in pods} == {template_hash(template, None)}
-    assert plan.simulation.api.get(CLAIM, "data-db-0", "default").view.spec.storageClassName == "newer"
+    assert (
+        plan.simulation.api.get(KINDS.PERSISTENT_VOLUME_CLAIM, "data-db-0", "default").view.spec.storageClassName
+        == "newer"
+    )
 
 
 def test_scale_cordon_and_more_nodes() -> None:
@@ -139,7 +140,7 @@ def test_the_state_after_some_time() -> None:
     simulation = planner.build(lives=True)
     assert [one.workload for one in planner.plan(simulation, until=0.5).pods] == ["Job default/j"]
     simulation.run_until(simulation.clock.start + 60)
-    status = simulation.api.get(KINDS["batch/v1", "Job"], "j", "default").view.status
+    status = simulation.api.get(KINDS.JOB, "j", "default").view.status
     assert status.succeeded == 3
 
 

@@ -6,9 +6,9 @@ import pytest
 from tests.unit.plan.planning import Plan, node, pod, workload
 
 from moorage.client.protocol import Object
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.plan.node_changes import TaintChange
-from moorage.plan.simulation.api import POD, SimulatedApi
+from moorage.plan.simulation.api import SimulatedApi
 from moorage.plan.what_if import Changes
 
 TAINT = Changes(taints=(TaintChange("n1", "gone", "", "NoExecute"),))
@@ -20,7 +20,7 @@ def _follow(plan: Plan) -> Told:
     told: Told = []
 
     def changed(kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is POD and old is not None and new is not None and old.view.spec.nodeName == "n1":
+        if kind is KINDS.POD and old is not None and new is not None and old.view.spec.nodeName == "n1":
             conditions = {one.type for one in new.view.status.conditions}
             told.append((new.name, "DisruptionTarget" in conditions, new.view.metadata.deletionTimestamp is not None))
 

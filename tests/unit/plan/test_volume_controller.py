@@ -34,7 +34,7 @@ def user(name: str = "a", of: str = "data") -> Raw:
 
 
 def bound_to(plan: Plan, name: str = "data") -> str:
-    view = plan.simulation.api.get(KINDS["v1", "PersistentVolumeClaim"], name, "default").view
+    view = plan.simulation.api.get(KINDS.PERSISTENT_VOLUME_CLAIM, name, "default").view
     return str(view.spec.volumeName)
 
 

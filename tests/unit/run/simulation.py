@@ -16,7 +16,6 @@ from moorage.store.memory import MemoryStore
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
-NODE, POD, LEASE = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["coordination.k8s.io/v1", "Lease"]
 MIDNIGHT = 1_800_000_000.0
 SIMULATE = "simulate.moorage.dev/"
 
@@ -64,7 +63,7 @@ class Simulation:
         amounts = {"cpu": "4", "memory": "8Gi", "pods": "10", **allocatable}
         metadata = {"name": name, "labels": {"kubernetes.io/os": "linux", **(labels or {})}}
         status = {"capacity": amounts, "allocatable": amounts}
-        await self.client.create(NODE, {"metadata": metadata, "spec": {"taints": list(taints)}, "status": status})
+        await self.client.create(KINDS.NODE, {"metadata": metadata, "spec": {"taints": list(taints)}, "status": status})
 
     async def pod(self, name: str = "p", node: str = "n1", simulate: Any = None, **spec: Any) -> None:
         """A pod that is bound already; `simulate` are annotations."""
@@ -75,11 +74,11 @@ class Simulation:
                 metadata[field] = spec.pop(field)
         metadata["annotations"] |= spec.pop("annotations", {})
         spec = {"containers": [container()], "nodeName": node, **spec}
-        await self.client.create(POD, {"metadata": metadata, "spec": spec})
+        await self.client.create(KINDS.POD, {"metadata": metadata, "spec": spec})
         await self.settle()
 
     async def status(self, name: str = "p") -> Raw:
-        status: Raw = (await self.client.get(POD, name, "default")).raw["status"]
+        status: Raw = (await self.client.get(KINDS.POD, name, "default")).raw["status"]
         return status
 
     async def phase(self, name: str = "p") -> str:
@@ -89,7 +88,7 @@ class Simulation:
         return {one["type"]: one["status"] for one in (await self.status(name)).get("conditions", ())}
 
     async def exists(self, name: str = "p") -> bool:
-        return f"default/{name}" in {pod.key for pod in (await self.client.list_all(POD)).items}
+        return f"default/{name}" in {pod.key for pod in (await self.client.list_all(KINDS.POD)).items}
 
     def said(self, reason: str) -> list[str]:
         return [message for _, _, why, message in self.reports if why == reason]

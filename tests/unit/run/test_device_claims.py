@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from tests.unit.run.simulation import NODE, POD, Raw, Simulation, container, simulating
+from tests.unit.run.simulation import Raw, Simulation, container, simulating
 
 from moorage.model.kinds import KINDS
 from moorage.run.devices.spec import DEVICES
 
-CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 NAMED: Any = [{"name": "gpu", "resourceClaimName": "c"}]
 PREPARE = "Failed to prepare dynamic resources: prepare dynamic resources: "
 RESULT = {"request": "gpu", "driver": "gpu.example.com", "pool": "n1", "device": "gpu-0"}
@@ -20,23 +19,25 @@ async def claim(world: Simulation, name: str = "c", owner: str = "") -> str:
         reference = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": owner, "controller": True}
         metadata["ownerReferences"] = [reference]
     document = {"metadata": metadata, "spec": {"devices": {"requests": [request]}}}
-    return (await world.client.create(CLAIM, document, "default")).uid
+    return (await world.client.create(KINDS.RESOURCE_CLAIM, document, "default")).uid
 
 
 async def uid_of(world: Simulation, pod: str = "p") -> str:
-    return (await world.client.get(POD, pod, "default")).uid
+    return (await world.client.get(KINDS.POD, pod, "default")).uid
 
 
 async def allocate(world: Simulation, *pods: str, name: str = "c") -> None:
     """Allocate a device to the claim and reserve it for pods."""
     status: Raw = {"allocation": {"devices": {"results": [RESULT]}}}
     status["reservedFor"] = [{"resource": "pods", "name": pod, "uid": await uid_of(world, pod)} for pod in pods]
-    await world.client.patch(CLAIM, name, "default", {"status": status}, subresource="status")
+    await world.client.patch(KINDS.RESOURCE_CLAIM, name, "default", {"status": status}, subresource="status")
     await world.settle()
 
 
 async def devices(world: Simulation, name: str = "c") -> list[Raw]:
-    found: list[Raw] = (await world.client.get(CLAIM, name, "default")).raw.get("status", {}).get("devices", [])
+    found: list[Raw] = (
+        (await world.client.get(KINDS.RESOURCE_CLAIM, name, "default")).raw.get("status", {}).get("devices", [])
+    )
     return found
 
 
@@ -77,11 +78,11 @@ async def test_a_claim_from_a_template_must_be_the_pods_own() -> None:
         ]
         await claim(world, "p-gpu-x")
         status = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "p-gpu-x"}]}
-        await world.client.patch(POD, "p", "default", {"status": status}, subresource="status")
+        await world.client.patch(KINDS.POD, "p", "default", {"status": status}, subresource="status")
         await world.settle(70)
         words = "ResourceClaim default/p-gpu-x was not created for Pod default/p (Pod is not owner)"
         assert world.said("FailedPrepareDynamicResources")[1:] == [PREPARE + words]
-        await world.client.delete(CLAIM, "p-gpu-x", "default")
+        await world.client.delete(KINDS.RESOURCE_CLAIM, "p-gpu-x", "default")
         await claim(world, "p-gpu-x", owner=await uid_of(world))
         await allocate(world, "p", name="p-gpu-x")
         assert await world.phase() == "Running"
@@ -105,9 +106,9 @@ async def test_a_simulated_driver_meets_its_binding_conditions() -> None:
     status = {"allocation": {"devices": {"results": [result, {**result, "driver": "other.example.com"}]}}}
     async with simulating() as world:
         await world.node()
-        await world.client.patch(NODE, "n1", "", {"metadata": {"annotations": {DEVICES: "gpu.example.com=1"}}})
+        await world.client.patch(KINDS.NODE, "n1", "", {"metadata": {"annotations": {DEVICES: "gpu.example.com=1"}}})
         await claim(world)
-        await world.client.patch(CLAIM, "c", "default", {"status": status}, subresource="status")
+        await world.client.patch(KINDS.RESOURCE_CLAIM, "c", "default", {"status": status}, subresource="status")
         await world.settle()
         (device,) = await devices(world)
         assert device["driver"] == "gpu.example.com"
@@ -122,7 +123,9 @@ async def test_conditions_of_others_stay() -> None:
         await claim(world)
         await world.pod(resourceClaims=NAMED)
         await allocate(world, "p")
-        await world.client.patch(CLAIM, "c", "default", {"status": {"devices": [told]}}, subresource="status")
+        await world.client.patch(
+            KINDS.RESOURCE_CLAIM, "c", "default", {"status": {"devices": [told]}}, subresource="status"
+        )
         await world.start()
         (device,) = await devices(world)
         assert [one["type"] for one in device["conditions"]] == ["Attached", "Ready"]
@@ -138,14 +141,14 @@ async def test_a_shared_claim_is_in_use_until_its_last_pod_ends() -> None:
         await allocate(world, "p", "q")
         in_use = 'dra_resource_claims_in_use{driver_name="gpu.example.com"} 1'
         assert in_use in world.measured("dra_")
-        await world.client.delete(POD, "p", "default")
+        await world.client.delete(KINDS.POD, "p", "default")
         await world.settle()
         assert not await world.exists("p")
         assert in_use in world.measured("dra_")
         await world.stop()
         await world.start()
         assert 'dra_resource_claims_in_use{driver_name="<any>"} 1' in world.measured("dra_")
-        await world.client.delete(POD, "q", "default")
+        await world.client.delete(KINDS.POD, "q", "default")
         await world.settle()
         assert world.measured("dra_") == 'dra_resource_claims_in_use{driver_name="<any>"} 0'
 
@@ -157,7 +160,7 @@ async def test_an_extended_resource_has_its_claim_prepared() -> None:
         await world.pod(nodeName="", containers=[container(resources=resources)])
         mapping = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "gpu"}
         status = {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": [mapping]}}
-        await world.client.patch(POD, "p", "default", {"status": status}, subresource="status")
+        await world.client.patch(KINDS.POD, "p", "default", {"status": status}, subresource="status")
         await claim(world)
         await world.client.bind("default", "p", await uid_of(world), "n1")
         await world.settle(2)

@@ -4,12 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.run.simulation import NODE, Raw, Simulation, simulating
+from tests.unit.run.simulation import Raw, Simulation, simulating
 
 from moorage.model.kinds import KINDS
 from moorage.run.devices.spec import DEVICES, DeviceSpecError, annotation, devices_of, parse_devices
 
-SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 FILE = """
 - driver: gpu.example.com
   count: 2
@@ -24,11 +23,13 @@ FILE = """
 
 
 async def slices(world: Simulation) -> list[Raw]:
-    return [one.raw for one in sorted((await world.client.list_all(SLICE)).items, key=lambda one: one.key)]
+    return [
+        one.raw for one in sorted((await world.client.list_all(KINDS.RESOURCE_SLICE)).items, key=lambda one: one.key)
+    ]
 
 
 async def annotate(world: Simulation, text: str | None, node: str = "n1") -> None:
-    await world.client.patch(NODE, node, "", {"metadata": {"annotations": {DEVICES: text}}})
+    await world.client.patch(KINDS.NODE, node, "", {"metadata": {"annotations": {DEVICES: text}}})
     await world.settle()
 
 
@@ -96,7 +97,7 @@ async def test_a_node_has_its_devices() -> None:
         (found,) = await slices(world)
         assert found["metadata"]["name"].startswith("00000-gpu.example.com-node-1-")
         (owner,) = found["metadata"]["ownerReferences"]
-        node = await world.client.get(NODE, "node-1")
+        node = await world.client.get(KINDS.NODE, "node-1")
         assert owner == {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": node.uid, "controller": True}
         assert found["spec"] == {
             "driver": "gpu.example.com",
@@ -143,10 +144,10 @@ async def test_a_slice_that_is_deleted_comes_back_and_edits_stay() -> None:
         await annotate(world, "gpu.example.com=1")
         (one,) = await slices(world)
         patch = {"spec": {"devices": [{"name": "gpu-0", "attributes": {"model": {"string": "B"}}}]}}
-        await world.client.patch(SLICE, one["metadata"]["name"], "", patch)
+        await world.client.patch(KINDS.RESOURCE_SLICE, one["metadata"]["name"], "", patch)
         await world.settle()
         assert (await slices(world))[0]["spec"]["devices"] == patch["spec"]["devices"]
-        await world.client.delete(SLICE, one["metadata"]["name"])
+        await world.client.delete(KINDS.RESOURCE_SLICE, one["metadata"]["name"])
         await world.settle()
         (two,) = await slices(world)
         assert two["spec"]["devices"] == [{"name": "gpu-0"}]
@@ -159,7 +160,7 @@ async def test_slices_of_others_are_left_alone() -> None:
     pool = {"name": "n1", "generation": 7, "resourceSliceCount": 1}
     spec = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "mine"}]}
     async with simulating() as world:
-        await world.client.create(SLICE, {"metadata": {"name": "mine"}, "spec": spec})
+        await world.client.create(KINDS.RESOURCE_SLICE, {"metadata": {"name": "mine"}, "spec": spec})
         await world.node()
         await annotate(world, "gpu.example.com=1,nic.example.com=1")
         assert [one["spec"]["driver"] for one in await slices(world)] == ["nic.example.com", "gpu.example.com"]
@@ -170,7 +171,7 @@ async def test_a_node_of_the_same_name_gets_slices_of_its_own() -> None:
         await world.node()
         await annotate(world, "gpu.example.com=1")
         (old,) = await slices(world)
-        await world.client.delete(NODE, "n1")
+        await world.client.delete(KINDS.NODE, "n1")
         await world.settle()
         await world.node()
         await annotate(world, "gpu.example.com=1")

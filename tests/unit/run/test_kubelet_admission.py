@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from tests.log_text import log_text
-from tests.unit.run.simulation import NODE, POD, Simulation, container, simulating
+from tests.unit.run.simulation import Simulation, container, simulating
 
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 
 _OFF = gates_from({})
 _ALL = gates_from({"AllAlpha": True})
@@ -56,7 +57,7 @@ async def test_ports_and_numbers_of_pods_are_counted(simulation: Simulation) -> 
     await simulation.pod("d")
     said = "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"
     assert (await simulation.status("d"))["message"] == said
-    await simulation.client.delete(POD, "a", "default")
+    await simulation.client.delete(KINDS.POD, "a", "default")
     await simulation.settle()
     await simulation.pod("e", containers=[port])
     assert await simulation.phase("e") == "Running"
@@ -137,6 +138,6 @@ async def test_pods_that_came_while_the_node_had_less_are_not_taken_back(simulat
     for name in ("a", "b"):
         await simulation.pod(name)
     less = {"status": {"allocatable": {"cpu": "1"}, "capacity": {"cpu": "1"}}}
-    await simulation.client.patch(NODE, "n1", "", less, subresource="status")
+    await simulation.client.patch(KINDS.NODE, "n1", "", less, subresource="status")
     await simulation.pod("c")
     assert [await simulation.phase(name) for name in "abc"] == ["Running", "Running", "Failed"]

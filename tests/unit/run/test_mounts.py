@@ -3,12 +3,11 @@
 from typing import Any
 
 import pytest
-from tests.unit.run.simulation import NODE, Simulation, simulating
+from tests.unit.run.simulation import Simulation, simulating
 
 from moorage.model.gates import gates_from, parse_feature_gates
 from moorage.model.kinds import KINDS
 
-VOLUME, CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
 KERNEL = "node.kubernetes.io/kernel-version"
 SEMVER = gates_from(parse_feature_gates("TaintTolerationNodeAffinitySemverComparisonOperators=true"))
 STORED: Any = [{"name": "files", "persistentVolumeClaim": {"claimName": "c"}}]
@@ -24,20 +23,24 @@ async def store(world: Simulation, mode: str = "Filesystem", operator: str = "Se
         "volumeMode": mode,
         "nodeAffinity": {"required": {"nodeSelectorTerms": [need]}},
     }
-    await world.client.create(VOLUME, {"metadata": {"name": "v"}, "spec": spec})
+    await world.client.create(KINDS.PERSISTENT_VOLUME, {"metadata": {"name": "v"}, "spec": spec})
     spec = {
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": "1Gi"}},
         "volumeName": "v",
         "volumeMode": mode,
     }
-    await world.client.create(CLAIM, {"metadata": {"name": "c", "namespace": "default"}, "spec": spec}, "default")
+    await world.client.create(
+        KINDS.PERSISTENT_VOLUME_CLAIM, {"metadata": {"name": "c", "namespace": "default"}, "spec": spec}, "default"
+    )
     if bound:
         await bind(world)
 
 
 async def bind(world: Simulation) -> None:
-    await world.client.patch(CLAIM, "c", "default", {"status": {"phase": "Bound"}}, subresource="status")
+    await world.client.patch(
+        KINDS.PERSISTENT_VOLUME_CLAIM, "c", "default", {"status": {"phase": "Bound"}}, subresource="status"
+    )
 
 
 def waiting(status: dict[str, Any]) -> str:
@@ -57,7 +60,7 @@ async def test_a_volume_that_cannot_be_reached_from_the_node(mode: str, reason: 
         await world.settle(8)
         text = f'{what}.NodeAffinity check failed for volume "v" : no matching NodeSelectorTerms'
         assert world.said(reason) == [text] * 3
-        await world.client.patch(NODE, "n1", "", {"metadata": {"labels": {KERNEL: "6.1.0"}}})
+        await world.client.patch(KINDS.NODE, "n1", "", {"metadata": {"labels": {KERNEL: "6.1.0"}}})
         await world.settle()
         assert await world.phase() == "Running"
 
@@ -105,7 +108,7 @@ async def test_a_pod_that_waits_for_its_volumes_can_be_deleted(simulation: Simul
     await simulation.node()
     await simulation.pod(volumes=STORED)
     await simulation.settle(10)
-    await simulation.client.delete(KINDS["v1", "Pod"], "p", "default")
+    await simulation.client.delete(KINDS.POD, "p", "default")
     await simulation.settle(60)
     assert not await simulation.exists()
     await store(simulation, operator="In")

@@ -2,25 +2,26 @@
 
 from typing import Any
 
-from tests.unit.run.simulation import LEASE, MIDNIGHT, NODE, POD, Simulation, simulating
+from tests.unit.run.simulation import MIDNIGHT, Simulation, simulating
 
 from moorage.model.go.times import micro_time_text, time_text
+from moorage.model.kinds import KINDS
 from moorage.run.node_objects import CAPACITY, address_number, pod_address
 
 
 async def _node(world: Simulation, name: str = "n1") -> dict[str, Any]:
-    raw: dict[str, Any] = (await world.client.get(NODE, name)).raw
+    raw: dict[str, Any] = (await world.client.get(KINDS.NODE, name)).raw
     return raw
 
 
 async def _renewed(world: Simulation, name: str = "n1") -> str:
-    return str((await world.client.get(LEASE, name, "kube-node-lease")).raw["spec"]["renewTime"])
+    return str((await world.client.get(KINDS.LEASE, name, "kube-node-lease")).raw["spec"]["renewTime"])
 
 
 async def test_a_node_made_by_hand_gets_all_that_it_lacks(simulation: Simulation) -> None:
     taint = {"key": "mine", "effect": "NoSchedule"}
     metadata = {"name": "n1", "labels": {"a": "b"}}
-    await simulation.client.create(NODE, {"metadata": metadata, "spec": {"taints": [taint]}})
+    await simulation.client.create(KINDS.NODE, {"metadata": metadata, "spec": {"taints": [taint]}})
     await simulation.pod(tolerations=[{"operator": "Exists"}])
     node = await _node(simulation)
     status = node["status"]
@@ -50,7 +51,7 @@ async def test_hearts_beat_every_ten_seconds_and_report_every_five_minutes(simul
     await simulation.node()
     await simulation.settle()
     assert await _renewed(simulation) == _micro(MIDNIGHT + 0.001)
-    lease = (await simulation.client.get(LEASE, "n1", "kube-node-lease")).raw
+    lease = (await simulation.client.get(KINDS.LEASE, "n1", "kube-node-lease")).raw
     assert lease["spec"]["holderIdentity"] == "n1"
     assert lease["spec"]["leaseDurationSeconds"] == 40
     uid = (await _node(simulation))["metadata"]["uid"]
@@ -59,7 +60,7 @@ async def test_hearts_beat_every_ten_seconds_and_report_every_five_minutes(simul
     for _ in range(100):
         await simulation.settle(3)
         seen.add(await _renewed(simulation))
-        revisions.add((await simulation.client.get(NODE, "n1")).revision)
+        revisions.add((await simulation.client.get(KINDS.NODE, "n1")).revision)
         times += 3
     assert times / 10 - 1 <= len(seen) <= times / 10 + 2
     assert len(revisions) <= 2
@@ -74,7 +75,7 @@ async def test_a_node_that_was_declared_dead_says_that_it_is_not(simulation: Sim
     await simulation.node()
     await simulation.settle()
     patch = {"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}]}}
-    await simulation.client.patch(NODE, "n1", "", patch, subresource="status")
+    await simulation.client.patch(KINDS.NODE, "n1", "", patch, subresource="status")
     await simulation.settle(11)
     ready = {one["type"]: one["status"] for one in (await _node(simulation))["status"]["conditions"]}
     assert ready["Ready"] == "True"
@@ -83,7 +84,7 @@ async def test_a_node_that_was_declared_dead_says_that_it_is_not(simulation: Sim
 async def test_a_node_that_comes_later_does_not_wait_for_the_others(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.settle(12)
-    await simulation.client.create(NODE, {"metadata": {"name": "n2"}})
+    await simulation.client.create(KINDS.NODE, {"metadata": {"name": "n2"}})
     await simulation.settle()
     assert (await _node(simulation, "n2"))["status"]["allocatable"] == CAPACITY
     assert await _renewed(simulation, "n2") >= _micro(MIDNIGHT + 12)
@@ -92,7 +93,7 @@ async def test_a_node_that_comes_later_does_not_wait_for_the_others(simulation: 
 async def test_a_lease_that_is_lost_is_made_again(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.settle()
-    await simulation.client.delete(LEASE, "n1", "kube-node-lease")
+    await simulation.client.delete(KINDS.LEASE, "n1", "kube-node-lease")
     await simulation.settle(25)
     assert await _renewed(simulation) > _micro(MIDNIGHT + 5)
 
@@ -100,7 +101,7 @@ async def test_a_lease_that_is_lost_is_made_again(simulation: Simulation) -> Non
 async def test_pods_wait_for_their_node(simulation: Simulation) -> None:
     await simulation.pod("a")
     await simulation.pod("b")
-    await simulation.client.delete(POD, "b", "default", grace_seconds=0)
+    await simulation.client.delete(KINDS.POD, "b", "default", grace_seconds=0)
     assert await simulation.phase("a") == "Pending"
     await simulation.node(cpu="1")
     await simulation.settle()
@@ -113,9 +114,9 @@ async def test_a_node_that_comes_back_finds_its_pods(simulation: Simulation) -> 
     await simulation.node(cpu="2")
     await simulation.pod("a", simulate={"completes-after": "30s"}, restartPolicy="Never")
     await simulation.pod("b")
-    await simulation.client.delete(NODE, "n1")
+    await simulation.client.delete(KINDS.NODE, "n1")
     await simulation.settle(5)
-    await simulation.client.delete(POD, "b", "default")
+    await simulation.client.delete(KINDS.POD, "b", "default")
     await simulation.settle(5)
     assert await simulation.exists("b")  # nobody is there to stop it
     await simulation.node(cpu="2")
@@ -133,18 +134,20 @@ async def test_real_nodes_beside_simulated_ones_are_left_alone() -> None:
         await world.node("real")
         assert world.kubelets is not None
         await world.kubelets.register(2, "real")  # real1, real2
-        before = await world.client.get(NODE, "real")
+        before = await world.client.get(KINDS.NODE, "real")
         await world.pod("a", "real")
         await world.pod("b", "real1")
         await world.settle(700)
-        assert (await world.client.get(NODE, "real")).revision == before.revision
+        assert (await world.client.get(KINDS.NODE, "real")).revision == before.revision
         assert (await world.phase("a"), await world.phase("b")) == ("Pending", "Running")
         assert world.kubelets.node_count == 2
         patch = {"metadata": {"labels": {"simulate.moorage.dev/kubelet": "moorage"}}}
-        await world.client.patch(NODE, "real", "", patch)
+        await world.client.patch(KINDS.NODE, "real", "", patch)
         await world.settle()
         assert await world.phase("a") == "Running"
-        await world.client.patch(NODE, "real", "", {"metadata": {"labels": {"simulate.moorage.dev/kubelet": None}}})
+        await world.client.patch(
+            KINDS.NODE, "real", "", {"metadata": {"labels": {"simulate.moorage.dev/kubelet": None}}}
+        )
         await world.pod("c", "real")
         assert await world.phase("c") == "Pending"
 
@@ -152,7 +155,7 @@ async def test_real_nodes_beside_simulated_ones_are_left_alone() -> None:
 async def test_nodes_of_another_simulator_are_left_to_it_even_by_who_takes_all(simulation: Simulation) -> None:
     theirs = {"metadata": {"labels": {"simulate.moorage.dev/kubelet": "another"}}}
     await simulation.node("theirs")
-    await simulation.client.patch(NODE, "theirs", "", theirs)
+    await simulation.client.patch(KINDS.NODE, "theirs", "", theirs)
     await simulation.node("ours")
     await simulation.pod("a", "theirs")
     await simulation.pod("b", "ours")
@@ -165,17 +168,19 @@ async def test_the_plug_can_be_pulled(simulation: Simulation) -> None:
     await simulation.pod("a")
     await simulation.settle(20)
     await simulation.client.patch(
-        NODE, "n1", "", {"metadata": {"annotations": {"simulate.moorage.dev/stopped": "true"}}}
+        KINDS.NODE, "n1", "", {"metadata": {"annotations": {"simulate.moorage.dev/stopped": "true"}}}
     )
     await simulation.settle()
     last = await _renewed(simulation)
     await simulation.pod("b")
-    await simulation.client.delete(POD, "a", "default")
+    await simulation.client.delete(KINDS.POD, "a", "default")
     await simulation.settle(60)
     assert await _renewed(simulation) == last
     assert await simulation.exists("a")
     assert await simulation.phase("b") == "Pending"
-    await simulation.client.patch(NODE, "n1", "", {"metadata": {"annotations": {"simulate.moorage.dev/stopped": None}}})
+    await simulation.client.patch(
+        KINDS.NODE, "n1", "", {"metadata": {"annotations": {"simulate.moorage.dev/stopped": None}}}
+    )
     await simulation.settle()
     assert await _renewed(simulation) > last
     assert not await simulation.exists("a")
@@ -187,7 +192,7 @@ async def test_registered_nodes_are_ready_from_the_start() -> None:
         assert world.kubelets is not None
         await world.kubelets.register(5)
         await world.kubelets.register(7)
-        nodes = {node.name: node.raw for node in (await world.client.list_all(NODE)).items}
+        nodes = {node.name: node.raw for node in (await world.client.list_all(KINDS.NODE)).items}
         assert list(nodes) == [f"node-{number}" for number in range(1, 8)]
         zones = [nodes[f"node-{number}"]["metadata"]["labels"]["topology.kubernetes.io/zone"] for number in (1, 2, 4)]
         assert zones == ["zone-a", "zone-b", "zone-a"]

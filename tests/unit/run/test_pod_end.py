@@ -1,9 +1,10 @@
 """How pods end: by themselves, again and again, too late, or because somebody wants them gone."""
 
 import pytest
-from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container
+from tests.unit.run.simulation import MIDNIGHT, Simulation, container
 
 from moorage.model.go.times import time_text
+from moorage.model.kinds import KINDS
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 from moorage.model.types.pod import Pod
 from moorage.run.simulated_pod import script_of
@@ -39,7 +40,7 @@ async def test_containers_that_are_started_again_wait_longer_each_time(
 ) -> None:
     await simulation.node()
     await simulation.pod(restartPolicy=policy, simulate={"completes-after": "1s", "exit-code": code})
-    uid = (await simulation.client.get(POD, "p", "default")).uid
+    uid = (await simulation.client.get(KINDS.POD, "p", "default")).uid
     await simulation.settle(1)
     (only,) = (await simulation.status())["containerStatuses"]
     assert only["restartCount"] == 1  # at once, the first time
@@ -102,7 +103,7 @@ async def test_a_deadline_may_be_shortened(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.pod(activeDeadlineSeconds=500)
     await simulation.settle(10)
-    await simulation.client.patch(POD, "p", "default", {"spec": {"activeDeadlineSeconds": 20}})
+    await simulation.client.patch(KINDS.POD, "p", "default", {"spec": {"activeDeadlineSeconds": 20}})
     await simulation.settle(10)
     assert await simulation.phase() == "Failed"
 
@@ -113,7 +114,7 @@ async def test_a_deleted_pod_has_its_grace_period(
 ) -> None:
     await simulation.node(cpu="1")
     await simulation.pod(terminationGracePeriodSeconds=grace, simulate={"stop-delay": takes})
-    await simulation.client.delete(POD, "p", "default")
+    await simulation.client.delete(KINDS.POD, "p", "default")
     if gone_after:
         await simulation.settle(gone_after - 0.5)
         assert await simulation.exists()
@@ -130,9 +131,11 @@ async def test_a_deleted_pod_has_its_grace_period(
 async def test_who_is_in_a_hurry_shortens_the_grace_period(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.pod(terminationGracePeriodSeconds=100, simulate={"stop-delay": "80s"})
-    await simulation.client.delete(POD, "p", "default")
+    await simulation.client.delete(KINDS.POD, "p", "default")
     await simulation.settle(10)
-    await simulation.client.delete(POD, "p", "default", grace_seconds=2)  # which is over already: a second is left
+    await simulation.client.delete(
+        KINDS.POD, "p", "default", grace_seconds=2
+    )  # which is over already: a second is left
     await simulation.settle(0.5)
     assert await simulation.exists()
     await simulation.settle(1)
@@ -146,16 +149,16 @@ async def test_a_pod_that_finalizers_keep_is_not_deleted_over_and_over(completes
     delays = {"completes-after": completes, "stop-delay": "3s"}
     await simulation.pod(finalizers=["example.com/hold"], restartPolicy="Never", simulate=delays)
     await simulation.settle(2)
-    await simulation.client.delete(POD, "p", "default")
+    await simulation.client.delete(KINDS.POD, "p", "default")
     await simulation.settle(60)
-    before = await simulation.client.get(POD, "p", "default")
+    before = await simulation.client.get(KINDS.POD, "p", "default")
     assert before.raw["status"]["phase"] == ("Succeeded" if completes == "1s" else "Failed")
     await simulation.settle(600)
-    assert (await simulation.client.get(POD, "p", "default")).revision == before.revision
+    assert (await simulation.client.get(KINDS.POD, "p", "default")).revision == before.revision
     await simulation.pod("next")
     assert await simulation.phase("next") == "Running"
     patch = {"metadata": {"finalizers": None}}
-    await simulation.client.patch(POD, "p", "default", patch)
+    await simulation.client.patch(KINDS.POD, "p", "default", patch)
     await simulation.settle()
     assert not await simulation.exists()
 
@@ -165,7 +168,7 @@ async def test_pods_of_jobs_complete_after_a_second(simulation: Simulation) -> N
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "1"}
     document = {"metadata": {"name": "p", "namespace": "default", "ownerReferences": [owner]}}
     spec = {"nodeName": "n1", "restartPolicy": "Never", "containers": [container()]}
-    await simulation.client.create(POD, {**document, "spec": spec})
+    await simulation.client.create(KINDS.POD, {**document, "spec": spec})
     await simulation.settle(1.1)
     assert await simulation.phase() == "Succeeded"
 

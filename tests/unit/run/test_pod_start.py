@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container
+from tests.unit.run.simulation import MIDNIGHT, Simulation, container
 
 from moorage.model.go.times import time_text
+from moorage.model.kinds import KINDS
 
 
 async def test_a_pod_runs_at_once_and_says_all_that_a_kubelet_says(simulation: Simulation) -> None:
@@ -75,7 +76,7 @@ async def test_a_pod_is_ready_when_its_probes_have_been_answered(simulation: Sim
 async def test_readiness_gates_are_waited_for(simulation: Simulation) -> None:
     async def gate(world: Simulation, status: str) -> dict[str, Any]:
         patch = {"status": {"conditions": [{"type": "example.com/served", "status": status}]}}
-        await world.client.patch(POD, "p", "default", patch, subresource="status")
+        await world.client.patch(KINDS.POD, "p", "default", patch, subresource="status")
         await world.settle()
         found = (await world.status())["conditions"]
         ready: dict[str, Any] = next(one for one in found if one["type"] == "Ready")
@@ -122,7 +123,7 @@ async def test_a_pod_that_replaces_another_of_its_name_starts_anew(simulation: S
     await simulation.node(cpu="1")
     await simulation.pod(simulate={"completes-after": "1h"})
     await simulation.settle(5)
-    await simulation.client.delete(POD, "p", "default", grace_seconds=0)
+    await simulation.client.delete(KINDS.POD, "p", "default", grace_seconds=0)
     await simulation.pod()
     status = await simulation.status()
     assert (status["phase"], status["podIP"]) == ("Running", "10.128.0.2")
@@ -136,7 +137,7 @@ async def test_annotations_that_come_later_count(simulation: Simulation) -> None
     await simulation.pod(restartPolicy="Never")
     await simulation.settle(60)
     patch = {"metadata": {"annotations": {"simulate.moorage.dev/completes-after": "61s"}}}
-    await simulation.client.patch(POD, "p", "default", patch)
+    await simulation.client.patch(KINDS.POD, "p", "default", patch)
     await simulation.settle(0.5)
     assert await simulation.phase() == "Running"
     await simulation.settle(0.6)

@@ -3,18 +3,17 @@
 from typing import Any
 
 import pytest
-from tests.unit.run.simulation import POD, Simulation, container
+from tests.unit.run.simulation import Simulation, container
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
-QUOTA, LIMIT_RANGE = KINDS["v1", "ResourceQuota"], KINDS["v1", "LimitRange"]
 
 
 async def resize(world: Simulation, name: str = "p", **requests: str) -> None:
     patch = {"spec": {"containers": [{"name": "c", "resources": {"requests": requests}}]}}
-    await world.client.patch(POD, name, "default", patch, subresource="resize")
+    await world.client.patch(KINDS.POD, name, "default", patch, subresource="resize")
     await world.settle()
 
 
@@ -44,7 +43,7 @@ async def test_a_resize_waits_for_room_and_one_that_never_fits_says_so(simulatio
     why = "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"
     assert await pending(simulation) == f"Deferred: {why}"
     assert (await simulation.status())["containerStatuses"][0]["allocatedResources"] == {"cpu": "1"}
-    await simulation.client.delete(POD, "q", "default")
+    await simulation.client.delete(KINDS.POD, "q", "default")
     await simulation.settle(60)
     assert not await pending(simulation)
     assert (await simulation.status())["containerStatuses"][0]["allocatedResources"] == {"cpu": "3"}
@@ -71,22 +70,26 @@ async def test_a_resize_waits_for_room_and_one_that_never_fits_says_so(simulatio
 async def test_resizes_that_are_refused(simulation: Simulation, spec: Raw, message: str) -> None:
     await simulation.pod()
     with pytest.raises(ApiError, match=message):
-        await simulation.client.patch(POD, "p", "default", {"spec": spec}, subresource="resize")
+        await simulation.client.patch(KINDS.POD, "p", "default", {"spec": spec}, subresource="resize")
 
 
 async def test_only_resources_are_taken_and_limits_and_quotas_hold(simulation: Simulation) -> None:
     limits = [{"type": "Container", "min": {"cpu": "500m"}, "max": {"cpu": "3"}, "default": {"cpu": "3"}}]
-    await simulation.client.create(LIMIT_RANGE, {"metadata": {"name": "l"}, "spec": {"limits": limits}}, "default")
+    await simulation.client.create(
+        KINDS.LIMIT_RANGE, {"metadata": {"name": "l"}, "spec": {"limits": limits}}, "default"
+    )
     await simulation.pod()
-    await simulation.client.create(QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": {"cpu": "2"}}}, "default")
+    await simulation.client.create(
+        KINDS.RESOURCE_QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": {"cpu": "2"}}}, "default"
+    )
     status = {"hard": {"cpu": "2"}, "used": {"cpu": "1"}}
-    await simulation.client.patch(QUOTA, "q", "default", {"status": status}, subresource="status")
+    await simulation.client.patch(KINDS.RESOURCE_QUOTA, "q", "default", {"status": status}, subresource="status")
     patch: Raw = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "other"}]}}
     patch["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1500m"}}
-    resized = await simulation.client.patch(POD, "p", "default", patch, subresource="resize")
+    resized = await simulation.client.patch(KINDS.POD, "p", "default", patch, subresource="resize")
     assert resized.raw["spec"]["containers"][0]["image"] == "web:1"
     assert "labels" not in resized.raw["metadata"]
-    assert (await simulation.client.get(QUOTA, "q", "default")).raw["status"]["used"] == {"cpu": "1500m"}
+    assert (await simulation.client.get(KINDS.RESOURCE_QUOTA, "q", "default")).raw["status"]["used"] == {"cpu": "1500m"}
     with pytest.raises(ApiError, match="exceeded quota: q, requested: cpu=1, used: cpu=1500m, limited: cpu=2"):
         await resize(simulation, cpu="2500m")
     with pytest.raises(ApiError, match="minimum cpu usage per Container is 500m, but request is 100m"):
@@ -98,7 +101,7 @@ async def test_ephemeral_containers_run_and_stay(simulation: Simulation) -> None
     await simulation.pod()
     debugger: Raw = {"name": "debugger", "image": "busybox", "targetContainerName": "c", "stdin": True, "tty": True}
     patch: Raw = {"spec": {"ephemeralContainers": [debugger]}}
-    await simulation.client.patch(POD, "p", "default", patch, subresource="ephemeralcontainers")
+    await simulation.client.patch(KINDS.POD, "p", "default", patch, subresource="ephemeralcontainers")
     await simulation.settle()
     (status,) = (await simulation.status())["ephemeralContainerStatuses"]
     assert (status["name"], list(status["state"])) == ("debugger", ["running"])
@@ -108,4 +111,4 @@ async def test_ephemeral_containers_run_and_stay(simulation: Simulation) -> None
     ):
         patch = {"spec": {"ephemeralContainers": [change]}}
         with pytest.raises(ApiError, match=f'existing ephemeral containers "debugger" may not be {word}'):
-            await simulation.client.patch(POD, "p", "default", patch, subresource="ephemeralcontainers")
+            await simulation.client.patch(KINDS.POD, "p", "default", patch, subresource="ephemeralcontainers")

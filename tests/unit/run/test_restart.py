@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from tests.unit.run.simulation import MIDNIGHT, POD, Simulation, container, simulating
+from tests.unit.run.simulation import MIDNIGHT, Simulation, container, simulating
 
 from moorage.client.protocol import Object, PatchType, Unreachable
 from moorage.model.api_error import internal
 from moorage.model.go.times import time_text
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.serve.loopback import LoopbackClient
 
 
@@ -20,13 +20,13 @@ async def test_running_pods_go_on_where_they_were(simulation: Simulation) -> Non
     await simulation.pod("slow", containers=[container(readinessProbe=probe)])
     await simulation.pod("held", simulate={"stop-delay": "20s"})
     await simulation.settle(5)
-    await simulation.client.delete(POD, "held", "default")
+    await simulation.client.delete(KINDS.POD, "held", "default")
     await simulation.settle(1)
-    before = {pod.name: pod.revision for pod in (await simulation.client.list_all(POD)).items}
+    before = {pod.name: pod.revision for pod in (await simulation.client.list_all(KINDS.POD)).items}
     await simulation.stop()
     await simulation.settle(3)
     await simulation.start()
-    assert {pod.name: pod.revision for pod in (await simulation.client.list_all(POD)).items} == before
+    assert {pod.name: pod.revision for pod in (await simulation.client.list_all(KINDS.POD)).items} == before
     assert simulation.measured("kubelet_running_pods") == "kubelet_running_pods 4"
     await simulation.pod("new")
     assert (await simulation.status("new"))["podIP"] == "10.128.0.6"
@@ -113,7 +113,7 @@ async def test_nothing_is_lost_while_the_server_is_away() -> None:
             assert await world.phase(f"a{name}") == "Succeeded"
             await world.pod(f"b{name}", name)
             client.fails = 3
-            await world.client.delete(POD, f"b{name}", "default")
+            await world.client.delete(KINDS.POD, f"b{name}", "default")
             await world.settle(0.5)
             assert await world.exists(f"b{name}")
             await world.settle(10)
@@ -130,7 +130,7 @@ async def test_a_pod_that_is_gone_is_not_written_to() -> None:
         await world.node()
         client.fails = 1
         await world.pod()
-        await world.client.delete(POD, "p", "default", grace_seconds=0)
+        await world.client.delete(KINDS.POD, "p", "default", grace_seconds=0)
         await world.pod()
         await world.settle(100)
         assert await world.phase() == "Running"
@@ -143,7 +143,7 @@ async def test_a_change_that_a_kubelet_has_seen_is_said_to_be_seen(simulation: S
 
     async def add(world: Simulation, number: int) -> None:
         more = {"op": "add", "path": "/spec/tolerations/-", "value": {**toleration, "key": f"k{number}"}}
-        await world.client.patch(POD, "p", "default", [more], patch_type=PatchType.JSON)
+        await world.client.patch(KINDS.POD, "p", "default", [more], patch_type=PatchType.JSON)
         await world.settle()
 
     await simulation.node()

@@ -3,10 +3,11 @@
 from typing import Any
 
 import msgspec
-from tests.unit.run.simulation import POD, simulating
+from tests.unit.run.simulation import simulating
 from tests.unit.schedule.clusters import node, pod
 
 from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS
 from moorage.run.admission import Admission
 from moorage.run.kubelet_state import KubeletState
 from moorage.serve.loopback import LoopbackClient
@@ -36,9 +37,9 @@ async def test_a_patch_of_status_names_the_uid_and_nothing_else_of_the_metadata(
         kubelet.patches = []
         await world.start(kubelet)
         await world.pod(finalizers=["example.com/wait"])
-        await world.client.delete(POD, "p", "default")
+        await world.client.delete(KINDS.POD, "p", "default")
         await world.settle(60)
-        stored = (await world.client.get(POD, "p", "default")).raw
+        stored = (await world.client.get(KINDS.POD, "p", "default")).raw
     written = [patch for patch in kubelet.patches if "containerStatuses" in patch.get("status", {})]
     assert len(written) >= 2
     assert all(patch.keys() == {"metadata", "status"} for patch in written)
@@ -55,11 +56,11 @@ async def test_a_write_of_status_cannot_undo_a_deletion() -> None:
     async with simulating() as world:
         await world.node()
         await world.pod(finalizers=["example.com/wait"])
-        await world.client.delete(POD, "p", "default")
-        before = (await world.client.get(POD, "p", "default")).raw["metadata"]["deletionTimestamp"]
+        await world.client.delete(KINDS.POD, "p", "default")
+        before = (await world.client.get(KINDS.POD, "p", "default")).raw["metadata"]["deletionTimestamp"]
         for stated in (None, "2001-01-01T00:00:00Z"):
             patch = {"metadata": {"deletionTimestamp": stated}, "status": {"message": f"{stated}"}}
-            after = (await world.client.patch(POD, "p", "default", patch, subresource="status")).raw
+            after = (await world.client.patch(KINDS.POD, "p", "default", patch, subresource="status")).raw
             assert (after["metadata"]["deletionTimestamp"], after["status"]["message"]) == (before, f"{stated}")
 
 

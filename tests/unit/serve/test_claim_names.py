@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.control.devices.claimed import POD, Raw, pod
+from tests.unit.control.devices.claimed import Raw, pod
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE, time_of_day
 
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 from moorage.serve import claim_names
 from moorage.serve.loopback import LoopbackClient
 from moorage.serve.verbs import patching
@@ -33,12 +34,12 @@ async def written(cluster: VirtualCluster, manager_name: str = "controller", wai
     found = []
     for number in range(PODS):
         name = f"p{number}"
-        made = await cluster.client.create(POD, pod(name, a="of:t", b="of:t"), "default")
+        made = await cluster.client.create(KINDS.POD, pod(name, a="of:t", b="of:t"), "default")
         await cluster.settle(waits)
         patch = naming(made.uid, a=f"{name}-a-x", b=f"{name}-b-y")
-        await manager.patch(POD, name, "default", patch, subresource="status")
-        raw = (await cluster.client.get(POD, name, "default")).raw
-        view = (await cluster.client.get(POD, name, "default")).view
+        await manager.patch(KINDS.POD, name, "default", patch, subresource="status")
+        raw = (await cluster.client.get(KINDS.POD, name, "default")).raw
+        view = (await cluster.client.get(KINDS.POD, name, "default")).view
         assert [(one.name, one.resourceClaimName) for one in view.status.resourceClaimStatuses] == [
             ("a", f"{name}-a-x"),
             ("b", f"{name}-b-y"),
@@ -72,22 +73,22 @@ async def test_pods_are_the_same_as_if_they_went_the_usual_way(
 async def test_what_the_usual_way_refuses_is_refused() -> None:
     async with VirtualCluster.running(list) as cluster:
         await written(cluster)
-        made = await cluster.client.create(POD, pod("q", a="of:t", b="of:t"), "default")
+        made = await cluster.client.create(KINDS.POD, pod("q", a="of:t", b="of:t"), "default")
         other = naming("another", a="x", b="y")
         with pytest.raises(ApiError, match="Precondition failed: UID in precondition: another"):
-            await cluster.client.patch(POD, "q", "default", other, subresource="status")
+            await cluster.client.patch(KINDS.POD, "q", "default", other, subresource="status")
         with pytest.raises(ApiError, match="resourceClaimName: Invalid value"):
-            await cluster.client.patch(POD, "q", "default", naming(made.uid, a="X", b="y"), subresource="status")
+            await cluster.client.patch(KINDS.POD, "q", "default", naming(made.uid, a="X", b="y"), subresource="status")
         with pytest.raises(ApiError, match="not found"):
-            await cluster.client.patch(POD, "r", "default", other, subresource="status")
+            await cluster.client.patch(KINDS.POD, "r", "default", other, subresource="status")
 
 
 async def test_a_pod_whose_status_has_changed_keeps_the_change() -> None:
     async with VirtualCluster.running(list) as cluster:
         await written(cluster)
-        made = await cluster.client.create(POD, pod("q", a="of:t", b="of:t"), "default")
-        await cluster.client.patch(POD, "q", "default", {"status": {"message": "m"}}, subresource="status")
-        await cluster.client.patch(POD, "q", "default", naming(made.uid, a="x", b="y"), subresource="status")
-        status = (await cluster.client.get(POD, "q", "default")).view.status
+        made = await cluster.client.create(KINDS.POD, pod("q", a="of:t", b="of:t"), "default")
+        await cluster.client.patch(KINDS.POD, "q", "default", {"status": {"message": "m"}}, subresource="status")
+        await cluster.client.patch(KINDS.POD, "q", "default", naming(made.uid, a="x", b="y"), subresource="status")
+        status = (await cluster.client.get(KINDS.POD, "q", "default")).view.status
         assert status.message == "m"
         assert len(status.resourceClaimStatuses) == 2

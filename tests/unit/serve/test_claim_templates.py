@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.control.devices.claimed import CLAIM, NAMESPACE, Raw, claim_spec
+from tests.unit.control.devices.claimed import Raw, claim_spec
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 from moorage.serve import claim_templates
 
 
@@ -20,12 +21,17 @@ def generated(pod: str, **changes: Any) -> Raw:
         "ownerReferences": [owner],
         **changes,
     }
-    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, "metadata": metadata, "spec": claim_spec()}
+    return {
+        "apiVersion": KINDS.RESOURCE_CLAIM.api_version,
+        "kind": KINDS.RESOURCE_CLAIM.name,
+        "metadata": metadata,
+        "spec": claim_spec(),
+    }
 
 
 async def made(cluster: VirtualCluster, document: Raw) -> tuple[Raw, Any]:
-    found = await cluster.client.create(CLAIM, document, "default")
-    raw = (await cluster.client.get(CLAIM, found.name, "default")).raw
+    found = await cluster.client.create(KINDS.RESOURCE_CLAIM, document, "default")
+    raw = (await cluster.client.get(KINDS.RESOURCE_CLAIM, found.name, "default")).raw
     for field in ("uid", "resourceVersion"):
         del raw["metadata"][field]
     return raw, found.view
@@ -76,9 +82,11 @@ async def test_what_the_usual_way_refuses_is_refused() -> None:
 
 async def test_no_claim_is_made_in_a_namespace_that_is_being_deleted() -> None:
     async with VirtualCluster.running(list) as cluster:
-        await cluster.client.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+        await cluster.client.create(
+            KINDS.NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+        )
         for number in range(2):
-            await cluster.client.create(CLAIM, generated(f"p{number}"), "team")
-        await cluster.client.delete(NAMESPACE, "team")
+            await cluster.client.create(KINDS.RESOURCE_CLAIM, generated(f"p{number}"), "team")
+        await cluster.client.delete(KINDS.NAMESPACE, "team")
         with pytest.raises(ApiError, match="because it is being terminated"):
-            await cluster.client.create(CLAIM, generated("q"), "team")
+            await cluster.client.create(KINDS.RESOURCE_CLAIM, generated("q"), "team")

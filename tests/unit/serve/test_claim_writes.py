@@ -5,13 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.control.devices.claimed import CLAIM, FINALIZER, Raw
+from tests.unit.control.devices.claimed import Raw
 from tests.unit.serve.test_claim_templates import generated, plain
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE, time_of_day
 
 from moorage.client.protocol import Object, PatchType
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
 from moorage.serve import claim_writes
 from moorage.serve.loopback import LoopbackClient
 from moorage.serve.verbs import patching
@@ -38,11 +40,13 @@ def status_of(name: str, **result: Any) -> Raw:
 
 async def patch(client: LoopbackClient, found: Object, metadata: Raw, rest: Raw, subresource: str) -> Object:
     sent = {"metadata": {**metadata, "uid": found.uid, "resourceVersion": str(found.revision)}, **rest}
-    return await client.patch(CLAIM, found.name, "default", sent, subresource=subresource, patch_type=PatchType.MERGE)
+    return await client.patch(
+        KINDS.RESOURCE_CLAIM, found.name, "default", sent, subresource=subresource, patch_type=PatchType.MERGE
+    )
 
 
 async def protect(client: LoopbackClient, found: Object) -> Object:
-    return await patch(client, found, {"finalizers": [FINALIZER]}, {}, "")
+    return await patch(client, found, {"finalizers": [RESOURCE_CLAIM_IN_USE]}, {}, "")
 
 
 async def allocate(client: LoopbackClient, found: Object, status: Raw) -> Object:
@@ -55,13 +59,13 @@ async def written(
     scheduler, found = LoopbackClient(cluster.api, manager), []
     for number in range(CLAIMS):
         name = f"p{number}"
-        claim = await cluster.client.create(CLAIM, document(name), "default")
+        claim = await cluster.client.create(KINDS.RESOURCE_CLAIM, document(name), "default")
         await cluster.settle(waits)
         claim = await protect(scheduler, claim)
-        assert claim.view.metadata.finalizers == (FINALIZER,)
+        assert claim.view.metadata.finalizers == (RESOURCE_CLAIM_IN_USE,)
         await cluster.settle(waits)
         claim = await allocate(scheduler, claim, status_of(name))
-        raw = (await cluster.client.get(CLAIM, claim.name, "default")).raw
+        raw = (await cluster.client.get(KINDS.RESOURCE_CLAIM, claim.name, "default")).raw
         for field in ("uid", "resourceVersion"):
             del raw["metadata"][field]
         found.append((raw, claim.view.status))
@@ -97,7 +101,7 @@ async def test_what_the_usual_way_refuses_is_refused(result: Raw) -> None:
     async with VirtualCluster.running(list) as cluster:
         await written(cluster)
         scheduler = LoopbackClient(cluster.api, "scheduler")
-        claim = await protect(scheduler, await cluster.client.create(CLAIM, generated("q"), "default"))
+        claim = await protect(scheduler, await cluster.client.create(KINDS.RESOURCE_CLAIM, generated("q"), "default"))
         with pytest.raises(ApiError, match="is invalid"):
             await allocate(scheduler, claim, status_of("q", **result))
         claim = await allocate(scheduler, claim, status_of("q"))
@@ -117,7 +121,7 @@ async def test_only_the_first_of_many_at_once_goes_the_usual_way(monkeypatch: py
     async with VirtualCluster.running(list, clock=clock()) as cluster:
         scheduler = LoopbackClient(cluster.api, "scheduler")
         names = [f"p{number}" for number in range(10)]
-        claims = [await cluster.client.create(CLAIM, generated(name), "default") for name in names]
+        claims = [await cluster.client.create(KINDS.RESOURCE_CLAIM, generated(name), "default") for name in names]
         claims = await asyncio.gather(*(protect(scheduler, claim) for claim in claims[2:]))  # two have no template yet
         await asyncio.gather(
             *(allocate(scheduler, claim, status_of(name)) for claim, name in zip(claims, names[2:], strict=True))
@@ -130,12 +134,12 @@ async def test_a_claim_that_has_changed_is_not_written() -> None:
     async with VirtualCluster.running(list) as cluster:
         await written(cluster)
         scheduler = LoopbackClient(cluster.api, "scheduler")
-        claim = await cluster.client.create(CLAIM, generated("q"), "default")
+        claim = await cluster.client.create(KINDS.RESOURCE_CLAIM, generated("q"), "default")
         protected = await protect(scheduler, claim)
         for write in (protect(scheduler, claim), allocate(scheduler, claim, status_of("q"))):
             with pytest.raises(ApiError, match="the object has been modified"):
                 await write
-        await cluster.client.patch(CLAIM, claim.name, "default", {"metadata": {"labels": {"a": "b"}}})
+        await cluster.client.patch(KINDS.RESOURCE_CLAIM, claim.name, "default", {"metadata": {"labels": {"a": "b"}}})
         with pytest.raises(ApiError, match="the object has been modified"):
             await allocate(scheduler, protected, status_of("q"))
 
@@ -143,7 +147,7 @@ async def test_a_claim_that_has_changed_is_not_written() -> None:
 async def reserved(cluster: VirtualCluster, waits: float) -> Raw:
     """Reserve a claim for several pods, one after the other."""
     scheduler = LoopbackClient(cluster.api, "scheduler")
-    claim = await protect(scheduler, await cluster.client.create(CLAIM, generated("p"), "default"))
+    claim = await protect(scheduler, await cluster.client.create(KINDS.RESOURCE_CLAIM, generated("p"), "default"))
     claim = await allocate(scheduler, claim, status_of("p"))
     for names in (("z",), ("b", "y", "a"), ("c",)):
         await cluster.settle(waits)
@@ -152,7 +156,7 @@ async def reserved(cluster: VirtualCluster, waits: float) -> Raw:
         consumers = [*status["reservedFor"], *new]
         claim = await allocate(scheduler, claim, {"reservedFor": consumers})
         assert [one.name for one in claim.view.status.reservedFor] == [one["name"] for one in consumers]
-    raw = (await cluster.client.get(CLAIM, claim.name, "default")).raw
+    raw = (await cluster.client.get(KINDS.RESOURCE_CLAIM, claim.name, "default")).raw
     for field in ("uid", "resourceVersion"):
         del raw["metadata"][field]
     return raw
@@ -181,7 +185,7 @@ async def test_a_consumer_that_the_usual_way_refuses_is_refused() -> None:
     async with VirtualCluster.running(list) as cluster:
         await reserved(cluster, 0.0)
         scheduler = LoopbackClient(cluster.api, "scheduler")
-        claim = await cluster.client.get(CLAIM, "p-gpu-abcde", "default")
+        claim = await cluster.client.get(KINDS.RESOURCE_CLAIM, "p-gpu-abcde", "default")
         status, new = claim.raw["status"], {"resource": "pods", "name": "n", "uid": "n"}
         for consumer in ({**new, "uid": "b-uid"}, {**new, "name": ""}, {**new, "resource": ""}):
             with pytest.raises(ApiError, match="is invalid"):
@@ -190,7 +194,7 @@ async def test_a_consumer_that_the_usual_way_refuses_is_refused() -> None:
         changed = {"allocation": other, "reservedFor": [*status["reservedFor"], new]}
         with pytest.raises(ApiError, match="field is immutable"):
             await allocate(scheduler, claim, changed)
-        await cluster.client.delete(CLAIM, claim.name, "default")
-        claim = await cluster.client.get(CLAIM, "p-gpu-abcde", "default")
+        await cluster.client.delete(KINDS.RESOURCE_CLAIM, claim.name, "default")
+        claim = await cluster.client.get(KINDS.RESOURCE_CLAIM, "p-gpu-abcde", "default")
         with pytest.raises(ApiError, match="is invalid"):
             await allocate(scheduler, claim, {"reservedFor": [*status["reservedFor"], new]})

@@ -9,7 +9,6 @@ from moorage.model.kinds import KINDS
 from moorage.serve.decoding import check_kind, decode_body, decode_object
 from moorage.serve.options import IGNORE, STRICT, WARN
 
-CONFIG_MAP, POD = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"]
 JSON, YAML = "application/json", "application/yaml"
 
 WHOLE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}
@@ -30,7 +29,7 @@ READ: list[tuple[bytes, str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("body", "content_type", "wanted"), READ)
 def test_what_a_body_says(body: bytes, content_type: str, wanted: dict[str, Any]) -> None:
-    assert decode_object(body, content_type, CONFIG_MAP, WARN) == (wanted, [])
+    assert decode_object(body, content_type, KINDS.CONFIG_MAP, WARN) == (wanted, [])
 
 
 OTHER_KIND = 'Pod in version "v1" cannot be handled as a ConfigMap: the path names another kind'
@@ -69,7 +68,7 @@ REFUSED: list[tuple[bytes, str, int, str]] = [
 @pytest.mark.parametrize(("body", "content_type", "code", "said"), REFUSED)
 def test_what_is_no_such_object(body: bytes, content_type: str, code: int, said: str) -> None:
     with pytest.raises(ApiError) as refusal:
-        decode_object(body, content_type, CONFIG_MAP, IGNORE)
+        decode_object(body, content_type, KINDS.CONFIG_MAP, IGNORE)
     assert refusal.value.code == code
     assert refusal.value.message.startswith(said)
 
@@ -97,10 +96,10 @@ def test_fields_that_are_odd(body: bytes, content_type: str, kind: str, twice: s
 
 
 def test_the_last_of_two_counts() -> None:
-    assert decode_body(ODD_JSON, JSON, CONFIG_MAP)[0]["data"] == {"a": "2"}
-    assert decode_body(ODD_YAML, YAML, CONFIG_MAP)[0]["data"] == {"a": "2"}
+    assert decode_body(ODD_JSON, JSON, KINDS.CONFIG_MAP)[0]["data"] == {"a": "2"}
+    assert decode_body(ODD_YAML, YAML, KINDS.CONFIG_MAP)[0]["data"] == {"a": "2"}
 
 
 def test_a_kind_of_a_group() -> None:
     with pytest.raises(ApiError, match=r"\(apps/v2\) does not match the expected API version \(apps/v1\)"):
-        check_kind({"apiVersion": "apps/v2"}, KINDS["apps/v1", "Deployment"])
+        check_kind({"apiVersion": "apps/v2"}, KINDS.DEPLOYMENT)

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from tests.unit.serve.verbs.bench import DEPLOYMENT, POD, deployment, document, make, pod
+from tests.unit.serve.verbs.bench import deployment, document, make, pod
 
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.api import Api
 from moorage.serve.resources.objects import decode
-
-EVENT = KINDS["v1", "Event"]
 
 
 async def _stored(api: Api, kind: Kind, raw: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -18,7 +16,7 @@ async def _stored(api: Api, kind: Kind, raw: dict[str, Any]) -> tuple[Any, dict[
 
 
 async def test_owners_of_fields_are_in_the_value_and_not_in_the_view(api: Api) -> None:
-    for kind, raw in ((POD, pod("p1")), (POD, pod("p2")), (DEPLOYMENT, deployment("d"))):
+    for kind, raw in ((KINDS.POD, pod("p1")), (KINDS.POD, pod("p2")), (KINDS.DEPLOYMENT, deployment("d"))):
         view, stored = await _stored(api, kind, raw)
         assert stored["metadata"]["managedFields"]
         assert view.metadata.managedFields == ()
@@ -27,15 +25,15 @@ async def test_owners_of_fields_are_in_the_value_and_not_in_the_view(api: Api) -
 
 async def test_of_an_event_there_is_no_view(api: Api) -> None:
     about = {"kind": "Pod", "namespace": "default", "name": "p"}
-    event = document(EVENT, "e", involvedObject=about, reason="R", message="m", type="Normal")
-    view, stored = await _stored(api, EVENT, event)
+    event = document(KINDS.EVENT, "e", involvedObject=about, reason="R", message="m", type="Normal")
+    view, stored = await _stored(api, KINDS.EVENT, event)
     assert view is None
     assert stored["reason"] == "R"
 
 
 def test_a_client_s_view_has_none_either() -> None:
     body = b'{"metadata":{"name":"p","uid":"u","managedFields":[{"manager":"me"}]},"spec":{}}'
-    found = Object(POD, "default/p", 1, body)
+    found = Object(KINDS.POD, "default/p", 1, body)
     assert found.view.metadata.managedFields == ()
     assert found.raw["metadata"]["managedFields"] == [{"manager": "me"}]
-    assert Object(POD, "default/p", 1, b'{"metadata":null}').view.metadata.name == ""
+    assert Object(KINDS.POD, "default/p", 1, b'{"metadata":null}').view.metadata.name == ""

@@ -26,8 +26,6 @@ from moorage.telemetry.metrics import Metrics
 
 pytestmark = pytest.mark.real_time
 
-CONFIG_MAP, POD = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"]
-SLICE = KINDS["discovery.k8s.io/v1", "EndpointSlice"]
 MAPS = "/api/v1/namespaces/default/configmaps"
 OPTIONS = WriteOptions("me")
 
@@ -93,7 +91,7 @@ async def test_large_requests_are_read_and_admitted_in_the_thread(
     metrics = Metrics()
     handler = Handler(api, WebPaths((), metrics.render), ApiServerMetrics(metrics))
     if method in ("PUT", "PATCH"):
-        await create(api, CONFIG_MAP, "default", _config_map("large"), OPTIONS)
+        await create(api, KINDS.CONFIG_MAP, "default", _config_map("large"), OPTIONS)
     types = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
     path = MAPS if method == "POST" else f"{MAPS}/large" + ("?fieldManager=me" if method == "APPLY" else "")
     headers = {"content-type": types.get(method, "application/json")}
@@ -110,7 +108,7 @@ async def test_a_small_change_of_a_large_object_is_made_in_the_thread(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = _config_map("large") | {"data": {f"k{i}": "v" for i in range(5_000)}}
-    await create(api, CONFIG_MAP, "default", large, OPTIONS)
+    await create(api, KINDS.CONFIG_MAP, "default", large, OPTIONS)
     seen: list[str] = []
     plain = api.long_work.run
 
@@ -120,7 +118,7 @@ async def test_a_small_change_of_a_large_object_is_made_in_the_thread(
 
     monkeypatch.setattr(api.long_work, "run", run)
     new = _config_map("large") | {"data": {"a": "b"}}
-    await changing.replace(api, Ref(CONFIG_MAP, "default", "large"), new, OPTIONS)
+    await changing.replace(api, Ref(KINDS.CONFIG_MAP, "default", "large"), new, OPTIONS)
     assert seen == ["_made"]
 
 
@@ -129,11 +127,11 @@ async def test_an_object_that_is_too_large_to_store_is_refused_as_etcd_refuses_i
 ) -> None:
     monkeypatch.setattr(changing, "MAX_OBJECT_BYTES", 1_000)
     with pytest.raises(ApiError, match="etcdserver: request is too large") as refused:
-        await create(api, CONFIG_MAP, "default", _config_map("a") | {"data": {"a": "x" * 1_000}}, OPTIONS)
+        await create(api, KINDS.CONFIG_MAP, "default", _config_map("a") | {"data": {"a": "x" * 1_000}}, OPTIONS)
     assert refused.value.code == 500
     # Without its field owners it fits, as in Kubernetes.
     some = {f"key-{i}": "" for i in range(35)}
-    done = await create(api, CONFIG_MAP, "default", _config_map("b") | {"data": some}, OPTIONS)
+    done = await create(api, KINDS.CONFIG_MAP, "default", _config_map("b") | {"data": some}, OPTIONS)
     assert b"managedFields" not in done.stored.value
 
 
@@ -142,7 +140,7 @@ def test_a_document_of_very_many_objects_is_refused(piece: bytes) -> None:
     body = b'{"spec":{"containers":[' + b",".join([piece] * (MAX_CONTAINERS + 2)) + b"]}}"
     for content_type in ("application/json", "application/yaml"):
         with pytest.raises(ApiError) as refused:
-            decode_object(body, content_type, POD, WARN)
+            decode_object(body, content_type, KINDS.POD, WARN)
         assert refused.value.code == 413
 
 
@@ -155,15 +153,15 @@ def test_a_protobuf_bomb_is_refused() -> None:
 
     bomb = b"k8s\0" + field(1, field(1, b"v1") + field(2, b"Pod")) + field(2, field(2, field(2, b"") * 251_000))
     with pytest.raises(ApiError, match="more than 250000 fields"):
-        decode_object(bomb, "application/vnd.kubernetes.protobuf", POD, WARN)
+        decode_object(bomb, "application/vnd.kubernetes.protobuf", KINDS.POD, WARN)
 
 
 def test_a_hundred_complaints_about_fields_are_enough() -> None:
     body = b'{"spec":{%b}}' % b",".join(b'"x%d":1' % i for i in range(5_000))
-    _, warnings = decode_object(body, "application/json", POD, WARN)
+    _, warnings = decode_object(body, "application/json", KINDS.POD, WARN)
     assert len(warnings) == 100
     with pytest.raises(ApiError) as refused:
-        decode_object(body, "application/json", POD, "Strict")
+        decode_object(body, "application/json", KINDS.POD, "Strict")
     assert refused.value.message.count("unknown field") == 100
 
 
@@ -171,7 +169,7 @@ async def test_a_thousand_errors_are_enough(api: Api) -> None:
     pod: dict[str, Any] = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"}}
     pod["spec"] = {"containers": [{"name": "A"} for _ in range(3_000)]}
     with pytest.raises(ApiError) as refused:
-        await create(api, POD, "default", pod, OPTIONS, takes_long=True)
+        await create(api, KINDS.POD, "default", pod, OPTIONS, takes_long=True)
     assert len(refused.value.status["details"]["causes"]) == 1_000
 
 
@@ -196,7 +194,7 @@ async def test_the_second_pod_of_a_large_template_costs_nothing(api: Api, monkey
     spec = {"containers": [{"name": "a", "image": "b", "env": env}]}
     for name in ("a", "b", "c"):
         pod: dict[str, Any] = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": spec}
-        done = await create(api, POD, "default", msgspec.json.decode(msgspec.json.encode(pod)), OPTIONS)
+        done = await create(api, KINDS.POD, "default", msgspec.json.decode(msgspec.json.encode(pod)), OPTIONS)
     assert seen.count("admit_alone") == 1
     assert done.stored.template is not None
 
@@ -217,7 +215,7 @@ async def test_a_controllers_large_template_is_admitted_in_the_thread(
         "metadata": {"labels": {"a": "b"}},
         "spec": {"containers": [{"name": "a", "image": "b", "env": env}]},
     }
-    kind = KINDS["apps/v1", "ReplicaSet"]
+    kind = KINDS.REPLICA_SET
     raw = {"kind": kind.name, "apiVersion": kind.api_version, "metadata": {"name": "a"}}
     raw |= {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
     await create(api, kind, "default", raw, OPTIONS)
@@ -238,7 +236,7 @@ async def test_slices_that_a_controller_makes_together_are_admitted_in_several_t
     def made(number: int) -> dict[str, Any]:
         metadata = {"name": f"s{number}", "namespace": "default"}
         return {
-            "apiVersion": SLICE.api_version,
+            "apiVersion": KINDS.ENDPOINT_SLICE.api_version,
             "kind": "EndpointSlice",
             "metadata": metadata,
             "addressType": "IPv4",
@@ -255,6 +253,6 @@ async def test_slices_that_a_controller_makes_together_are_admitted_in_several_t
 
     monkeypatch.setattr(api, "admit_new", admit_new)
     task = asyncio.create_task(other())
-    await asyncio.gather(*(create(api, SLICE, "default", made(number), OPTIONS) for number in range(20)))
+    await asyncio.gather(*(create(api, KINDS.ENDPOINT_SLICE, "default", made(number), OPTIONS) for number in range(20)))
     task.cancel()
     assert max(seen.count(turn) for turn in seen) <= 2

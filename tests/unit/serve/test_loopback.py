@@ -16,8 +16,6 @@ from moorage.serve.resources.objects import StoredObject
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored, StoreFailed
 
-CONFIG_MAPS = KINDS["v1", "ConfigMap"]
-
 
 class _FullDisk(MemoryStore):
     is_full = False
@@ -54,10 +52,10 @@ def _config_map(name: str) -> dict[str, Any]:
 
 
 async def test_objects_share_the_bytes_and_the_view_of_the_store(client: LoopbackClient, store: _FullDisk) -> None:
-    made = await client.create(CONFIG_MAPS, _config_map("c"))
+    made = await client.create(KINDS.CONFIG_MAP, _config_map("c"))
     stored = await store.get("/configmaps/default/c")
     assert stored is not None
-    found = (await client.list_all(CONFIG_MAPS, "default")).items[0]
+    found = (await client.list_all(KINDS.CONFIG_MAP, "default")).items[0]
     assert isinstance(found, StoredObject)
     assert found.stored is stored
     assert found.view is made.view is stored.view
@@ -67,27 +65,27 @@ async def test_objects_share_the_bytes_and_the_view_of_the_store(client: Loopbac
 
 
 async def test_a_view_is_made_where_the_store_remembers_none(client: LoopbackClient, store: _FullDisk) -> None:
-    await client.create(CONFIG_MAPS, _config_map("c"))
+    await client.create(KINDS.CONFIG_MAP, _config_map("c"))
     stored = await store.get("/configmaps/default/c")
     assert stored is not None
     await store.update(stored.key, stored.value, stored.revision)
-    found = await client.get(CONFIG_MAPS, "c", "default")
+    found = await client.get(KINDS.CONFIG_MAP, "c", "default")
     assert found.view.data == {"a": "b"}
     assert found._raw is None  # nobody asked for the document
 
 
 async def test_what_is_given_is_not_changed(client: LoopbackClient) -> None:
     document = _config_map("c")
-    made = await client.create(CONFIG_MAPS, document)
+    made = await client.create(KINDS.CONFIG_MAP, document)
     assert document == _config_map("c")
     before = dict(made.raw)
-    await client.update(CONFIG_MAPS, made.raw)
+    await client.update(KINDS.CONFIG_MAP, made.raw)
     assert made.raw == before
 
 
 async def test_a_store_that_fails_is_an_error_of_the_server(client: LoopbackClient, store: _FullDisk) -> None:
     store.is_full = True
     with pytest.raises(ApiError) as refusal:
-        await client.create(CONFIG_MAPS, _config_map("c"))
+        await client.create(KINDS.CONFIG_MAP, _config_map("c"))
     assert (refusal.value.code, refusal.value.reason) == (500, "InternalError")
     assert "no space left on device" in refusal.value.message

@@ -15,7 +15,6 @@ from moorage.serve.resources.objects import cached_view
 from moorage.serve.verbs.changing import create
 from moorage.store.memory import MemoryStore
 
-POD = KINDS["v1", "Pod"]
 TEMPLATE: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -41,7 +40,7 @@ def new_api(second: Second) -> Api:
         await api.start()
         await bootstrap(api, 443)
         other = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
-        await create(api, KINDS["v1", "Namespace"], "", other, WriteOptions("tester"))
+        await create(api, KINDS.NAMESPACE, "", other, WriteOptions("tester"))
 
     asyncio.run(begin())
     return api
@@ -70,10 +69,10 @@ def test_a_pod_that_is_like_another_is_its_own(
     second = Second()
     experienced, new = new_api(second), new_api(second)
     for name in ("a1", "a2"):
-        experienced.admit_new(POD, pod("default", name=name), "default", "kubectl")
+        experienced.admit_new(KINDS.POD, pod("default", name=name), "default", "kubectl")
     second.now += seconds
     made, expected = (
-        api.admit_new(POD, pod(namespace, **metadata), namespace, manager)[0] for api in (experienced, new)
+        api.admit_new(KINDS.POD, pod(namespace, **metadata), namespace, manager)[0] for api in (experienced, new)
     )
     assert made.object == expected.object
-    assert cached_view(POD, made.view) == cached_view(POD, expected.view)
+    assert cached_view(KINDS.POD, made.view) == cached_view(KINDS.POD, expected.view)

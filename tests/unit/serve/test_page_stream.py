@@ -25,7 +25,6 @@ from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 
-CONFIG_MAP = KINDS["v1", "ConfigMap"]
 META = "v=v1;g=meta.k8s.io"
 FORMS = [
     "application/json",
@@ -38,7 +37,7 @@ FORMS = [
 async def _fill(api: Api, count: int) -> None:
     for number in range(count):
         raw = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": f"m{number}"}, "data": {"a": "- [x]\n"}}
-        await create(api, CONFIG_MAP, "default", raw, WriteOptions("me"))
+        await create(api, KINDS.CONFIG_MAP, "default", raw, WriteOptions("me"))
 
 
 async def _ask(api: Api, path: str, accept: str) -> Response | Stream:
@@ -53,8 +52,8 @@ async def _ask(api: Api, path: str, accept: str) -> Response | Stream:
 async def test_chunks_are_the_page(api: Api, accept: str) -> None:
     await _fill(api, 30)
     form = negotiate(accept)
-    page = await list_page(api, CONFIG_MAP, "default", ListOptions())
-    renderer = Renderer(CONFIG_MAP, form, "Metadata", api.clock())
+    page = await list_page(api, KINDS.CONFIG_MAP, "default", ListOptions())
+    renderer = Renderer(KINDS.CONFIG_MAP, form, "Metadata", api.clock())
     stream = stream_page(page, renderer, "", api.long_work)
     chunks = [chunk async for chunk in stream.chunks]
     whole = b"".join(chunks)
@@ -80,11 +79,11 @@ async def test_long_pages_are_streamed_and_short_ones_are_not(api: Api, accept: 
 async def _fill_more(api: Api, count: int) -> None:
     for number in range(count):
         raw = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": f"more-{number}"}}
-        await create(api, CONFIG_MAP, "default", raw, WriteOptions("me"))
+        await create(api, KINDS.CONFIG_MAP, "default", raw, WriteOptions("me"))
 
 
 async def test_a_page_of_an_older_version_is_converted_entry_by_entry(api: Api) -> None:
-    kind = KINDS["resource.k8s.io/v1", "DeviceClass"]
+    kind = KINDS.DEVICE_CLASS
     raw = {"kind": kind.name, "apiVersion": kind.api_version, "metadata": {"name": "a"}, "spec": {}}
     await create(api, kind, "", raw, WriteOptions("me"))
     page = await list_page(api, kind, "", ListOptions())

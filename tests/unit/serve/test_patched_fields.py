@@ -15,7 +15,6 @@ from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, Patch, patch_object, read_patch
 from moorage.store.memory import MemoryStore
 
-SETTINGS = KINDS["v1", "ConfigMap"]
 DOCUMENT: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
 
 
@@ -24,9 +23,9 @@ def patched(language: str, patch: Any, validation: str) -> WriteResult:
         api = Api(MemoryStore(), gates_from({}))
         await api.start()
         await bootstrap(api, 443)
-        await create(api, SETTINGS, "default", {**DOCUMENT, "metadata": {"name": "one"}}, WriteOptions())
+        await create(api, KINDS.CONFIG_MAP, "default", {**DOCUMENT, "metadata": {"name": "one"}}, WriteOptions())
         options = WriteOptions(validation=validation, manager="me")
-        return await patch_object(api, Ref(SETTINGS, "default", "one"), Patch(language, patch), options)
+        return await patch_object(api, Ref(KINDS.CONFIG_MAP, "default", "one"), Patch(language, patch), options)
 
     return asyncio.run(main())
 

@@ -17,7 +17,6 @@ from moorage.store.protocol import Store
 from moorage.store.sqlite import SqliteStore
 
 Raw = dict[str, Any]
-POD, QUOTA, CLAIM = KINDS["v1", "Pod"], KINDS["v1", "ResourceQuota"], KINDS["v1", "PersistentVolumeClaim"]
 
 
 async def started(store: Store) -> LoopbackClient:
@@ -30,16 +29,18 @@ async def started(store: Store) -> LoopbackClient:
 async def make_quota(client: LoopbackClient, name: str, **hard: str) -> None:
     """Create a quota with a status as the controller writes it into an empty namespace."""
     document = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": hard}}
-    await client.create(QUOTA, document, "default")
+    await client.create(KINDS.RESOURCE_QUOTA, document, "default")
     await set_used(client, name, hard, **dict.fromkeys(hard, "0"))
 
 
 async def set_used(client: LoopbackClient, name: str, hard: Raw, **used: str) -> None:
-    await client.patch(QUOTA, name, "default", {"status": {"hard": hard, "used": used}}, subresource="status")
+    await client.patch(
+        KINDS.RESOURCE_QUOTA, name, "default", {"status": {"hard": hard, "used": used}}, subresource="status"
+    )
 
 
 async def used(client: LoopbackClient, name: str = "q") -> Raw:
-    found: Raw = (await client.get(QUOTA, name, "default")).raw["status"]["used"]
+    found: Raw = (await client.get(KINDS.RESOURCE_QUOTA, name, "default")).raw["status"]["used"]
     return found
 
 
@@ -50,7 +51,7 @@ def pod(name: str, cpu: str = "1") -> Raw:
 
 async def create_many(client: LoopbackClient, count: int) -> list[str]:
     """Create pods at the same time; return the refusals."""
-    creates = (client.create(POD, pod(f"p{number}"), "default") for number in range(count))
+    creates = (client.create(KINDS.POD, pod(f"p{number}"), "default") for number in range(count))
     outcomes = await asyncio.gather(*creates, return_exceptions=True)
     return [outcome.message for outcome in outcomes if isinstance(outcome, ApiError)]
 
@@ -64,7 +65,7 @@ async def test_many_requests_at_a_time_get_exactly_what_there_is(kind: str, tmp_
     await make_quota(client, "other", cpu="5")
     before = store.revision
     refusals = await create_many(client, 40)
-    assert len((await client.list_all(POD, "default")).items) == 5
+    assert len((await client.list_all(KINDS.POD, "default")).items) == 5
     assert await used(client) == {"pods": "5", "cpu": "5"}
     assert await used(client, "other") == {"cpu": "5"}
     why = "exceeded quota: other, requested: cpu=1, used: cpu=5, limited: cpu=5"
@@ -81,7 +82,7 @@ async def test_a_count_that_missed_the_newest_pods_does_not_lose_them() -> None:
     await asyncio.sleep(0)
     assert len(await create_many(client, 3)) == 3  # two exist already, and p2 is the only one that fits
     assert await used(client) == {"pods": "3"}
-    assert len((await client.list_all(POD, "default")).items) == 2
+    assert len((await client.list_all(KINDS.POD, "default")).items) == 2
 
 
 async def test_a_count_without_pods_that_are_gone_is_believed() -> None:
@@ -89,7 +90,7 @@ async def test_a_count_without_pods_that_are_gone_is_believed() -> None:
     await make_quota(client, "q", pods="2")
     assert not await create_many(client, 2)
     for name in ("p0", "p1"):
-        await client.delete(POD, name, "default", grace_seconds=0)
+        await client.delete(KINDS.POD, name, "default", grace_seconds=0)
     await set_used(client, "q", {"pods": "2"}, pods="0")
     await asyncio.sleep(1)
     assert await used(client) == {"pods": "0"}
@@ -100,10 +101,16 @@ async def test_a_claim_that_grows_is_charged_the_difference() -> None:
     await make_quota(client, "q", **{"requests.storage": "10Gi", "persistentvolumeclaims": "1"})
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "4Gi"}}}
     await client.create(
-        CLAIM, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}, "spec": spec}, "default"
+        KINDS.PERSISTENT_VOLUME_CLAIM,
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}, "spec": spec},
+        "default",
     )
     await client.patch(
-        CLAIM, "c", "default", {"status": {"allocatedResources": {"storage": "7Gi"}}}, subresource="status"
+        KINDS.PERSISTENT_VOLUME_CLAIM,
+        "c",
+        "default",
+        {"status": {"allocatedResources": {"storage": "7Gi"}}},
+        subresource="status",
     )
     assert await used(client) == {"requests.storage": "7Gi", "persistentvolumeclaims": "1"}
 
@@ -112,7 +119,7 @@ async def test_a_namespace_without_quotas_is_not_looked_at() -> None:
     client = await started(MemoryStore())
     await make_quota(client, "q", pods="0")
     with pytest.raises(ApiError, match="exceeded quota"):
-        await client.create(POD, pod("a"), "default")
-    await client.create(POD, pod("a"), "kube-system")
-    await client.delete(QUOTA, "q", "default")
-    await client.create(POD, pod("a"), "default")
+        await client.create(KINDS.POD, pod("a"), "default")
+    await client.create(KINDS.POD, pod("a"), "kube-system")
+    await client.delete(KINDS.RESOURCE_QUOTA, "q", "default")
+    await client.create(KINDS.POD, pod("a"), "default")

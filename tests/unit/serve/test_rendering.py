@@ -15,7 +15,6 @@ from moorage.serve.verbs.reading import Page
 from moorage.serve.verbs.watching import _bookmark
 from moorage.store.protocol import Stored
 
-CONFIG_MAP = KINDS["v1", "ConfigMap"]
 METADATA = {"name": "one", "namespace": "default"}
 STORED = Stored(
     "/configmaps/default/one",
@@ -33,7 +32,7 @@ PARTIAL = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "met
 
 
 def renderer(form: Form, include: Any = "Metadata") -> Renderer:
-    return Renderer(CONFIG_MAP, form, include, 0.0)
+    return Renderer(KINDS.CONFIG_MAP, form, include, 0.0)
 
 
 def test_an_object_is_what_was_stored_and_its_revision() -> None:
@@ -95,7 +94,7 @@ def test_an_empty_list_has_items() -> None:
 
 
 def test_events_show_the_object_at_their_own_revision() -> None:
-    line = renderer(Form()).event(WatchEvent(EventType.DELETED, StoredObject(CONFIG_MAP, STORED, 8)))
+    line = renderer(Form()).event(WatchEvent(EventType.DELETED, StoredObject(KINDS.CONFIG_MAP, STORED, 8)))
     assert line.endswith(b"}\n")
     event = json.loads(line)
     assert event["type"] == "DELETED"
@@ -104,7 +103,7 @@ def test_events_show_the_object_at_their_own_revision() -> None:
 
 def test_only_the_first_event_of_a_watch_has_headers() -> None:
     table = renderer(Form(As.TABLE))
-    added = WatchEvent(EventType.ADDED, StoredObject(CONFIG_MAP, STORED, 7))
+    added = WatchEvent(EventType.ADDED, StoredObject(KINDS.CONFIG_MAP, STORED, 7))
     events = [json.loads(table.event(added))["object"] for _ in range(2)]
     assert [bool(event["columnDefinitions"]) for event in events] == [True, False]
 
@@ -114,7 +113,7 @@ END = {"k8s.io/initial-events-end": "true"}
 
 @pytest.mark.parametrize("is_end", [False, True])
 def test_bookmarks(is_end: bool) -> None:
-    bookmark = _bookmark(CONFIG_MAP, 12, END if is_end else None)
+    bookmark = _bookmark(KINDS.CONFIG_MAP, 12, END if is_end else None)
     metadata = {"resourceVersion": "12", "creationTimestamp": None, **({"annotations": END} if is_end else {})}
     plain = json.loads(renderer(Form()).event(bookmark))
     assert plain == {"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}}

@@ -31,7 +31,6 @@ from moorage.serve.verbs.subresources import bind_to
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored
 
-POD = KINDS["v1", "Pod"]
 OPTIONS = WriteOptions("tester")
 NOW = "2026-01-02T03:04:05Z"
 AT = 1767323045.0
@@ -76,7 +75,7 @@ async def bound(document: dict[str, Any] = SPECS["short"]) -> AsyncIterator[Benc
     bench = Bench(api)
     for number in range(4):
         raw = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, **copy_document(document)}
-        await create(api, POD, "default", raw, OPTIONS)
+        await create(api, KINDS.POD, "default", raw, OPTIONS)
     await bench.bind("p0")
     await bench.bind("p1")  # the first that carries the template
     yield bench
@@ -94,10 +93,10 @@ async def test_what_is_stored_is_what_the_long_way_gives(document: dict[str, Any
         await bench.bind("p2", 'no"de\\é')
         after = await bench.stored("p2")
         binding = Binding(target=ObjectReference(name='no"de\\é'))
-        expected = bind_pod(decode(POD, before), binding, NOW)
+        expected = bind_pod(decode(KINDS.POD, before), binding, NOW)
         expected["metadata"]["resourceVersion"] = str(after.revision)
-        assert decode(POD, after) == expected
-        assert after.view == cached_view(POD, convert_view(decode(POD, after._replace(revision=0)), Pod))
+        assert decode(KINDS.POD, after) == expected
+        assert after.view == cached_view(KINDS.POD, convert_view(decode(KINDS.POD, after._replace(revision=0)), Pod))
 
 
 async def test_pods_of_a_template_are_known_once_one_was_bound(bench: Bench) -> None:
@@ -105,10 +104,10 @@ async def test_pods_of_a_template_are_known_once_one_was_bound(bench: Bench) -> 
     bench.api.clock = lambda: AT + 1
     assert await bench.at_once("p2") is None
     await bench.bind("p2")
-    raw = decode(POD, await bench.stored("p2"))
+    raw = decode(KINDS.POD, await bench.stored("p2"))
     assert raw["status"]["conditions"][0]["lastTransitionTime"] == "2026-01-02T03:04:06Z"
     await bench.bind("p3")
-    assert decode(POD, await bench.stored("p3"))["status"] == raw["status"]
+    assert decode(KINDS.POD, await bench.stored("p3"))["status"] == raw["status"]
 
 
 async def test_a_pod_that_was_touched_is_not_taken_for_its_template(bench: Bench) -> None:
@@ -117,7 +116,7 @@ async def test_a_pod_that_was_touched_is_not_taken_for_its_template(bench: Bench
     await bench.api.store.update(stored.key, value, stored.revision, stored.view)
     assert not await bench.knows("p2")
     await bench.bind("p2")
-    bound = decode(POD, await bench.stored("p2"))
+    bound = decode(KINDS.POD, await bench.stored("p2"))
     assert (bound["spec"]["nodeName"], bound["spec"]["containers"][0]["image"]) == ("node-1", "j")
 
 
@@ -131,12 +130,12 @@ async def test_a_pod_that_was_touched_is_not_taken_for_its_template(bench: Bench
 async def test_preconditions_hold_on_both_ways(metadata: dict[str, str], said: str, bench: Bench) -> None:
     with pytest.raises(ApiError, match=said):
         await bench.bind("p2", **metadata)
-    assert "nodeName" not in decode(POD, await bench.stored("p2"))["spec"]
+    assert "nodeName" not in decode(KINDS.POD, await bench.stored("p2"))["spec"]
 
 
 async def test_labels_and_annotations_of_a_binding_are_kept(bench: Bench) -> None:
     await bench.bind("p2", labels={"a": "1"}, annotations={"b": "2"})
-    metadata = decode(POD, await bench.stored("p2"))["metadata"]
+    metadata = decode(KINDS.POD, await bench.stored("p2"))["metadata"]
     assert (metadata["labels"], metadata["annotations"]) == ({"a": "1"}, {"b": "2"})
 
 

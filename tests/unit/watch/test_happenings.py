@@ -10,7 +10,6 @@ from moorage.model.kinds import KINDS
 from moorage.watch.happenings import HappeningKind
 from moorage.watch.state import Watched
 
-POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 NOW = 1000.0
 UNSCHEDULABLE = {
     "type": "PodScheduled",
@@ -35,7 +34,7 @@ def pod(name: str, node: str = "", *, owner: str = "web-7c", **fields: Any) -> O
     if node:
         spec["nodeName"] = node
     raw = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": fields}
-    return Object(POD, f"default/{name}", 1, raw=raw)
+    return Object(KINDS.POD, f"default/{name}", 1, raw=raw)
 
 
 def target(reason: str) -> Raw:
@@ -49,7 +48,7 @@ def node(name: str, *taints: Raw, cordoned: bool = False, ready: str = "True") -
         "conditions": [{"type": "Ready", "status": ready}],
     }
     raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": spec, "status": status}
-    return Object(NODE, name, 1, raw=raw)
+    return Object(KINDS.NODE, name, 1, raw=raw)
 
 
 def watched(*nodes: Object) -> Watched:

@@ -16,11 +16,11 @@ from moorage.model.go.base64_text import decode_base64
 from moorage.model.go.json_syntax import json_complaint
 from moorage.model.names import byte_length, config_key_errors
 from moorage.model.types.core import ConfigMap, Secret, ServiceAccount
+from moorage.model.well_known.annotations import SERVICE_ACCOUNT_NAME
 
 LARGEST = 1024 * 1024
 IMMUTABLE_WHEN_SET = "field is immutable when `immutable` is set"
 DUPLICATE_KEY = "duplicate of key present in binaryData"
-ACCOUNT_ANNOTATION = "kubernetes.io/service-account.name"
 
 _REDACTED = "<secret contents redacted>"
 #: Keys that must be there, for types where that is all there is to say.
@@ -67,8 +67,8 @@ def validate_secret(secret: Secret, options: ValidationOptions) -> FieldErrors:
 
 def _validate_contents(secret: Secret) -> list[FieldError]:
     data, kind = secret.data, secret.type
-    if kind == "kubernetes.io/service-account-token" and not secret.metadata.annotations.get(ACCOUNT_ANNOTATION):
-        return [required(f"metadata.annotations[{ACCOUNT_ANNOTATION}]")]
+    if kind == "kubernetes.io/service-account-token" and not secret.metadata.annotations.get(SERVICE_ACCOUNT_NAME):
+        return [required(f"metadata.annotations[{SERVICE_ACCOUNT_NAME}]")]
     if kind in _DOCKER_KEYS:
         return _validate_docker_config(data.get(_DOCKER_KEYS[kind]), f"data[{_DOCKER_KEYS[kind]}]")
     if kind == "kubernetes.io/basic-auth" and "username" not in data and "password" not in data:

@@ -29,7 +29,6 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.pod import validate_pod_template
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
-from moorage.admit.prepare.strategies import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from moorage.admit.ratcheting import options_for_template_update
 from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.admit.subresources import statuses
@@ -41,6 +40,7 @@ from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdo
 from moorage.model.types.container import Container
 from moorage.model.types.pod import Affinity, PodSpec, PodTemplateSpec
 from moorage.model.types.workload import CronJob, CronJobSpec, Job, JobSpec
+from moorage.model.well_known.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 
 _PARALLELISM_LIMIT = _FAILED_INDEXES_LIMIT = _MANY_COMPLETIONS = 100_000
 _LIMIT_WITH_MANY_COMPLETIONS = 10_000

@@ -30,6 +30,18 @@ from moorage.model.types import volume_sources as sources
 from moorage.model.types.meta import SecretReference
 from moorage.model.types.node import NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
+from moorage.model.well_known.labels import (
+    ARCH,
+    BETA_ARCH,
+    BETA_INSTANCE_TYPE,
+    BETA_OS,
+    BETA_REGION,
+    BETA_ZONE,
+    INSTANCE_TYPE,
+    OS,
+    REGION,
+    ZONE,
+)
 
 ONLY_ONE = "may not specify more than 1 volume type"
 NEEDS_ONE = "must specify a volume type"
@@ -172,11 +184,11 @@ SOURCE_CHANGED = "spec.persistentvolumesource is immutable after creation"
 _RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
 #: Labels that were renamed when they left beta; a volume may follow them.
 _RENAMED_LABELS = {
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    BETA_ZONE: ZONE,
+    BETA_REGION: REGION,
+    BETA_OS: OS,
+    BETA_ARCH: ARCH,
+    BETA_INSTANCE_TYPE: INSTANCE_TYPE,
 }
 
 

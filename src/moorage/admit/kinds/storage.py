@@ -35,12 +35,12 @@ from moorage.model.names import byte_length
 from moorage.model.quantity import ZERO
 from moorage.model.types import storage as views
 from moorage.model.types.view import INT32_MAX
+from moorage.model.well_known.annotations import BETA_STORAGE_CLASS
 
 SPEC_CHANGED = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
 SMALLER_THAN_IT_IS = "field can not be less than status.capacity"
-CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 def validate_claim(claim: views.PersistentVolumeClaim, options: ValidationOptions) -> FieldErrors:
@@ -72,14 +72,14 @@ def _validate_spec_kept(new: views.PersistentVolumeClaim, old: views.PersistentV
     kept: dict[str, Any] = {}
     if not old.spec.volumeName:
         kept["volumeName"] = ""
-    before, after = (claim.metadata.annotations.get(CLASS_ANNOTATION) for claim in (old, new))
+    before, after = (claim.metadata.annotations.get(BETA_STORAGE_CLASS) for claim in (old, new))
     name = new.spec.storageClassName
     gains_class = old.spec.storageClassName is None and name is not None
     if gains_class and before is not None and name == before and after in (None, before):
         kept["storageClassName"] = None
     else:
         if (before or "") != (after or ""):
-            path = f"metadata.annotations.{CLASS_ANNOTATION}"
+            path = f"metadata.annotations.{BETA_STORAGE_CLASS}"
             yield field.invalid(path, after or "", FIELD_IS_IMMUTABLE)
         if gains_class and before in (None, name):
             kept["storageClassName"] = None

@@ -11,6 +11,7 @@ from moorage.model.names import dns1123_label_errors, label_value_errors
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import PodSpec
+from moorage.model.well_known.labels import BETA_ARCH, BETA_INSTANCE_TYPE, BETA_OS, BETA_REGION, BETA_ZONE
 
 NOT_CALLED = "this API server does not call admission webhooks: the configuration is stored only"
 NOT_APPLIED = "this API server does not apply admission policies to requests: the object is stored only"
@@ -19,11 +20,11 @@ NOT_PASSED_ON = "this API server does not pass requests on to other API servers:
 STORED_ONLY = frozenset({NOT_CALLED, NOT_APPLIED, NOT_PASSED_ON})
 NULL_SELECTOR = "a null labelSelector results in matching no pod"
 DEPRECATED_NODE_LABELS = {
-    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
-    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+    BETA_ARCH: 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    BETA_OS: 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    BETA_REGION: 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+    BETA_ZONE: 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+    BETA_INSTANCE_TYPE: 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
     "app.kubernetes.io/created-by": "deprecated since v1.9",
     "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
     "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',

@@ -104,4 +104,4 @@ def check_priority_class_deletion(name: str) -> None:
     """Raises ApiError for the classes that a cluster always has."""
     if any(name == known.metadata.name for known in SYSTEM_CLASSES):
         why = "this is a system priority class and cannot be deleted"
-        raise forbidden(KINDS["scheduling.k8s.io/v1", "PriorityClass"], name, why)
+        raise forbidden(KINDS.PRIORITY_CLASS, name, why)

@@ -12,6 +12,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import PodSpec
 from moorage.model.types.quota.runtime import RuntimeClass
+from moorage.model.well_known.taints import NO_EXECUTE
 
 _MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _WITHOUT_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
@@ -100,7 +101,7 @@ def _includes(one: Raw, other: Raw) -> bool:
     if effect and effect != other.get("effect"):
         return False
     seconds, others = one.get("tolerationSeconds"), other.get("tolerationSeconds")
-    if effect == "NoExecute" and seconds is not None and (others is None or others > seconds):
+    if effect == NO_EXECUTE and seconds is not None and (others is None or others > seconds):
         return False
     if operator in ("", "Equal"):
         return other.get("operator") == "Equal" and (one.get("value") or "") == (other.get("value") or "")

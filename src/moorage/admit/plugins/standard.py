@@ -12,9 +12,9 @@ from moorage.admit.raw import Raw, items, part
 from moorage.model.api_error import forbidden, not_found
 from moorage.model.kinds import KINDS, Kind, kind_of
 from moorage.model.types.core import ServiceAccount as Account
+from moorage.model.well_known.annotations import MIRROR_POD
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE
 
-NOT_READY = "node.kubernetes.io/not-ready"
-UNREACHABLE = "node.kubernetes.io/unreachable"
 DEFAULT_SECONDS = 300
 
 
@@ -28,10 +28,10 @@ class DefaultTolerationSeconds(Plugin):
         tolerated = {
             toleration.get("key") or ""
             for toleration in tolerations
-            if not toleration.get("expression") and (toleration.get("effect") or "NoExecute") == "NoExecute"
+            if not toleration.get("expression") and (toleration.get("effect") or NO_EXECUTE) == NO_EXECUTE
         }
         added = [
-            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": DEFAULT_SECONDS}
+            {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": DEFAULT_SECONDS}
             for key in (NOT_READY, UNREACHABLE)
             if tolerated.isdisjoint((key, ""))  # an empty key stands for all
         ]
@@ -40,7 +40,6 @@ class DefaultTolerationSeconds(Plugin):
 
 
 IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
-_NAMESPACE = KINDS["v1", "Namespace"]
 
 
 class NamespaceLifecycle(Plugin):
@@ -63,7 +62,7 @@ class NamespaceLifecycle(Plugin):
         namespace = metadata["namespace"]
         phase = self._phase_of(namespace)
         if phase is None:
-            raise not_found(_NAMESPACE, namespace)
+            raise not_found(KINDS.NAMESPACE, namespace)
         if phase == "Terminating":
             name, base = metadata.get("name") or "", metadata.get("generateName") or ""
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
@@ -77,7 +76,7 @@ class NamespaceLifecycle(Plugin):
 def check_namespace_deletion(name: str) -> None:
     """Raises ApiError for the namespaces that a cluster always has."""
     if name in IMMORTAL:
-        raise forbidden(_NAMESPACE, name, "this namespace may not be deleted")
+        raise forbidden(KINDS.NAMESPACE, name, "this namespace may not be deleted")
 
 
 class TaintNodesByCondition(Plugin):
@@ -88,12 +87,11 @@ class TaintNodesByCondition(Plugin):
             return
         spec = part(new, "spec")
         taints = items(spec, "taints")
-        if not any(taint.get("key") == NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
-            spec["taints"] = [*taints, {"key": NOT_READY, "effect": "NoSchedule"}]
+        if not any(taint.get("key") == NOT_READY and taint.get("effect") == NO_SCHEDULE for taint in taints):
+            spec["taints"] = [*taints, {"key": NOT_READY, "effect": NO_SCHEDULE}]
 
 
 DEFAULT_ACCOUNT = "default"
-_MIRROR = "kubernetes.io/config.mirror"
 
 
 class ServiceAccount(Plugin):
@@ -106,7 +104,7 @@ class ServiceAccount(Plugin):
         if kind != "Pod" or old is not None:
             return
         metadata, spec = part(new, "metadata"), part(new, "spec")
-        if _MIRROR in (metadata.get("annotations") or {}):
+        if MIRROR_POD in (metadata.get("annotations") or {}):
             if spec.get("serviceAccountName"):
                 raise Forbidden("a mirror pod may not reference service accounts")
             return

@@ -11,6 +11,8 @@ from moorage.admit.raw import Raw, part
 from moorage.match.volumes.claims import claim_class, default_class
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.storage import PersistentVolumeClaim, StorageClass
+from moorage.model.well_known.annotations import BETA_STORAGE_CLASS
+from moorage.model.well_known.finalizers import CLAIM_IN_USE, VOLUME_ATTRIBUTES_CLASS_IN_USE, VOLUME_IN_USE
 
 _NOT_BOUND = "Only bound persistent volume claims can be expanded"
 _NOT_ALLOWED = (
@@ -40,9 +42,6 @@ class PersistentVolumeClaimResize(Plugin):
             raise Forbidden(_NOT_ALLOWED)
 
 
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-
-
 class DefaultStorageClass(Plugin):
     """`classes` gives the classes there are when it is asked."""
 
@@ -54,7 +53,7 @@ class DefaultStorageClass(Plugin):
             return
         spec = part(new, "spec")
         annotations = (new.get("metadata") or {}).get("annotations") or {}
-        if _CLASS_ANNOTATION in annotations or spec.get("storageClassName") is not None:
+        if BETA_STORAGE_CLASS in annotations or spec.get("storageClassName") is not None:
             return
         default = default_class(self._classes())
         if default is not None:
@@ -62,9 +61,9 @@ class DefaultStorageClass(Plugin):
 
 
 FINALIZERS = {
-    "PersistentVolume": "kubernetes.io/pv-protection",
-    "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
-    "VolumeAttributesClass": "kubernetes.io/vac-protection",
+    "PersistentVolume": VOLUME_IN_USE,
+    "PersistentVolumeClaim": CLAIM_IN_USE,
+    "VolumeAttributesClass": VOLUME_ATTRIBUTES_CLASS_IN_USE,
 }
 
 

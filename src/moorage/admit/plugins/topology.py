@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 
 from moorage.admit.plugins import Plugin
 from moorage.admit.raw import Raw, part
+from moorage.model.well_known.labels import REGION, ZONE
 
-_COPIED = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
+_COPIED = (REGION, ZONE)
 NO_TOPOLOGY: Mapping[str, str] = {}
 
 

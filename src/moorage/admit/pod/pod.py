@@ -14,13 +14,13 @@ from moorage.admit.metadata import validate_annotations, validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.containers import validate_images_for_pod
 from moorage.admit.pod.security import APPARMOR_CONTAINER_PREFIX, validate_profile_annotations, validate_profiles_agree
-from moorage.admit.pod.spec import MIRROR_POD_ANNOTATION, validate_pod_spec
+from moorage.admit.pod.spec import validate_pod_spec
 from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid
 from moorage.model.types.pod import Pod, PodSpec, PodTemplateSpec, Toleration
+from moorage.model.well_known.annotations import MIRROR_POD, POD_DELETION_COST
 
-DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 TOLERATIONS_ANNOTATION = "scheduler.alpha.kubernetes.io/tolerations"
 _is_deletion_cost = re.compile(r"(?:0|-[0-9]+|[1-9][0-9]*)\Z").match
 _LOWEST_COST, _HIGHEST_COST = -(2**31), 2**31 - 1
@@ -32,14 +32,14 @@ _JSON_WORDS = {dict: "object", str: "string", bool: "bool", int: "number", float
 def validate_pod_annotations(
     annotations: Mapping[str, str], spec: PodSpec, path: str, options: ValidationOptions
 ) -> FieldErrors:
-    if MIRROR_POD_ANNOTATION in annotations and not spec.nodeName:
+    if MIRROR_POD in annotations and not spec.nodeName:
         detail = "must set spec.nodeName if mirror pod annotation is set"
-        yield invalid(f"{path}[{MIRROR_POD_ANNOTATION}]", annotations[MIRROR_POD_ANNOTATION], detail)
+        yield invalid(f"{path}[{MIRROR_POD}]", annotations[MIRROR_POD], detail)
     if annotations.get(TOLERATIONS_ANNOTATION):
         yield from _validate_annotated_tolerations(annotations[TOLERATIONS_ANNOTATION], path, options)
-    cost = annotations.get(DELETION_COST_ANNOTATION)
+    cost = annotations.get(POD_DELETION_COST)
     if cost is not None and not options.allow_invalid_pod_deletion_cost and not is_deletion_cost(cost):
-        yield invalid(f"{path}[{DELETION_COST_ANNOTATION}]", cost, "must be a 32bit integer")
+        yield invalid(f"{path}[{POD_DELETION_COST}]", cost, "must be a 32bit integer")
     yield from validate_profile_annotations(annotations, spec, path)
 
 
@@ -57,7 +57,7 @@ def validate_pod_annotation_updates(new: Pod, old: Pod, path: str, options: Vali
 def _forbid_change(key: str, what: str, path: str) -> list[FieldError]:
     if key.startswith(APPARMOR_CONTAINER_PREFIX):
         return [forbidden(f"{path}[{key}]", f"{what} AppArmor annotations")]
-    if key == MIRROR_POD_ANNOTATION:
+    if key == MIRROR_POD:
         return [forbidden(f"{path}[{key}]", f"{what} mirror pod annotation")]
     return []
 

@@ -29,6 +29,7 @@ from moorage.model.names import byte_length, dns1123_subdomain_with_underscore_e
 from moorage.model.types import pod as views
 from moorage.model.types.container import ResourceRequirements
 from moorage.model.types.meta import ObjectMeta
+from moorage.model.well_known.annotations import MIRROR_POD
 
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _NAMESERVERS_LIMIT = 3
@@ -91,7 +92,6 @@ def _validate_hostname_override(spec: views.PodSpec, hostname: str, path: str) -
     yield from validate_dns_subdomain(hostname, path)
 
 
-MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror"
 _NO_CLAIMS = frozenset[str]()
 
 
@@ -102,7 +102,7 @@ def claim_names(claims: tuple[views.PodResourceClaim, ...]) -> frozenset[str]:
 def validate_pod_resource_claims(
     claims: tuple[views.PodResourceClaim, ...], path: str, metadata: ObjectMeta | None
 ) -> FieldErrors:
-    if metadata is not None and MIRROR_POD_ANNOTATION in metadata.annotations:
+    if metadata is not None and MIRROR_POD in metadata.annotations:
         # Upstream's path is an empty one, which prints as "[]".
         yield from [field.forbidden("[]", "static pods do not support resource claims") for _ in claims]
         return

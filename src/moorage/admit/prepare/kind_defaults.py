@@ -9,9 +9,9 @@ from moorage.admit.prepare.pod_defaults import default_claim_spec, default_pod_s
 from moorage.admit.prepare.resource_defaults import round_up_lists
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
 from moorage.model.types.view import INT32_MAX
+from moorage.model.well_known.labels import NAMESPACE_NAME
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
-NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 def default_node(node: Raw) -> None:
@@ -26,7 +26,7 @@ def default_node(node: Raw) -> None:
 def default_namespace(namespace: Raw) -> None:
     metadata = part(namespace, "metadata")
     if metadata.get("name"):
-        part(metadata, "labels")[NAMESPACE_NAME_LABEL] = metadata["name"]
+        part(metadata, "labels")[NAMESPACE_NAME] = metadata["name"]
     fill_empty(part(namespace, "status"), {"phase": "Active"})
 
 

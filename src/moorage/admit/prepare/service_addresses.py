@@ -16,7 +16,6 @@ from moorage.model.field_error import AsJSON, FieldError, invalid
 from moorage.model.kinds import KINDS
 
 NONE = "None"
-_SERVICE = KINDS["v1", "Service"]
 
 
 class NotAllocated(Exception):
@@ -105,7 +104,7 @@ def _node_ports(spec: Raw) -> set[int]:
 
 
 def _refused(new: Raw, errors: Sequence[FieldError]) -> ApiError:
-    return ApiError(invalid_status(_SERVICE, part(new, "metadata").get("name") or "", errors))
+    return ApiError(invalid_status(KINDS.SERVICE, part(new, "metadata").get("name") or "", errors))
 
 
 def has_address(spec: Raw) -> bool:

@@ -13,10 +13,9 @@ from moorage.admit.raw import Raw, copy_document, items, part
 from moorage.model.gates import GateSet
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import PodTemplateSpec
+from moorage.model.well_known.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 
 NAMESPACE_FINALIZER = "kubernetes"
-CONTROLLER_UID, LEGACY_CONTROLLER_UID = "batch.kubernetes.io/controller-uid", "controller-uid"
-JOB_NAME, LEGACY_JOB_NAME = "batch.kubernetes.io/job-name", "job-name"
 #: What a status says from the beginning, also where it is zero: the fields that clients may rely on.
 _COUNTS = {
     "ReplicaSet": ("replicas",),

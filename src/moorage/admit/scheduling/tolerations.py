@@ -20,6 +20,7 @@ from moorage.model.names import byte_length, label_value_errors
 from moorage.model.types.devices import DeviceToleration
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 
 MAX_EXPRESSION_BYTES = 10 * 1024
 _KEPT = 512
@@ -86,7 +87,7 @@ def validate_comparing_toleration(
         yield from validate_label_name(toleration.key, f"{path}.key")
     elif toleration.operator != "Exists":
         yield field.invalid(f"{path}.operator", AsJSON(toleration.operator), EMPTY_KEY_NEEDS_EXISTS)
-    if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
+    if toleration.tolerationSeconds is not None and toleration.effect != NO_EXECUTE:
         yield field.invalid(f"{path}.effect", AsJSON(toleration.effect), SECONDS_NEED_NO_EXECUTE)
     yield from _validate_operator_and_value(toleration, path, options)
 
@@ -123,7 +124,7 @@ def validate_toleration_with_expression(
     yield from validate_expression(toleration.expression, f"{path}.expression")
 
 
-TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+TAINT_EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 MUST_BE_UNIQUE = "taints must be unique by key and effect pair"
 
 

@@ -14,7 +14,6 @@ from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.access.certificates import CertificateSigningRequest
 
 APPROVAL: Final = "approval"
-_KIND = KINDS["certificates.k8s.io/v1", "CertificateSigningRequest"]
 
 
 def admit_approval(new: Raw, old: Raw, now: str, own: Callable[[Raw], object] | None) -> Admitted | Rejected:
@@ -31,6 +30,10 @@ def admit_approval(new: Raw, old: Raw, now: str, own: Callable[[Raw], object] | 
             own(raw)
         view, old_view = (convert_view(one, CertificateSigningRequest) for one in (raw, old))
     except ConversionError as error:
-        return Rejected(_KIND, name, problems=error.problems)
+        return Rejected(KINDS.CERTIFICATE_SIGNING_REQUEST, name, problems=error.problems)
     errors = tuple(validate_approval(view, old_view))
-    return Rejected(_KIND, name, errors, object=raw, view=view) if errors else Admitted(raw, view)
+    return (
+        Rejected(KINDS.CERTIFICATE_SIGNING_REQUEST, name, errors, object=raw, view=view)
+        if errors
+        else Admitted(raw, view)
+    )

@@ -21,7 +21,6 @@ from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.request import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-_NAMESPACE, _POD = KINDS["v1", "Namespace"], KINDS["v1", "Pod"]
 _POLICIES = ("Foreground", "Background", "Orphan", "nil")
 _MAX_GRACE_LENGTH = 100 * 366 * 86_400  # for arithmetic only: no object waits for so long
 _LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
@@ -69,7 +68,7 @@ def decide_deletion(
     """Decide whether the object is removed, marked or kept. Without a collector its finalizers are not added."""
     check_preconditions(kind, stored, options.preconditions, resource_version)
     metadata = stored["metadata"]
-    if kind is _NAMESPACE:
+    if kind is KINDS.NAMESPACE:
         if not metadata.get("deletionTimestamp"):
             return _begin_to_terminate(kind, stored, options, now, collects_garbage)
         if (stored.get("spec") or {}).get("finalizers"):
@@ -78,7 +77,7 @@ def decide_deletion(
     if wanted is not None and wanted < 0:
         wanted = 1
     changes: Raw | None = {}
-    if kind is _POD:
+    if kind is KINDS.POD:
         changes = _grace(stored, wanted, now)
         if changes is None:
             return Deletion(stored, removes=False, changed=False)
@@ -99,7 +98,7 @@ def is_finalized(kind: Kind, new: Raw, old: Raw) -> bool:
     metadata, before = new["metadata"], old["metadata"]
     if metadata.get("finalizers") or not before.get("deletionTimestamp"):
         return False
-    if kind is _NAMESPACE and (new.get("spec") or {}).get("finalizers"):
+    if kind is KINDS.NAMESPACE and (new.get("spec") or {}).get("finalizers"):
         return False
     return not before.get("deletionGracePeriodSeconds")
 
@@ -115,7 +114,7 @@ def check_preconditions(kind: Kind, stored: Raw, preconditions: Preconditions | 
     ):
         if wanted is None or wanted == found:
             continue
-        if kind is _NAMESPACE:
+        if kind is KINDS.NAMESPACE:
             text = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
             raise conflict(kind, metadata["name"], text)
         text = f"the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). {why}"

@@ -29,11 +29,10 @@ from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.container import Container, ResourceRequirements
 from moorage.model.types.pod import Pod
 from moorage.model.types.view import INT64_MAX
+from moorage.model.well_known.annotations import MIRROR_POD
 
 EPHEMERAL_CONTAINERS, RESIZE = "ephemeralcontainers", "resize"
 POD_PARTS: Final = (EPHEMERAL_CONTAINERS, RESIZE)
-_POD = KINDS["v1", "Pod"]
-_MIRROR = "kubernetes.io/config.mirror"
 _KEPT_METADATA = ("labels", "annotations", "finalizers", "ownerReferences", "generation", "deletionTimestamp")
 _ONLY_CPU_AND_MEMORY = "only cpu and memory resources are mutable"
 _replace = msgspec.structs.replace
@@ -47,7 +46,7 @@ def admit_pod_part(
     try:
         convert_view(new, Pod)
     except ConversionError as error:
-        return Rejected(_POD, name, problems=error.problems)
+        return Rejected(KINDS.POD, name, problems=error.problems)
     old = copy_document(old)
     default_pod(old)
     raw = _with_part(part, copy_document(new), old)
@@ -60,13 +59,13 @@ def admit_pod_part(
     validate = _validate_ephemeral_containers if part == EPHEMERAL_CONTAINERS else _validate_resize
     errors = tuple(validate(view, old_view, raw, options))[:MAX_ERRORS]
     if errors:
-        return Rejected(_POD, name, errors, object=raw, view=view)
+        return Rejected(KINDS.POD, name, errors, object=raw, view=view)
     try:
         for plugin in plugins if part == RESIZE else ():
             if isinstance(plugin, LimitRanger):
                 plugin.validate_pod(raw)
     except Forbidden as refusal:
-        return Rejected(_POD, name, forbidden=str(refusal), object=raw, view=view)
+        return Rejected(KINDS.POD, name, forbidden=str(refusal), object=raw, view=view)
     if view.spec != old_view.spec:
         generation = min(old_view.metadata.generation + 1, INT64_MAX)
         raw["metadata"]["generation"] = generation
@@ -109,7 +108,7 @@ def _resized(new: list[Raw], old: list[Raw]) -> list[Raw]:
 
 
 def _validate_ephemeral_containers(new: Pod, old: Pod, raw: Raw, options: ValidationOptions) -> FieldErrors:
-    if _MIRROR in old.metadata.annotations:
+    if MIRROR_POD in old.metadata.annotations:
         return [forbidden("", "static pods do not support ephemeral containers")]
     errors = [*validate_object_meta_update(new.metadata, old.metadata, "metadata")]
     errors += validate_pod_metadata_and_spec(new, options)
@@ -125,7 +124,7 @@ def _validate_ephemeral_containers(new: Pod, old: Pod, raw: Raw, options: Valida
 
 
 def _validate_resize(new: Pod, old: Pod, raw: Raw, options: ValidationOptions) -> FieldErrors:
-    if _MIRROR in old.metadata.annotations:
+    if MIRROR_POD in old.metadata.annotations:
         return [forbidden("", "static pods cannot be resized")]
     if old.spec.os is not None and old.spec.os.name == "windows":
         return [forbidden("", "windows pods cannot be resized")]

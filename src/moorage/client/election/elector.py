@@ -22,7 +22,6 @@ from moorage.model.kinds import KINDS
 from moorage.telemetry.logs import get_logger
 
 JITTER = 1.2
-LEASES = KINDS["coordination.k8s.io/v1", "Lease"]
 
 _LOG = get_logger("client")
 _CONFLICT = 409
@@ -242,7 +241,7 @@ class LeaderElector:
             with suppress(ApiError, Unreachable):
                 return await self._write(renewal, self._lease)
         try:
-            self._lease = await self._client.get(LEASES, self._name, self._namespace)
+            self._lease = await self._client.get(KINDS.LEASE, self._name, self._namespace)
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -256,12 +255,12 @@ class LeaderElector:
         began = self._now()
         if over is None:
             metadata: dict[str, Any] = {"name": self._name, "namespace": self._namespace}
-            document = {"apiVersion": LEASES.api_version, "kind": LEASES.name, "metadata": metadata}
-            self._lease = await self._client.create(LEASES, {**document, "spec": record.spec()}, self._namespace)
+            document = {"apiVersion": KINDS.LEASE.api_version, "kind": KINDS.LEASE.name, "metadata": metadata}
+            self._lease = await self._client.create(KINDS.LEASE, {**document, "spec": record.spec()}, self._namespace)
         else:
             metadata = {**over.raw["metadata"], "resourceVersion": str(over.revision)}
             document = {**over.raw, "metadata": metadata, "spec": record.spec()}
-            self._lease = await self._client.update(LEASES, document)
+            self._lease = await self._client.update(KINDS.LEASE, document)
         self._candidate.wrote(record, began)
         self._renewed = began
         return True
@@ -273,7 +272,7 @@ class LeaderElector:
             return
         with suppress(ApiError, Unreachable, TimeoutError):
             async with asyncio.timeout(self._times.deadline):
-                self._lease = await self._client.get(LEASES, self._name, self._namespace)
+                self._lease = await self._client.get(KINDS.LEASE, self._name, self._namespace)
                 if read_record(self._lease.raw).holder == self._candidate.identity:
                     await self._write(self._candidate.release(self._clock()), self._lease)
 

@@ -50,8 +50,6 @@ BURST = 25
 SECONDS_PER_EVENT = 300
 COMBINED = "(combined from similar events): "
 
-_EVENTS = KINDS[("v1", "Event")]
-
 
 class _Recent(OrderedDict[tuple[Any, ...], Value], Generic[Value]):
     """A dictionary that drops the least recently used entry."""
@@ -118,8 +116,8 @@ class EventCorrelator:
         elif annotations:
             metadata["annotations"] = annotations
         document: Raw = {
-            "apiVersion": _EVENTS.api_version,
-            "kind": _EVENTS.name,
+            "apiVersion": KINDS.EVENT.api_version,
+            "kind": KINDS.EVENT.name,
             "metadata": metadata,
             "involvedObject": involved,
             "reason": reason,
@@ -135,7 +133,7 @@ class EventCorrelator:
         patch = self._observe(document, key)
         if not self._may_send(now, (*subject, kind)):
             return []
-        return [EventAction(_EVENTS, document, patch)]
+        return [EventAction(KINDS.EVENT, document, patch)]
 
     def _is_one_of_many(self, now: int, key: tuple[Any, ...], message: str) -> bool:
         """Return whether so many different messages came that they are to be combined."""
@@ -177,7 +175,6 @@ REFRESH_SECONDS = 30 * 60
 MAX_NOTE_LENGTH = 1024
 MAX_SERIES = 8192
 
-_EVENTS_V1 = KINDS[("events.k8s.io/v1", "Event")]
 _IDENTITY = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _CUT = " ..."
 _Key = tuple[Any, ...]
@@ -215,8 +212,8 @@ class EventSeriesState:
             self._remembered.move_to_end(key)
             return [_write(known)] if known.count == 2 else []
         document: Raw = {
-            "apiVersion": _EVENTS_V1.api_version,
-            "kind": _EVENTS_V1.name,
+            "apiVersion": KINDS.REPORTED_EVENT.api_version,
+            "kind": KINDS.REPORTED_EVENT.name,
             "metadata": {"name": event_name(regarding["name"], now), "namespace": _event_namespace(regarding)},
             "eventTime": micro_time_text(now // 1000),
             "reportingController": self._controller,
@@ -230,7 +227,7 @@ class EventSeriesState:
         if related is not None:
             document["related"] = related
         self._remembered[key] = _Remembered(document, now)
-        actions = [EventAction(_EVENTS_V1, document)]
+        actions = [EventAction(KINDS.REPORTED_EVENT, document)]
         if len(self._remembered) > MAX_SERIES:
             _, oldest = self._remembered.popitem(last=False)
             if oldest.count > 2:
@@ -257,7 +254,7 @@ class EventSeriesState:
 
 def _write(known: _Remembered) -> EventAction:
     series = known.series()
-    return EventAction(_EVENTS_V1, {**known.document, "series": series}, {"series": series})
+    return EventAction(KINDS.REPORTED_EVENT, {**known.document, "series": series}, {"series": series})
 
 
 def _identity(reference: Raw) -> tuple[Any, ...]:

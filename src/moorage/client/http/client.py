@@ -32,7 +32,6 @@ _WATCH_SECONDS = (300, 600)
 _WATCH_GRACE_SECONDS = 30  # how much longer than agreed a watch may last
 _MAX_DELAYS = 10
 _MAX_DELAY_LENGTH = 60.0
-_PODS = KINDS[("v1", "Pod")]
 _JSON = b"application/json"
 _to_json = msgspec.json.Encoder().encode
 
@@ -183,7 +182,7 @@ class HttpClient:
         await self._request(b"POST", self._pod_path(name, namespace, "eviction"), body, waits=False)
 
     def _pod_path(self, name: str, namespace: str, subresource: str) -> str:
-        return _with_query(wire.object_path(_PODS, name, namespace, subresource), self._query)
+        return _with_query(wire.object_path(KINDS.POD, name, namespace, subresource), self._query)
 
     async def close(self) -> None:
         self._pool.close()

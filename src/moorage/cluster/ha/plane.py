@@ -60,8 +60,6 @@ _MOST_ENDS = 4
 _STOP_COMPONENTS, _STOP_SERVERS = 6.0, 10.0
 #: The last etcd member looks for one to lead in its place for seven seconds. What it has acknowledged is on disk.
 _STOP_ETCD = 1.0
-_NODE, _CLASS = KINDS["v1", "Node"], KINDS["storage.k8s.io/v1", "StorageClass"]
-_BINDING = KINDS["rbac.authorization.k8s.io/v1", "ClusterRoleBinding"]
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -249,7 +247,7 @@ class HaPlane:
     ) -> None:
         write_component_kubeconfigs(directory / COMPONENTS, credentials, self.url)
         settings = self.settings
-        existing = len((await client.list_all(_NODE)).items)
+        existing = len((await client.list_all(KINDS.NODE)).items)
         nodes = (0 if existing else DEFAULT_NODES) if settings.nodes is None else settings.nodes
         if settings.simulates:
             self._keep_running("kubelet", lambda: commands.kubelet(nodes))
@@ -265,15 +263,17 @@ class HaPlane:
         """Make what a new cluster has, then bring in what --from and --load say. Raises CannotStart."""
         settings = self.settings
         for document in component_policy({user.name: user.name for user in (SCHEDULER, CONTROLLER_MANAGER, KUBELETS)}):
-            if document["kind"] == _BINDING.name:
+            if document["kind"] == KINDS.CLUSTER_ROLE_BINDING.name:
                 with suppress(ApiError):  # it is there already
-                    await client.create(_BINDING, document)
+                    await client.create(KINDS.CLUSTER_ROLE_BINDING, document)
         if settings.source:
             await self._import(directory, members)
         if settings.manifests:
             skips = settings.skips_unserved
             self.notes += await load_manifests(client, settings.manifests, skips_unserved=skips)
-        is_new = not (await client.list_all(_CLASS)).items and not (await client.list_all(_NODE)).items
+        is_new = (
+            not (await client.list_all(KINDS.STORAGE_CLASS)).items and not (await client.list_all(KINDS.NODE)).items
+        )
         if is_new and settings.simulates_storage and not settings.source:
             await ensure_default_class(client)
 
@@ -302,7 +302,7 @@ class HaPlane:
 
     async def _nodes_are_ready(self, client: HttpClient, wanted: int) -> bool:
         try:
-            nodes = (await client.list_all(_NODE)).items
+            nodes = (await client.list_all(KINDS.NODE)).items
         except (ApiError, Unreachable):
             return False
         self.node_count = len(nodes)

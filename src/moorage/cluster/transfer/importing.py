@@ -21,7 +21,6 @@ from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.run.node_objects import SIMULATOR, SIMULATOR_LABEL, STOPPED
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import TOKEN_TRACKING
-from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.verbs.changing import create
@@ -29,15 +28,14 @@ from moorage.serve.verbs.restoring import admit_as_is, store_as_is
 from moorage.store.protocol import StoreError
 
 _AT_ONCE = 256
-_NAMESPACE, _NODE = KINDS["v1", "Namespace"], KINDS["v1", "Node"]
 #: What the API server writes about itself, which the other cluster's must not replace.
 _OWN = frozenset(
     {
-        key_of(KINDS["v1", "Service"], "default", "kubernetes"),
-        key_of(KINDS["v1", "Endpoints"], "default", "kubernetes"),
-        key_of(KINDS["discovery.k8s.io/v1", "EndpointSlice"], "default", "kubernetes"),
-        key_of(KINDS["v1", "ConfigMap"], "kube-system", "extension-apiserver-authentication"),
-        key_of(KINDS["v1", "ConfigMap"], "kube-system", TOKEN_TRACKING),
+        key_of(KINDS.SERVICE, "default", "kubernetes"),
+        key_of(KINDS.ENDPOINTS, "default", "kubernetes"),
+        key_of(KINDS.ENDPOINT_SLICE, "default", "kubernetes"),
+        key_of(KINDS.CONFIG_MAP, "kube-system", "extension-apiserver-authentication"),
+        key_of(KINDS.CONFIG_MAP, "kube-system", TOKEN_TRACKING),
     }
 )
 _OPTIONS = WriteOptions("moorage-from")
@@ -79,7 +77,10 @@ async def import_objects(api: Api, other: OtherCluster) -> list[str]:
 
 
 def _is_definition(raw: Raw) -> bool:
-    return (raw["apiVersion"], raw["kind"]) == (DEFINITION.api_version, DEFINITION.name)
+    return (raw["apiVersion"], raw["kind"]) == (
+        KINDS.CUSTOM_RESOURCE_DEFINITION.api_version,
+        KINDS.CUSTOM_RESOURCE_DEFINITION.name,
+    )
 
 
 async def _import(api: Api, other: OtherCluster) -> list[str]:
@@ -186,7 +187,7 @@ def _without_absent_owners(api: Api, item: _Item, owners: set[str], orphans: Cou
 
 def _as_simulated(kind: Kind, raw: Raw) -> Raw:
     """Let a node that is not ready stay so, and one of another simulator be simulated here."""
-    if kind is not _NODE:
+    if kind is not KINDS.NODE:
         return raw
     metadata = dict(raw["metadata"])
     labels = dict(metadata.get("labels") or {})
@@ -203,10 +204,10 @@ async def _add_namespaces(api: Api, namespaces: Iterable[str]) -> list[str]:
     """Create those of these namespaces that the cluster does not have; return the refusals."""
     refusals = []
     for namespace in namespaces:
-        if await api.store.get(key_of(_NAMESPACE, "", namespace)) is None:
+        if await api.store.get(key_of(KINDS.NAMESPACE, "", namespace)) is None:
             raw = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
             try:
-                await create(api, _NAMESPACE, "", raw, _OPTIONS)
+                await create(api, KINDS.NAMESPACE, "", raw, _OPTIONS)
             except ApiError as error:
                 refusals.append(f"--from: namespace {namespace}: {error.message}")
     return refusals

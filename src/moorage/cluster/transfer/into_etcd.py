@@ -21,7 +21,7 @@ from moorage.cluster.transfer.etcd_users import LOOK_SECONDS, fences_in, refuse_
 from moorage.cluster.transfer.store_content import StoreContent, StoredItem, TransferError, pages
 from moorage.model.kinds import KINDS
 from moorage.serve.cluster.event_expiry import EVENT_SECONDS
-from moorage.serve.resources.objects import CORE_EVENT, prefix_of
+from moorage.serve.resources.objects import prefix_of
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdCompacted, EtcdTooManyRequests, EtcdUncertain, EtcdUnreachable
 from moorage.store.etcd.layout import MIGRATION, KeyLayout
@@ -39,8 +39,8 @@ _TRIES, _PAUSE_SECONDS = 8, 0.25
 _FILLER = "revisions"
 #: Etcd takes requests up to 1.5 MiB unless it is told otherwise.
 _LARGE = 3 * 512 * 1024 - 4096
-_DEFINITIONS = prefix_of(KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"])
-_EVENTS = prefix_of(CORE_EVENT)
+_DEFINITIONS = prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION)
+_EVENTS = prefix_of(KINDS.EVENT)
 
 Tick = Callable[[int], None]
 

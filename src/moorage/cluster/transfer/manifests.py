@@ -22,8 +22,6 @@ from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.types.meta import OwnerReference
 
-_NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
-_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
 #: Kinds that others refer to come first; the rest in the order of the files.
 _FIRST = tuple(kind.name for kind in KINDS.values() if kind.loads_first)
 #: What only the cluster that an object comes from could say of it.
@@ -70,7 +68,7 @@ class _Kinds:
         if kind is not None or not raw.get("apiVersion") or not raw.get("kind"):
             return kind
         if self._custom is None:
-            listing = await self._client.list_all(_DEFINITION)
+            listing = await self._client.list_all(KINDS.CUSTOM_RESOURCE_DEFINITION)
             found = (kind for item in listing.items for kind in custom_kinds(item.raw))
             self._custom = {(kind.api_version, kind.name): kind for kind in found}
         return self._custom.get((raw["apiVersion"], raw["kind"]))
@@ -122,10 +120,15 @@ async def _owning_nodes(client: Client, owners: Iterable[OwnerReference]) -> lis
     """Return references to the nodes of those names, so that the garbage collector keeps a dumped ResourceSlice."""
     found = []
     for owner in owners:
-        if owner.kind == _NODE.name:
+        if owner.kind == KINDS.NODE.name:
             with suppress(ApiError):
-                node = await client.get(_NODE, owner.name)
-                reference = {"apiVersion": _NODE.api_version, "kind": _NODE.name, "name": node.name, "uid": node.uid}
+                node = await client.get(KINDS.NODE, owner.name)
+                reference = {
+                    "apiVersion": KINDS.NODE.api_version,
+                    "kind": KINDS.NODE.name,
+                    "name": node.name,
+                    "uid": node.uid,
+                }
                 found.append({**reference, "controller": True})
     return found
 
@@ -153,7 +156,7 @@ async def _apply(client: Client, document: Document, kind: Kind | None) -> None:
         path, reason = error.problems[0]
         raise _Refused(f"--load: {document.source}:{document.location(path).line}: {reason}") from None
     metadata = {name: value for name, value in metadata.items() if name not in _FOREIGN}
-    if kind is _SLICE and known.metadata.ownerReferences:
+    if kind is KINDS.RESOURCE_SLICE and known.metadata.ownerReferences:
         metadata["ownerReferences"] = await _owning_nodes(client, known.metadata.ownerReferences)
     name, namespace = known.metadata.name, known.metadata.namespace or "default"
     patch = {**raw, "metadata": metadata}

@@ -24,7 +24,6 @@ from moorage.model.kinds import KINDS, OLDER_VERSIONS
 from moorage.model.schema.older_versions import convert_document
 
 _OPTION = "--from"
-_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
 _NEEDED = frozenset({"Node", "Pod"})
 #: Both APIs of events show the same objects.
 _NOT_READ = frozenset({("v1", "Secret"), ("events.k8s.io/v1", "Event")})
@@ -102,7 +101,7 @@ async def read_live(client: HttpClient, server: str) -> OtherCluster:
             Foreign({"apiVersion": version, "kind": name, **item.raw}, server) for item in listing.items
         )
     defined = set()
-    for raw in [one.raw for one in found.objects if one.raw["kind"] == _DEFINITION.name]:
+    for raw in [one.raw for one in found.objects if one.raw["kind"] == KINDS.CUSTOM_RESOURCE_DEFINITION.name]:
         if (custom := stored_kind(raw)) is not None:
             defined.add((custom.group, custom.name))
             listing = await client.list_all(custom)
@@ -114,7 +113,10 @@ async def read_live(client: HttpClient, server: str) -> OtherCluster:
 
 def _names_of(raw: Raw) -> list[tuple[str, str]]:
     """Return the API versions and kinds that a document defines, if it is a custom resource definition."""
-    if (raw.get("apiVersion"), raw.get("kind")) != (_DEFINITION.api_version, _DEFINITION.name):
+    if (raw.get("apiVersion"), raw.get("kind")) != (
+        KINDS.CUSTOM_RESOURCE_DEFINITION.api_version,
+        KINDS.CUSTOM_RESOURCE_DEFINITION.name,
+    ):
         return []
     try:
         spec = raw["spec"]

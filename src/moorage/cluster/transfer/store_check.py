@@ -18,13 +18,11 @@ from moorage.model.kinds import KINDS, VIRTUAL_KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.meta import ApiObject, ObjectMeta
 from moorage.model.types.view import View
-from moorage.serve.resources.objects import CORE_EVENT, REPORTED_EVENT, prefix_of
+from moorage.serve.resources.objects import prefix_of
 from moorage.serve.resources.plain_value import plain_value, value_problem
 from moorage.store.etcd.layout import MIGRATION
 
-_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
-_SERVICE, _NAMESPACE = KINDS["v1", "Service"], KINDS["v1", "Namespace"]
-_EVENTS, _DEFINITIONS = prefix_of(CORE_EVENT), prefix_of(_DEFINITION)
+_EVENTS, _DEFINITIONS = prefix_of(KINDS.EVENT), prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION)
 _HEAD = b'{"metadata":{"'
 ERROR, NOTE = "error", "note"
 
@@ -95,7 +93,7 @@ def check_store(content: StoreContent, damage: str = "") -> StoreReport:
             known.append(one)
     findings += _in_other_form(known, content)
     findings += _check_identities(known)
-    services = [(one.item, one.view) for one in known if one.kind.view is _SERVICE.view]
+    services = [(one.item, one.view) for one in known if one.kind.view is KINDS.SERVICE.view]
     findings += (StoreFinding(*found) for found in check_services(services, content))
     findings.sort(key=lambda finding: (finding.level != ERROR, finding.key, finding.problem))
     return StoreReport(content.title, content.revision, dict(sorted(counts.items())), findings)
@@ -103,7 +101,7 @@ def check_store(content: StoreContent, damage: str = "") -> StoreReport:
 
 def _kinds(content: StoreContent) -> dict[str, _StoredKind]:
     """Return what is kept under each root: the kinds that Moorage knows, and those of the store's definitions."""
-    stored = [kind for kind in KINDS.values() if kind not in VIRTUAL_KINDS and kind is not REPORTED_EVENT]
+    stored = [kind for kind in KINDS.values() if kind not in VIRTUAL_KINDS and kind is not KINDS.REPORTED_EVENT]
     kinds = {
         (root := prefix_of(kind)): _StoredKind(
             root, frozenset([kind.api_version]), kind.name, kind.namespaced, kind.view
@@ -187,7 +185,7 @@ def _title(raw: Raw) -> str:
 
 def _check_identities(known: list[_Known]) -> Iterator[StoreFinding]:
     """Check names, namespaces, uids and owners."""
-    namespaces = {one.metadata.name for one in known if one.kind.view is _NAMESPACE.view}
+    namespaces = {one.metadata.name for one in known if one.kind.view is KINDS.NAMESPACE.view}
     by_uid: dict[str, _Known] = {}
     for one in known:
         metadata, shown = one.metadata, one.item.shown

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from moorage.cluster.transfer.store_content import StoreContent, StoredItem
+from moorage.model.kinds import KINDS
 from moorage.model.types.core import Service
-from moorage.serve.admission.service_claims import ADDRESS, SERVICE, claims_of
+from moorage.serve.admission.service_claims import ADDRESS, claims_of
 
 _CLAIMS = "claims/"
 
@@ -15,7 +16,7 @@ def check_services(services: Sequence[tuple[StoredItem, Service]], content: Stor
     """Yield the level, the key and the problem of each finding."""
     holders: dict[str, StoredItem] = {}
     for item, service in services:
-        for claim in claims_of(SERVICE, service):
+        for claim in claims_of(KINDS.SERVICE, service):
             other = holders.setdefault(claim, item)
             if other is not item:
                 yield "error", item.shown, f"has {_title(claim)}, as {other.shown} has"

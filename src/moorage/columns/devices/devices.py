@@ -28,7 +28,7 @@ from moorage.match.devices.claims import (
     claim_keys,
     extended_facts,
 )
-from moorage.match.devices.extended_resources import ANNOTATION, classes_by_resource, requested_resources
+from moorage.match.devices.extended_resources import classes_by_resource, requested_resources
 from moorage.model.gates import (
     DRA_DEVICE_BINDING_CONDITIONS,
     DRA_EXTENDED_RESOURCE,
@@ -38,6 +38,7 @@ from moorage.model.gates import (
 from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
 from moorage.model.types.pod import Pod
 from moorage.model.types.resource_slice import ResourceSlice
+from moorage.model.well_known.annotations import EXTENDED_RESOURCE_CLAIM
 
 DeviceObject = ResourceSlice | DeviceClass | ResourceClaim | DeviceTaintRule
 _MAX_CODES = 1 << 16
@@ -154,7 +155,7 @@ class Devices:
             uid, allocation = thing.metadata.uid, thing.status.allocation
             if old is not None and old.metadata.uid != uid:
                 self._forget(old)
-            if thing.metadata.annotations.get(ANNOTATION) == "true":
+            if thing.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true":
                 self.extended_claims.update((owner, thing) for owner in _controllers(thing))
             if allocation is not None and key in self.promises:
                 self.use.hand_over(holder_of(key), uid)  # and nothing has changed, if it was written as promised
@@ -210,7 +211,7 @@ class Devices:
 
     def _forget(self, claim: ResourceClaim) -> None:
         self.timed_out.discard(claim.metadata.uid)
-        if claim.metadata.annotations.get(ANNOTATION) == "true":
+        if claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true":
             for owner in _controllers(claim):
                 self.extended_claims.pop(owner, None)
         self._count(claim.metadata.uid, None)

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from moorage.control.certificates.signers import KUBELET_CLIENT, RequestedName, complaint_about
-from moorage.control.certificates.signing import APPROVED, CSR, DENIED, has_condition
+from moorage.control.certificates.signing import APPROVED, DENIED, has_condition
 from moorage.control.framework.actions import NOTHING, Answers, Plan, Question, Update
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
 from moorage.model.go.pem_blocks import UnreadableRequest
-from moorage.model.kinds import SUBJECT_ACCESS_REVIEW
+from moorage.model.kinds import KINDS, SUBJECT_ACCESS_REVIEW
 from moorage.model.types.access.certificates import CertificateSigningRequest
 
 _OWN, _OTHER = "selfnodeclient", "nodeclient"
@@ -30,17 +30,17 @@ class CertificateApprover(Controller):
 
     name = "certificatesigningrequest-approving-controller"
     component = "certificate-controller"
-    watches = (CSR,)
+    watches = (KINDS.CERTIFICATE_SIGNING_REQUEST,)
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
-        csr = world.view(CSR, key)
+        csr = world.view(KINDS.CERTIFICATE_SIGNING_REQUEST, key)
         return [] if csr is None else [_question(csr, right) for right in _rights(csr)]
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         return NOTHING
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
-        found = world.get(CSR, key)
+        found = world.get(KINDS.CERTIFICATE_SIGNING_REQUEST, key)
         if found is None:
             return NOTHING
         rights = _rights(found.view)
@@ -50,7 +50,7 @@ class CertificateApprover(Controller):
                 approval = {"type": APPROVED, "status": "True", "reason": "AutoApproved", "message": _SAID[right]}
                 status = dict(found.raw.get("status") or {})
                 status["conditions"] = [*(status.get("conditions") or ()), approval]
-                return Plan((Update(CSR, {**found.raw, "status": status}, "approval"),))
+                return Plan((Update(KINDS.CERTIFICATE_SIGNING_REQUEST, {**found.raw, "status": status}, "approval"),))
         return Plan(retries=bool(rights))
 
 
@@ -69,9 +69,9 @@ def _rights(csr: CertificateSigningRequest) -> list[str]:
 
 def _question(csr: CertificateSigningRequest, right: str) -> Question:
     asked = {
-        "group": CSR.group,
+        "group": KINDS.CERTIFICATE_SIGNING_REQUEST.group,
         "version": "*",
-        "resource": CSR.plural,
+        "resource": KINDS.CERTIFICATE_SIGNING_REQUEST.plural,
         "subresource": right,
         "verb": "create",
     }

@@ -7,12 +7,13 @@ import base64
 import binascii
 from collections.abc import Iterator
 
-from moorage.control.certificates.signing import APPROVED, CSR, DENIED, FAILED
+from moorage.control.certificates.signing import APPROVED, DENIED, FAILED
 from moorage.control.framework.actions import NOTHING, Delete, Plan
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
 from moorage.model.go.pem_blocks import pem_blocks
 from moorage.model.go.times import seconds_of
+from moorage.model.kinds import KINDS
 from moorage.model.types.access.certificates import CertificateSigningRequest
 
 _DECIDED_SECONDS = 3600.0
@@ -23,10 +24,10 @@ class CertificateRequestCleaner(Controller):
     """Deletes old requests."""
 
     name = "certificatesigningrequest-cleaner-controller"
-    watches = (CSR,)
+    watches = (KINDS.CERTIFICATE_SIGNING_REQUEST,)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(CSR, key)
+        found = world.get(KINDS.CERTIFICATE_SIGNING_REQUEST, key)
         if found is None or found.view.metadata.deletionTimestamp is not None:
             return NOTHING
         due = min(_ends(found.view), default=None)
@@ -34,7 +35,7 @@ class CertificateRequestCleaner(Controller):
             return NOTHING
         if now <= due:
             return Plan(again_after=due - now + 1)
-        return Plan((Delete(CSR, "", found.name, found.uid, revision=found.revision),))
+        return Plan((Delete(KINDS.CERTIFICATE_SIGNING_REQUEST, "", found.name, found.uid, revision=found.revision),))
 
 
 def _ends(csr: CertificateSigningRequest) -> Iterator[float]:

@@ -17,7 +17,6 @@ from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms
 from moorage.model.types.access.certificates import CertificateSigningRequest
 
-CSR = KINDS["certificates.k8s.io/v1", "CertificateSigningRequest"]
 APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
 #: `--cluster-signing-duration`: how long a certificate is valid if a request does not ask for less.
 MAX_SECONDS: Final = 365 * 86400.0
@@ -33,10 +32,10 @@ class CertificateSigner(Controller):
 
     name = "certificatesigningrequest-signing-controller"
     component = "certificate-controller"
-    watches = (CSR,)
+    watches = (KINDS.CERTIFICATE_SIGNING_REQUEST,)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        found, sign = world.get(CSR, key), self.context.sign_certificate
+        found, sign = world.get(KINDS.CERTIFICATE_SIGNING_REQUEST, key), self.context.sign_certificate
         if found is None or sign is None:
             return NOTHING
         csr: CertificateSigningRequest = found.view
@@ -57,4 +56,4 @@ class CertificateSigner(Controller):
             status["conditions"] = [*(status.get("conditions") or ()), failure]
         else:
             status["certificate"] = base64.b64encode(signed).decode()
-        return Plan((Update(CSR, {**found.raw, "status": status}, "status"),))
+        return Plan((Update(KINDS.CERTIFICATE_SIGNING_REQUEST, {**found.raw, "status": status}, "status"),))

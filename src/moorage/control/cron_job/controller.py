@@ -174,9 +174,6 @@ def seconds_until_next(schedule: Schedule, since: float, now: float) -> float | 
     return None if following is None else following + _SLACK - now
 
 
-CRON_JOB, JOB = KINDS["batch/v1", "CronJob"], KINDS["batch/v1", "Job"]
-
-
 class _Memory:
     """What may be lost in a restart: reports made, Jobs deleted on purpose, what is to be counted."""
 
@@ -191,7 +188,7 @@ class CronJobController(Controller):
     """Reconciles CronJobs."""
 
     name = "cronjob-controller"
-    watches = (CRON_JOB, JOB)
+    watches = (KINDS.CRON_JOB, KINDS.JOB)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -204,16 +201,16 @@ class CronJobController(Controller):
         self._memories: dict[str, _Memory] = {}
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is CRON_JOB and old is not None and new is not None and _times_of(old) != _times_of(new):
+        if kind is KINDS.CRON_JOB and old is not None and new is not None and _times_of(old) != _times_of(new):
             self._memory(new.key).has_new_schedule = True
         return super().concerns(kind, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        cron_job = world.get(CRON_JOB, key)
+        cron_job = world.get(KINDS.CRON_JOB, key)
         if cron_job is None:
             self._memories.pop(key, None)
             return NOTHING
-        memory, jobs = self._memory(key), world.owned(JOB, cron_job.uid)
+        memory, jobs = self._memory(key), world.owned(KINDS.JOB, cron_job.uid)
         memory.created_for = None
         history = review(cron_job, jobs, memory.deleted)
         memory.deleted &= {job.uid for job in jobs} | {reference["uid"] for reference in _active(cron_job)}
@@ -226,7 +223,7 @@ class CronJobController(Controller):
         return Plan((*actions, *start), again_after)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        cron_job = world.get(CRON_JOB, key)
+        cron_job = world.get(KINDS.CRON_JOB, key)
         if cron_job is None or namespace_is_terminating(error):
             return ()
         if isinstance(action, Create) and error.reason != "AlreadyExists":
@@ -280,10 +277,10 @@ class CronJobController(Controller):
             message = f"invalid schedule: {spec.schedule} : {error}"
             return (*actions, *self._warn_once(cron_job, "InvalidSchedule", message)), None
         actions += found
-        if at is None or world.get(JOB, f"{cron_job.namespace}/{job_name(cron_job, at)}") is not None:
+        if at is None or world.get(KINDS.JOB, f"{cron_job.namespace}/{job_name(cron_job, at)}") is not None:
             return actions, again_after
         active = {reference["uid"] for reference in history.active}
-        running = [job for job in world.owned(JOB, cron_job.uid) if job.uid in active]
+        running = [job for job in world.owned(KINDS.JOB, cron_job.uid) if job.uid in active]
         if spec.concurrencyPolicy == "Forbid" and running:
             message = "Not starting job because prior execution is running and concurrency policy is Forbid"
             report = note(cron_job, "JobAlreadyActive", message)
@@ -292,7 +289,7 @@ class CronJobController(Controller):
             actions += [self._delete(cron_job, job) for job in running]
         memory.created_for = at
         report = note(cron_job, "SuccessfulCreate", "Created job {name}")
-        actions.append(Create(JOB, _new_job(cron_job, at), cron_job.namespace, report))
+        actions.append(Create(KINDS.JOB, _new_job(cron_job, at), cron_job.namespace, report))
         return actions, again_after
 
     def _due(
@@ -345,7 +342,7 @@ class CronJobController(Controller):
     def _delete(self, cron_job: Object, job: Object) -> Delete:
         self._memory(cron_job.key).deleted.add(job.uid)
         report = note(cron_job, "SuccessfulDelete", f"Deleted job {job.name}")
-        return Delete(JOB, job.namespace, job.name, job.uid, propagation="Background", report=report)
+        return Delete(KINDS.JOB, job.namespace, job.name, job.uid, propagation="Background", report=report)
 
     def _memory(self, key: str) -> _Memory:
         return self._memories.setdefault(key, _Memory())

@@ -24,15 +24,15 @@ from moorage.control.daemon_set.tracker import (
 from moorage.control.framework import revisions, workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.revisions import CONTROLLER_REVISION, REVISION_HASH
 from moorage.control.framework.toleration_reader import TolerationReader
-from moorage.control.framework.workloads import POD, ROLLING_UPDATE
+from moorage.control.framework.workloads import ROLLING_UPDATE
 from moorage.control.framework.world import World, controller_of
 from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_affinity
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.workload import DaemonSet
+from moorage.model.well_known.labels import REVISION_HASH
 
 FIRST_SECONDS, MAX_SECONDS = 1.0, 900.0
 _TIDY_EVERY = 512
@@ -110,8 +110,6 @@ def daemon_set_status(daemon_set: Object, counts: Counts) -> Raw:
     }
 
 
-DAEMON_SET = KINDS["apps/v1", "DaemonSet"]
-NODE = KINDS["v1", "Node"]
 #: Most pods to create, and to delete, in one plan.
 BURST = 250
 
@@ -127,7 +125,7 @@ class DaemonSetController(Controller):
     """Reconciles DaemonSets."""
 
     name = "daemonset-controller"
-    watches = (DAEMON_SET, POD, NODE, CONTROLLER_REVISION)
+    watches = (KINDS.DAEMON_SET, KINDS.POD, KINDS.NODE, KINDS.CONTROLLER_REVISION)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -136,11 +134,11 @@ class DaemonSetController(Controller):
         self._failed: dict[str, FailedPods] = {}
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is POD:
+        if kind is KINDS.POD:
             return self._pod_changed(old, new, world)
-        if kind is NODE:
+        if kind is KINDS.NODE:
             return self._node_changed(old, new)
-        if kind is DAEMON_SET and old is not None and (new is None or old.uid != new.uid):
+        if kind is KINDS.DAEMON_SET and old is not None and (new is None or old.uid != new.uid):
             self._known.pop(old.key, None)
             self._failed.pop(old.key, None)
         return super().concerns(kind, old, new, world)
@@ -150,8 +148,8 @@ class DaemonSetController(Controller):
         changed = new or old
         if changed is None:
             return ()
-        before = workloads.owner_key(DAEMON_SET, old, world) if old is not None else None
-        after = workloads.owner_key(DAEMON_SET, new, world) if new is not None else None
+        before = workloads.owner_key(KINDS.DAEMON_SET, old, world) if old is not None else None
+        after = workloads.owner_key(KINDS.DAEMON_SET, new, world) if new is not None else None
         keys: dict[str, None] = {}
         for key in (before, after):
             if key is None:
@@ -160,7 +158,7 @@ class DaemonSetController(Controller):
             if known is None or known.tracker.pod_changed(changed.key, new if key == after else None):
                 keys[key] = None
         if after is None:
-            for key in workloads.concerned_owners(DAEMON_SET, None if before else old, new, world):
+            for key in workloads.concerned_owners(KINDS.DAEMON_SET, None if before else old, new, world):
                 if key in self._known:
                     self._known[key].tracker.orphans.add(changed.key)
                 keys[key] = None
@@ -182,7 +180,7 @@ class DaemonSetController(Controller):
         return keys
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        daemon_set = world.get(DAEMON_SET, key)
+        daemon_set = world.get(KINDS.DAEMON_SET, key)
         if daemon_set is None or daemon_set.view.metadata.deletionTimestamp is not None:
             return NOTHING
         history = revisions.history_of(daemon_set, world, collisions=daemon_set.view.status.collisionCount)
@@ -204,12 +202,12 @@ class DaemonSetController(Controller):
         return Plan(tuple(actions), min([*moments, *wait], default=None))
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        daemon_set = world.get(DAEMON_SET, key)
+        daemon_set = world.get(KINDS.DAEMON_SET, key)
         if daemon_set is None or workloads.namespace_is_terminating(error):
             return ()
-        if isinstance(action, Create) and action.kind is CONTROLLER_REVISION:
+        if isinstance(action, Create) and action.kind is KINDS.CONTROLLER_REVISION:
             return revisions.collision_update(daemon_set, action, error, world)
-        if isinstance(action, Create | Delete) and action.kind is POD:
+        if isinstance(action, Create | Delete) and action.kind is KINDS.POD:
             return (workloads.refusal_report(daemon_set, action, error),)
         return ()
 
@@ -226,13 +224,13 @@ class DaemonSetController(Controller):
         reader = self._reader
         template = DaemonTemplate(spec.template.spec, reader.gates, reader.programs, reader.evaluation_failed)
         tracker = Tracker(template, spec.selector, wishes)
-        for node in world.all(NODE):
+        for node in world.all(KINDS.NODE):
             tracker.node_changed(node.name, node.view)
             if node.view.spec.taints:
                 self._tell_unreadable(tracker, node.view, daemon_set.key)
-        for pod in world.owned(POD, daemon_set.uid):
+        for pod in world.owned(KINDS.POD, daemon_set.uid):
             tracker.pod_changed(pod.key, pod)
-        tracker.orphans.update(pod.key for pod in world.orphans(POD, daemon_set.namespace))
+        tracker.orphans.update(pod.key for pod in world.orphans(KINDS.POD, daemon_set.namespace))
         self._known[daemon_set.key] = _Known(made_for, tracker)
         return tracker
 
@@ -253,7 +251,7 @@ class DaemonSetController(Controller):
         if create_on:
             report = workloads.new_pod_report(daemon_set)
             pods = daemon_pods(daemon_set, hash_, create_on)
-            actions += [Create(POD, pod, daemon_set.namespace, report) for pod in pods]
+            actions += [Create(KINDS.POD, pod, daemon_set.namespace, report) for pod in pods]
         return actions, waits
 
     def _surplus(
@@ -294,10 +292,10 @@ class DaemonSetController(Controller):
 
 def _adoptions(daemon_set: Object, tracker: Tracker, world: World) -> list[Action]:
     """Return patches that adopt and release pods. Orphans are checked when new or relabelled."""
-    candidates = [world.get(POD, key) for key in tracker.orphans]
+    candidates = [world.get(KINDS.POD, key) for key in tracker.orphans]
     patches: list[Action] = []
     if tracker.strays or any(pod is not None and controller_of(pod.view.metadata) is None for pod in candidates):
-        patches += workloads.claim(daemon_set, daemon_set.view.spec.selector, POD, world).patches
+        patches += workloads.claim(daemon_set, daemon_set.view.spec.selector, KINDS.POD, world).patches
     if not patches:
         tracker.orphans.clear()
     return patches
@@ -309,10 +307,10 @@ def _merged(daemon_set: Object, history: revisions.RevisionHistory, tracker: Tra
         return []
     kept = revisions.hash_of(history.current)
     actions: list[Action] = [
-        Patch(POD, daemon_set.namespace, pod.name, {"metadata": {"labels": {REVISION_HASH: kept}}})
+        Patch(KINDS.POD, daemon_set.namespace, pod.name, {"metadata": {"labels": {REVISION_HASH: kept}}})
         for pod in tracker.pods()
         if pod.hash != kept
     ]
     return actions + [
-        Delete(CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in history.duplicates
+        Delete(KINDS.CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in history.duplicates
     ]

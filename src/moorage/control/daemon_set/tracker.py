@@ -11,7 +11,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.framework.revisions import REVISION_HASH
 from moorage.control.framework.workloads import ROLLING_UPDATE, ready_condition, scaled, selects
 from moorage.match.daemon_pods import DaemonFit, DaemonTemplate, pinned_to
 from moorage.match.evaluation.accounts import Undecided
@@ -21,6 +20,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.workload import DaemonSetUpdateStrategy
+from moorage.model.well_known.labels import REVISION_HASH
 
 TEMPLATE_GENERATION_LABEL = "pod-template-generation"
 

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.deployment import rollout
 from moorage.control.deployment import status as said
-from moorage.control.deployment.rollout import HASH_LABEL, REVISION
 from moorage.control.deployment.status import counted_status, deadline_in, has_deadline, is_complete, rollout_status
 from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.workloads import POD, ROLLING_UPDATE
+from moorage.control.framework.workloads import ROLLING_UPDATE
 from moorage.control.framework.world import World, controller_of
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.workload import Deployment
+from moorage.model.well_known.annotations import DEPLOYMENT_REVISION
+from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 
-DEPLOYMENT, REPLICA_SET = KINDS["apps/v1", "Deployment"], KINDS["apps/v1", "ReplicaSet"]
 _ALL_HISTORY = 2**31 - 1
 _MAX_NAME_LENGTH = 253
 
@@ -29,28 +29,28 @@ class DeploymentController(Controller):
     """Reconciles Deployments."""
 
     name = "deployment-controller"
-    watches = (DEPLOYMENT, REPLICA_SET, POD)
+    watches = (KINDS.DEPLOYMENT, KINDS.REPLICA_SET, KINDS.POD)
 
     _now = 0.0  # of the last reconciliation
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is POD:
+        if kind is KINDS.POD:
             return _who_waits(old, world) if new is None and old is not None else ()
         return super().concerns(kind, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         self._now = now
-        deployment = world.get(DEPLOYMENT, key)
+        deployment = world.get(KINDS.DEPLOYMENT, key)
         selector = deployment.view.spec.selector if deployment is not None else None
         if deployment is None or selector is None or not (selector.matchLabels or selector.matchExpressions):
             return NOTHING
-        claimed = workloads.claim(deployment, selector, REPLICA_SET, world)
+        claimed = workloads.claim(deployment, selector, KINDS.REPLICA_SET, world)
         if claimed.patches:
             return Plan(tuple(claimed.patches))
         return _Round(rollout.Family(deployment, claimed.objects), world, now).plan()
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        deployment = world.get(DEPLOYMENT, key)
+        deployment = world.get(KINDS.DEPLOYMENT, key)
         if deployment is None or not isinstance(action, Create) or workloads.namespace_is_terminating(error):
             return ()
         status = dict(deployment.raw.get("status") or {})
@@ -122,13 +122,13 @@ class _Round:
         short = workloads.template_hash(template, self.view.status.collisionCount)
         name = f"{deployment.name[: _MAX_NAME_LENGTH - 1 - len(short)]}-{short}"
         metadata = template.get("metadata") or {}
-        labels = {**(metadata.get("labels") or {}), HASH_LABEL: short}
+        labels = {**(metadata.get("labels") or {}), POD_TEMPLATE_HASH: short}
         selector = spec["selector"]
         self.revision = str(rollout.next_revision(family.old))
         annotations = rollout.new_annotations({}, rollout.copied_annotations(deployment), int(self.revision))
         document = {
-            "apiVersion": REPLICA_SET.api_version,
-            "kind": REPLICA_SET.name,
+            "apiVersion": KINDS.REPLICA_SET.api_version,
+            "kind": KINDS.REPLICA_SET.name,
             "metadata": {
                 "name": name,
                 "namespace": deployment.namespace,
@@ -139,12 +139,15 @@ class _Round:
             "spec": {
                 "replicas": size,
                 **({"minReadySeconds": patience} if (patience := self.view.spec.minReadySeconds) else {}),
-                "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: short}},
+                "selector": {
+                    **selector,
+                    "matchLabels": {**(selector.get("matchLabels") or {}), POD_TEMPLATE_HASH: short},
+                },
                 "template": {**template, "metadata": {**metadata, "labels": labels}},
             },
         }
         report = self._scaled(name, 0, size) if size > 0 else None
-        self.actions.append(Create(REPLICA_SET, document, deployment.namespace, report))
+        self.actions.append(Create(KINDS.REPLICA_SET, document, deployment.namespace, report))
         if has_deadline(self.view):
             self._say("True", said.NEW_REPLICA_SET_CREATED, f'Created new replica set "{name}"')
 
@@ -159,7 +162,7 @@ class _Round:
         )
         if annotations != present:
             self.annotations[new.uid] = annotations
-        self.revision = annotations.get(REVISION, "")
+        self.revision = annotations.get(DEPLOYMENT_REVISION, "")
         if has_deadline(self.view) and said.find(self.conditions, said.PROGRESSING) is None:
             self._say("True", said.FOUND_NEW_REPLICA_SET, f'Found new replica set "{new.name}"')
 
@@ -186,7 +189,7 @@ class _Round:
             status, metadata = found.view.status, found.view.metadata
             if status.replicas or self.family.size(found) or metadata.generation > status.observedGeneration:
                 continue
-            self.actions.append(Delete(REPLICA_SET, found.namespace, found.name, found.uid))
+            self.actions.append(Delete(KINDS.REPLICA_SET, found.namespace, found.name, found.uid))
 
     def _say_whether_paused(self) -> None:
         """Set the Progressing condition on pause and resume, which restarts the deadline."""
@@ -216,7 +219,7 @@ class _Round:
         self._resized(changed)
         for found in sorted(family.all, key=lambda found: family.size(found) - workloads.desired_replicas(found)):
             self._write(found)
-        revision = {REVISION: self.revision} if self.revision else {}
+        revision = {DEPLOYMENT_REVISION: self.revision} if self.revision else {}
         self.actions += workloads.status_update(self.deployment, status, revision)
         return Plan(tuple(self.actions), again_after)
 
@@ -234,14 +237,14 @@ class _Round:
         metadata = raw["metadata"]
         if annotations is not None:
             metadata = {**metadata, "annotations": annotations}
-        self.actions.append(Update(REPLICA_SET, {**raw, "metadata": metadata, "spec": spec}))
+        self.actions.append(Update(KINDS.REPLICA_SET, {**raw, "metadata": metadata, "spec": spec}))
         if before != after:
             self.actions.append(self._scaled(found.name, before, after))
 
 
 def _is_collision(deployment: Object, action: Create, world: World) -> bool:
     """Return whether the name belongs to another ReplicaSet, not to our own that is not in the caches yet."""
-    found = world.get(REPLICA_SET, f"{deployment.namespace}/{action.document['metadata']['name']}")
+    found = world.get(KINDS.REPLICA_SET, f"{deployment.namespace}/{action.document['metadata']['name']}")
     if found is None:
         return False
     owner = controller_of(found.view.metadata)
@@ -251,10 +254,10 @@ def _is_collision(deployment: Object, action: Create, world: World) -> bool:
 
 def _who_waits(pod: Object, world: World) -> Iterable[str]:
     """Return the Recreate Deployment that waits for its old pods to be gone."""
-    key = workloads.owner_key(REPLICA_SET, pod, world)
-    replica_set = world.get(REPLICA_SET, key) if key is not None else None
-    key = workloads.owner_key(DEPLOYMENT, replica_set, world) if replica_set is not None else None
-    deployment = world.get(DEPLOYMENT, key) if key is not None else None
+    key = workloads.owner_key(KINDS.REPLICA_SET, pod, world)
+    replica_set = world.get(KINDS.REPLICA_SET, key) if key is not None else None
+    key = workloads.owner_key(KINDS.DEPLOYMENT, replica_set, world) if replica_set is not None else None
+    deployment = world.get(KINDS.DEPLOYMENT, key) if key is not None else None
     if deployment is None or deployment.view.spec.strategy.type == ROLLING_UPDATE:
         return ()
     return (deployment.key,)

@@ -14,19 +14,21 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework import workloads
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.workloads import POD, ROLLING_UPDATE
+from moorage.control.framework.workloads import ROLLING_UPDATE
 from moorage.control.framework.world import World
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.workload import Deployment
+from moorage.model.well_known.annotations import DEPLOYMENT_REVISION, LAST_APPLIED
+from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 
-REVISION = "deployment.kubernetes.io/revision"
 REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 _NOT_COPIED = frozenset(
     {
-        "kubectl.kubernetes.io/last-applied-configuration",
-        REVISION,
+        LAST_APPLIED,
+        DEPLOYMENT_REVISION,
         REVISION_HISTORY,
         DESIRED_REPLICAS,
         MAX_REPLICAS,
@@ -40,7 +42,7 @@ _INT64_MAX = 2**63 - 1
 
 def revision_of(found: Object) -> int | None:
     """Return the revision annotation: 0 if absent, None if malformed."""
-    return _revision(found.view.metadata.annotations.get(REVISION))
+    return _revision(found.view.metadata.annotations.get(DEPLOYMENT_REVISION))
 
 
 def next_revision(old: list[Object]) -> int:
@@ -60,14 +62,14 @@ def copied_annotations(deployment: Object) -> dict[str, str]:
 def new_annotations(present: dict[str, str], copied: dict[str, str], revision: int) -> dict[str, str]:
     """Return the annotations of the newest ReplicaSet; an earlier revision of it goes to the history."""
     annotations = {**present, **copied}
-    before = _revision(present.get(REVISION))
+    before = _revision(present.get(DEPLOYMENT_REVISION))
     if before is None or before >= revision:
         return annotations
-    annotations[REVISION] = str(revision)
-    if REVISION not in present:
+    annotations[DEPLOYMENT_REVISION] = str(revision)
+    if DEPLOYMENT_REVISION not in present:
         return annotations
     history = [said for said in present.get(REVISION_HISTORY, "").split(",") if said]
-    history.append(present[REVISION])
+    history.append(present[DEPLOYMENT_REVISION])
     while len(history) > 1 and len(",".join(history)) > _MAX_HISTORY_LENGTH:
         del history[0]
     annotations[REVISION_HISTORY] = ",".join(history)
@@ -116,9 +118,6 @@ def bounds_of(deployment: Deployment) -> Bounds:
     return Bounds(replicas, surge, min(unavailable, replicas))
 
 
-HASH_LABEL = "pod-template-hash"
-
-
 def is_same_template(one: PodTemplateSpec, other: PodTemplateSpec) -> bool:
     """Compare templates without their pod-template-hash."""
     return (
@@ -136,7 +135,7 @@ def is_made_of(replica_set: Object, deployment: Object) -> bool:
     if is_same_template(replica_set.view.spec.template, deployment.view.spec.template):
         return True
     collisions = deployment.view.status.collisionCount
-    named: str = replica_set.view.metadata.labels.get(HASH_LABEL, "")
+    named: str = replica_set.view.metadata.labels.get(POD_TEMPLATE_HASH, "")
     if named != workloads.template_hash(deployment.raw["spec"]["template"], collisions):
         return False
     # Named after this template: its own hash is the same if they collide, and another if fields were dropped.
@@ -147,9 +146,9 @@ def is_made_of(replica_set: Object, deployment: Object) -> bool:
 
 
 def _without_hash(labels: dict[str, str]) -> dict[str, str]:
-    if HASH_LABEL not in labels:
+    if POD_TEMPLATE_HASH not in labels:
         return labels
-    return {key: value for key, value in labels.items() if key != HASH_LABEL}
+    return {key: value for key, value in labels.items() if key != POD_TEMPLATE_HASH}
 
 
 def is_settled(replica_set: Object) -> bool:
@@ -265,7 +264,9 @@ class Family:
         """Return whether old pods still run, terminating ones included, for Recreate."""
         if any(found.view.status.replicas > 0 for found in self.old):
             return True
-        return any(not workloads.is_finished(pod.view) for found in self.old for pod in world.owned(POD, found.uid))
+        return any(
+            not workloads.is_finished(pod.view) for found in self.old for pod in world.owned(KINDS.POD, found.uid)
+        )
 
     # -- another number of replicas -----------------------------------------------------------------------------------
 

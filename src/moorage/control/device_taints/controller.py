@@ -22,21 +22,17 @@ from moorage.control.device_taints.tainted_claims import TaintedClaims
 from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Plan, Raw, Report, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.toleration_reader import TolerationReader
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.match.devices.claims import claim_keys
 from moorage.match.devices.eviction import DeviceEviction, pod_eviction
-from moorage.match.devices.taints import NO_EXECUTE
 from moorage.match.devices.tolerations import DeviceTolerations, as_taint, compile_device_tolerations
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, DRA_DEVICE_TAINTS
 from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.devices import DeviceTaintRule, DeviceToleration, ResourceClaim
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.taints import NO_EXECUTE
 
-_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
-_SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
-_RULE = KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 _REASON = "DeviceTaintManagerEviction"
 _DELETING = {
     "type": "DisruptionTarget",
@@ -55,7 +51,7 @@ class DeviceTaintEvictionController(Controller):
 
     name = "device-taint-eviction-controller"
     workers = 64
-    watches: tuple[Kind, ...] = (POD, _CLAIM, _SLICE)
+    watches: tuple[Kind, ...] = (KINDS.POD, KINDS.RESOURCE_CLAIM, KINDS.RESOURCE_SLICE)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -63,7 +59,7 @@ class DeviceTaintEvictionController(Controller):
         if not gates.enabled(DRA_DEVICE_TAINTS):
             self.watches = ()
         elif gates.enabled(DRA_DEVICE_TAINT_RULES):
-            self.watches = (POD, _CLAIM, _SLICE, _RULE)
+            self.watches = (KINDS.POD, KINDS.RESOURCE_CLAIM, KINDS.RESOURCE_SLICE, KINDS.DEVICE_TAINT_RULE)
         prefix = "device_taint_eviction_controller"
         self._reader = reader = TolerationReader(context, self.name, prefix, "device-taint-eviction")
 
@@ -91,13 +87,13 @@ class DeviceTaintEvictionController(Controller):
     # -- changes ------------------------------------------------------------------------------------------------------
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is POD:
+        if kind is KINDS.POD:
             return self._pod_changed(old, new)
         before, after = (None if one is None else one.view for one in (old, new))
-        if kind is _CLAIM:
+        if kind is KINDS.RESOURCE_CLAIM:
             is_concerned = self._claims.claim_changed(before, after)
             return dict.fromkeys(_consumers((before, after), world)) if is_concerned else ()
-        if kind is _SLICE:
+        if kind is KINDS.RESOURCE_SLICE:
             return dict.fromkeys(_consumers(self._claims.slice_changed(before, after), world))
         return self._rule_changed(before, after, world)
 
@@ -132,7 +128,7 @@ class DeviceTaintEvictionController(Controller):
         return self._reconcile_pod(key, world, now) if "/" in key else self._reconcile_rule(key, world, now)
 
     def _reconcile_pod(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(POD, key)
+        found = world.get(KINDS.POD, key)
         planned = self._planned.get(key)
         if planned is not None and (found is None or found.uid != planned[0].uid):
             planned = None
@@ -168,7 +164,7 @@ class DeviceTaintEvictionController(Controller):
         uids = {taint.rule for taint in eviction.taints if taint.rule}
         if not uids:
             return ()
-        names = tuple(rule.name for rule in world.all(_RULE) if rule.uid in uids)
+        names = tuple(rule.name for rule in world.all(KINDS.DEVICE_TAINT_RULE) if rule.uid in uids)
         for name in names:
             self._status_at.setdefault(name, now + STATUS_PERIOD)
         return names
@@ -190,7 +186,7 @@ class DeviceTaintEvictionController(Controller):
 
     def _reconcile_rule(self, name: str, world: World, now: float) -> Plan:
         """Write the status of a rule, at most every ten seconds."""
-        found, due = world.get(_RULE, name), self._status_at.get(name)
+        found, due = world.get(KINDS.DEVICE_TAINT_RULE, name), self._status_at.get(name)
         if found is None or due is None:
             self._status_at.pop(name, None)
             return NOTHING
@@ -218,7 +214,7 @@ class DeviceTaintEvictionController(Controller):
             claims = []
         namespaces: list[str] = []
         for key in dict.fromkeys(_consumers(claims, world)):
-            pod: Pod = world.view(POD, key)
+            pod: Pod = world.view(KINDS.POD, key)
             if pod.metadata.deletionTimestamp is not None:
                 continue
             eviction = pod_eviction(pod, self._claims.find, eviction_of)
@@ -241,7 +237,7 @@ def _consumers(claims: Iterable[ResourceClaim | None], world: World) -> Iterator
     for claim in claims:
         for consumer in claim.status.reservedFor if claim is not None else ():
             key = f"{claim.metadata.namespace}/{consumer.name}" if claim is not None else ""
-            pod = world.get(POD, key) if consumer.resource == "pods" and not consumer.apiGroup else None
+            pod = world.get(KINDS.POD, key) if consumer.resource == "pods" and not consumer.apiGroup else None
             if pod is not None and pod.uid == consumer.uid:
                 yield key
 
@@ -254,7 +250,7 @@ def _evict(found: Object, now: float) -> Iterator[Action]:
         condition: Raw = {**_DELETING, "lastTransitionTime": time_text(now)}
         yield patch_status(found, {"conditions": [condition]})
     report = _report(found, "Marking for deletion")
-    yield Delete(POD, found.namespace, found.name, found.uid, report=report)
+    yield Delete(KINDS.POD, found.namespace, found.name, found.uid, report=report)
 
 
 def _report(found: Object, message: str) -> Report:

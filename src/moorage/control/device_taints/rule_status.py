@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
-from moorage.match.devices.taints import NO_EXECUTE
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.types.devices import DeviceTaintRule
 from moorage.model.types.meta import Condition
+from moorage.model.well_known.taints import NO_EXECUTE
 
 EVICTION_IN_PROGRESS = "EvictionInProgress"
 #: How long a condition stays as it is at least.

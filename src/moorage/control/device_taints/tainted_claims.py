@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.match.devices.eviction import PublishedDevices, claim_eviction, evicts, taints_of_devices
-from moorage.match.devices.taints import NO_EXECUTE, has_evicting_taint
+from moorage.match.devices.taints import has_evicting_taint
 from moorage.match.evaluation.accounts import Undecided
+from moorage.model.well_known.taints import NO_EXECUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -9,9 +9,7 @@ from math import ceil
 
 from moorage.client.protocol import Object
 from moorage.control.endpoints.service_pods import (
-    ENDPOINTS,
     HEADLESS,
-    SERVICE,
     TRIGGER_TIME,
     Pace,
     TriggerTimes,
@@ -27,13 +25,14 @@ from moorage.control.endpoints.service_pods import (
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Update, warn
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.steps import Steps, finish, in_parts
-from moorage.control.framework.workloads import POD, namespace_is_terminating, ready_condition
+from moorage.control.framework.workloads import namespace_is_terminating, ready_condition
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.labels import ENDPOINTS_MANAGED_BY
 
-MANAGED_BY, MANAGER = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
+MANAGED_BY, MANAGER = ENDPOINTS_MANAGED_BY, "endpoint-controller"
 OVER_CAPACITY, TRUNCATED = "endpoints.kubernetes.io/over-capacity", "truncated"
 MAX_ADDRESSES = 1000
 _Port = tuple[str, int, str, str]
@@ -135,7 +134,7 @@ class EndpointsController(Controller):
 
     name = "endpoints-controller"
     component = "endpoint-controller"
-    watches = (SERVICE, POD, ENDPOINTS)
+    watches = (KINDS.SERVICE, KINDS.POD, KINDS.ENDPOINTS)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -143,11 +142,11 @@ class EndpointsController(Controller):
         self._deleted: set[str] = set()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is POD:
+        if kind is KINDS.POD:
             return services_of(old, new, world)
         changed = new or old
         assert changed is not None
-        if kind is SERVICE and new is None:
+        if kind is KINDS.SERVICE and new is None:
             self._deleted.add(changed.key)
         return (changed.key,)
 
@@ -155,7 +154,7 @@ class EndpointsController(Controller):
         return finish(self.steps(key, world, now))
 
     def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
-        service, found = world.get(SERVICE, key), world.get(ENDPOINTS, key)
+        service, found = world.get(KINDS.SERVICE, key), world.get(KINDS.ENDPOINTS, key)
         if service is None:
             self._pace.forget(key)
             self._triggers.forget(key)
@@ -184,9 +183,9 @@ class EndpointsController(Controller):
         if found is None:
             named: Raw = {"name": service.name, "namespace": service.namespace}
             document = {**body, "metadata": {**named, "labels": labels, "annotations": annotations}}
-            return Plan((Create(ENDPOINTS, document, service.namespace),))
+            return Plan((Create(KINDS.ENDPOINTS, document, service.namespace),))
         metadata = {**found.raw["metadata"], "labels": labels, "annotations": annotations}
-        return Plan((Update(ENDPOINTS, {**body, "metadata": metadata}),))
+        return Plan((Update(KINDS.ENDPOINTS, {**body, "metadata": metadata}),))
 
     def _leftover(self, key: str, found: Object | None) -> Plan:
         """Delete the Endpoints of a Service that is gone."""
@@ -194,10 +193,10 @@ class EndpointsController(Controller):
         self._deleted.discard(key)
         if found is None or not (was_deleted or found.view.metadata.labels.get(MANAGED_BY) == MANAGER):
             return NOTHING
-        return Plan((Delete(ENDPOINTS, found.namespace, found.name, found.uid),))
+        return Plan((Delete(KINDS.ENDPOINTS, found.namespace, found.name, found.uid),))
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        service = world.get(SERVICE, key)
+        service = world.get(KINDS.SERVICE, key)
         if service is None or namespace_is_terminating(error) or error.reason == "Conflict":
             return ()
         if isinstance(action, Create):

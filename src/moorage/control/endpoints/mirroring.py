@@ -6,7 +6,7 @@ Kubernetes: pkg/controller/endpointslicemirroring.
 from collections.abc import Iterable, Mapping, Sequence
 
 from moorage.client.protocol import Object
-from moorage.control.endpoints.service_pods import ENDPOINTS, MANAGED_BY, SERVICE, SERVICE_NAME, SLICE, TRIGGER_TIME
+from moorage.control.endpoints.service_pods import TRIGGER_TIME
 from moorage.control.endpoints.slice_controller import slice_prefix, write_slice
 from moorage.control.endpoints.slices import Group, Ports, endpoint_key, pack, ports_key
 from moorage.control.framework.actions import NOTHING, Action, Delete, Plan, Raw, warn
@@ -14,14 +14,15 @@ from moorage.control.framework.controller import Controller
 from moorage.control.framework.steps import finish
 from moorage.control.framework.workloads import controller_reference
 from moorage.control.framework.world import World
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.network.endpoints import EndpointAddress, EndpointPort, Endpoints
+from moorage.model.well_known.annotations import LAST_APPLIED
+from moorage.model.well_known.labels import SERVICE_NAME, SKIP_MIRROR, SLICE_MANAGED_BY
 
 MANAGER = "endpointslicemirroring-controller.k8s.io"
-SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror"
 MAX_ENDPOINTS = 1000
 _LEADER = "control-plane.alpha.kubernetes.io/leader"
-_NOT_COPIED = (TRIGGER_TIME, "kubectl.kubernetes.io/last-applied-configuration")
+_NOT_COPIED = (TRIGGER_TIME, LAST_APPLIED)
 _FAMILIES = ("IPv4", "IPv6")
 
 
@@ -68,29 +69,32 @@ class EndpointSliceMirroringController(Controller):
 
     name = "endpointslice-mirroring-controller"
     component = "endpoint-slice-mirroring-controller"
-    watches = (ENDPOINTS, SERVICE, SLICE)
+    watches = (KINDS.ENDPOINTS, KINDS.SERVICE, KINDS.ENDPOINT_SLICE)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         changed = new or old
         assert changed is not None
-        if kind is not SLICE:
-            return (changed.key,) if world.get(ENDPOINTS, changed.key) is not None else ()
+        if kind is not KINDS.ENDPOINT_SLICE:
+            return (changed.key,) if world.get(KINDS.ENDPOINTS, changed.key) is not None else ()
         labels = changed.view.metadata.labels
-        name = labels.get(SERVICE_NAME) if labels.get(MANAGED_BY) == MANAGER else None
+        name = labels.get(SERVICE_NAME) if labels.get(SLICE_MANAGED_BY) == MANAGER else None
         return (f"{changed.namespace}/{name}",) if name else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        endpoints, service = world.get(ENDPOINTS, key), world.get(SERVICE, key)
+        endpoints, service = world.get(KINDS.ENDPOINTS, key), world.get(KINDS.SERVICE, key)
         if endpoints is None:
             return NOTHING  # its slices have no owner any more
         existing = [
             found
-            for found in world.owned(SLICE, endpoints.uid)
-            if found.view.metadata.labels.get(MANAGED_BY) == MANAGER and found.view.metadata.deletionTimestamp is None
+            for found in world.owned(KINDS.ENDPOINT_SLICE, endpoints.uid)
+            if found.view.metadata.labels.get(SLICE_MANAGED_BY) == MANAGER
+            and found.view.metadata.deletionTimestamp is None
         ]
         if service is None or service.view.spec.selector or not _is_mirrored(endpoints):
-            return Plan(tuple(Delete(SLICE, found.namespace, found.name, found.uid) for found in existing))
-        labels = {**endpoints.view.metadata.labels, SERVICE_NAME: endpoints.name, MANAGED_BY: MANAGER}
+            return Plan(
+                tuple(Delete(KINDS.ENDPOINT_SLICE, found.namespace, found.name, found.uid) for found in existing)
+            )
+        labels = {**endpoints.view.metadata.labels, SERVICE_NAME: endpoints.name, SLICE_MANAGED_BY: MANAGER}
         own = endpoints.view.metadata.annotations
         annotations = {name: value for name, value in own.items() if name not in _NOT_COPIED}
         actions: list[Action] = []
@@ -120,7 +124,7 @@ def _writes(
         return dict(metadata.labels) != labels or dict(metadata.annotations) != annotations
 
     if not groups:
-        return [Delete(SLICE, found.namespace, found.name, found.uid) for found in slices]
+        return [Delete(KINDS.ENDPOINT_SLICE, found.namespace, found.name, found.uid) for found in slices]
     packed = finish(pack(slices, groups, MAX_ENDPOINTS, is_outdated))
     metadata: Raw = {
         "generateName": slice_prefix(endpoints.name),
@@ -130,7 +134,10 @@ def _writes(
         "ownerReferences": [controller_reference(endpoints)],
     }
     writes = [write_slice(contents, metadata, family, endpoints.namespace) for contents in packed.writes]
-    return [*writes, *(Delete(SLICE, found.namespace, found.name, found.uid) for found in packed.deletes)]
+    return [
+        *writes,
+        *(Delete(KINDS.ENDPOINT_SLICE, found.namespace, found.name, found.uid) for found in packed.deletes),
+    ]
 
 
 def _is_mirrored(endpoints: Object) -> bool:

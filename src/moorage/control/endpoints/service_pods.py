@@ -13,11 +13,8 @@ from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS
 from moorage.model.types.core import ServicePort, ServiceSpec
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.labels import ZONE
 
-SERVICE, NODE = KINDS["v1", "Service"], KINDS["v1", "Node"]
-SLICE, ENDPOINTS = KINDS["discovery.k8s.io/v1", "EndpointSlice"], KINDS["v1", "Endpoints"]
-SERVICE_NAME = "kubernetes.io/service-name"
-MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 HEADLESS = "service.kubernetes.io/headless"
 TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 NO_ADDRESS = "None"
@@ -72,7 +69,7 @@ def services_of(old: Object | None, new: Object | None, world: World) -> Iterabl
     return {
         service.key: None
         for each in labels
-        for service in world.selecting(SERVICE, changed.namespace, each)
+        for service in world.selecting(KINDS.SERVICE, changed.namespace, each)
         if service.view.spec.selector.items() <= each.items()
     }
 
@@ -88,7 +85,7 @@ def services_on(old: Object | None, new: Object | None, world: World) -> Iterabl
 
 
 def zone_of(node: Object) -> str:
-    return str(node.view.metadata.labels.get("topology.kubernetes.io/zone", ""))
+    return str(node.view.metadata.labels.get(ZONE, ""))
 
 
 def address_types(spec: ServiceSpec) -> Sequence[str]:

@@ -9,11 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from moorage.client.protocol import Object
 from moorage.control.endpoints.service_pods import (
     HEADLESS,
-    MANAGED_BY,
-    NODE,
-    SERVICE,
-    SERVICE_NAME,
-    SLICE,
     TRIGGER_TIME,
     Pace,
     TriggerTimes,
@@ -32,15 +27,16 @@ from moorage.control.endpoints.slices import Contents, EndpointKey, Group, Packe
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw, Update, warn
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.steps import Steps, finish, in_parts
-from moorage.control.framework.workloads import POD, controller_reference, namespace_is_terminating, ready_condition
+from moorage.control.framework.workloads import controller_reference, namespace_is_terminating, ready_condition
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.labels import SERVICE_NAME, SLICE_MANAGED_BY
 
 MANAGER = "endpointslice-controller.k8s.io"
 MAX_ENDPOINTS = 100
-_RESERVED = (SERVICE_NAME, MANAGED_BY, HEADLESS)
+_RESERVED = (SERVICE_NAME, SLICE_MANAGED_BY, HEADLESS)
 _CLOSE = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _MAX_NAME_LENGTH = 253
 
@@ -128,7 +124,7 @@ def _endpoint(service: Object, pod: Object, addresses: list[str], zone: str) -> 
 def slice_labels(service: Object) -> dict[str, str]:
     own = {name: value for name, value in service.view.metadata.labels.items() if name not in _RESERVED}
     headless = {HEADLESS: ""} if is_headless(service.view.spec) else {}
-    return {**own, **headless, SERVICE_NAME: service.name, MANAGED_BY: MANAGER}
+    return {**own, **headless, SERVICE_NAME: service.name, SLICE_MANAGED_BY: MANAGER}
 
 
 def slice_prefix(name: str) -> str:
@@ -138,17 +134,17 @@ def slice_prefix(name: str) -> str:
 def write_slice(contents: Contents, metadata: Raw, address_type: str, namespace: str) -> Action:
     """Return the action that makes or changes a slice. `metadata` are labels, annotations and, for new ones, more."""
     body: Raw = {
-        "apiVersion": SLICE.api_version,
-        "kind": SLICE.name,
+        "apiVersion": KINDS.ENDPOINT_SLICE.api_version,
+        "kind": KINDS.ENDPOINT_SLICE.name,
         "addressType": address_type,
         "endpoints": contents.endpoints,
         "ports": contents.ports,
     }
     if contents.found is None:
-        return Create(SLICE, {**body, "metadata": metadata}, namespace)
+        return Create(KINDS.ENDPOINT_SLICE, {**body, "metadata": metadata}, namespace)
     kept = {name: value for name, value in contents.found.raw["metadata"].items() if name != "annotations"}
     changed = {name: value for name, value in metadata.items() if name in ("labels", "annotations")}
-    return Update(SLICE, {**body, "metadata": {**kept, **changed}})
+    return Update(KINDS.ENDPOINT_SLICE, {**body, "metadata": {**kept, **changed}})
 
 
 class EndpointSliceController(Controller):
@@ -156,7 +152,7 @@ class EndpointSliceController(Controller):
 
     name = "endpointslice-controller"
     component = "endpoint-slice-controller"
-    watches = (SERVICE, POD, NODE, SLICE)
+    watches = (KINDS.SERVICE, KINDS.POD, KINDS.NODE, KINDS.ENDPOINT_SLICE)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -165,23 +161,23 @@ class EndpointSliceController(Controller):
         self._made: dict[str, tuple[int, Made]] = {}
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is POD:
+        if kind is KINDS.POD:
             return services_of(old, new, world)
-        if kind is NODE:
+        if kind is KINDS.NODE:
             return services_on(old, new, world)
         changed = new or old
         assert changed is not None
-        if kind is SERVICE:
+        if kind is KINDS.SERVICE:
             return (changed.key,)
         labels = changed.view.metadata.labels
-        name = labels.get(SERVICE_NAME) if labels.get(MANAGED_BY) == MANAGER else None
+        name = labels.get(SERVICE_NAME) if labels.get(SLICE_MANAGED_BY) == MANAGER else None
         return (f"{changed.namespace}/{name}",) if name else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         return finish(self.steps(key, world, now))
 
     def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
-        service = world.get(SERVICE, key)
+        service = world.get(KINDS.SERVICE, key)
         if service is None:
             self._pace.forget(key)
             self._triggers.forget(key)
@@ -195,14 +191,14 @@ class EndpointSliceController(Controller):
         self._pace.looked(key, len(pods), now)
         existing = [
             found
-            for found in world.owned(SLICE, service.uid)
-            if found.view.metadata.labels.get(MANAGED_BY) == MANAGER
+            for found in world.owned(KINDS.ENDPOINT_SLICE, service.uid)
+            if found.view.metadata.labels.get(SLICE_MANAGED_BY) == MANAGER
             and found.view.metadata.labels.get(SERVICE_NAME) == service.name
             and found.view.metadata.deletionTimestamp is None
         ]
         families = address_types(service.view.spec)
         used = {pod.view.spec.nodeName for pod in pods}
-        zones = {name: zone_of(node) for name in used if (node := world.get(NODE, name)) is not None}
+        zones = {name: zone_of(node) for name in used if (node := world.get(KINDS.NODE, name)) is not None}
         deletes = [found for found in existing if found.view.addressType not in families]
         actions: list[Action] = []
         labels = slice_labels(service)
@@ -216,7 +212,7 @@ class EndpointSliceController(Controller):
             )
             actions += self._writes(service, packed, labels, trigger, family)
             deletes += packed.deletes
-        actions += [Delete(SLICE, found.namespace, found.name, found.uid) for found in deletes]
+        actions += [Delete(KINDS.ENDPOINT_SLICE, found.namespace, found.name, found.uid) for found in deletes]
         return Plan(tuple(actions))
 
     def _made_before(self, service: Object, pods: int, families: int) -> Made | None:
@@ -248,7 +244,7 @@ class EndpointSliceController(Controller):
             yield write_slice(contents, whole, family, service.namespace)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        service = world.get(SERVICE, key)
+        service = world.get(KINDS.SERVICE, key)
         if service is None or namespace_is_terminating(error) or error.reason == "Conflict":
             return ()
         text = f"Error updating Endpoint Slices for Service {key}: {error.message}"

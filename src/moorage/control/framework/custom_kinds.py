@@ -14,9 +14,8 @@ from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, Object
 from moorage.control.framework.world import World
 from moorage.model.kind_rows.custom import CustomKind, stored_kind
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import Kind
 
-DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
 Handler = Callable[[Kind, list[Delta]], None]
 
 

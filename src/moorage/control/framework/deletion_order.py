@@ -16,8 +16,8 @@ from moorage.client.protocol import Object
 from moorage.control.framework.workloads import available_in, is_active, ready_condition
 from moorage.model.go.times import seconds_of
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.annotations import POD_DELETION_COST
 
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _COST = re.compile(r"(?:0|[1-9][0-9]*|-[0-9]+)\Z")
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 _INT32 = range(-(2**31), 2**31)
@@ -35,7 +35,7 @@ class _Merits(NamedTuple):
 
 def deletion_cost(pod: Pod) -> int:
     """Return the pod-deletion-cost annotation; 0 if absent or malformed."""
-    text = pod.metadata.annotations.get(DELETION_COST, "")
+    text = pod.metadata.annotations.get(POD_DELETION_COST, "")
     if not _COST.match(text) or len(text) > 11:
         return 0
     cost = int(text)

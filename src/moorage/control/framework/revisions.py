@@ -17,9 +17,8 @@ from moorage.model.go.json_text import sorted_keys
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import PodTemplateSpec
+from moorage.model.well_known.labels import REVISION_HASH
 
-CONTROLLER_REVISION = KINDS["apps/v1", "ControllerRevision"]
-REVISION_HASH = "controller-revision-hash"
 _MAX_PREFIX_LENGTH = 223
 
 
@@ -62,7 +61,7 @@ def history_of(
 
     `collisions` is part of the name of a new revision.
     """
-    claimed = claim(owner, owner.view.spec.selector, CONTROLLER_REVISION, world)
+    claimed = claim(owner, owner.view.spec.selector, KINDS.CONTROLLER_REVISION, world)
     if claimed.patches:
         return RevisionHistory(None, [], [], list(claimed.patches))
     wanted = template_patch(owner)
@@ -79,7 +78,7 @@ def history_of(
         return RevisionHistory(None, old, [], [_new_revision(owner, wanted, number, hash_label, collisions)])
     current = same[-1]
     if current.view.revision < number:
-        actions.append(Patch(CONTROLLER_REVISION, current.namespace, current.name, {"revision": number}))
+        actions.append(Patch(KINDS.CONTROLLER_REVISION, current.namespace, current.name, {"revision": number}))
     return RevisionHistory(current, old, same[:-1], actions)
 
 
@@ -87,7 +86,9 @@ def surplus_history(old: Sequence[Object], limit: int | None, in_use: Collection
     """Delete the oldest unused revisions, down to the limit. `in_use` has hashes or names."""
     surplus = len(old) - (10 if limit is None else limit)
     unused = [found for found in old if hash_of(found) not in in_use and found.name not in in_use]
-    return [Delete(CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in unused[: max(0, surplus)]]
+    return [
+        Delete(KINDS.CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in unused[: max(0, surplus)]
+    ]
 
 
 def _means(revision: Object, template: PodTemplateSpec) -> bool:
@@ -108,23 +109,23 @@ def _new_revision(owner: Object, data: Raw, number: int, hash_label: str, collis
         **nonempty(annotations=owner.raw["metadata"].get("annotations")),
     }
     document = {
-        "apiVersion": CONTROLLER_REVISION.api_version,
-        "kind": CONTROLLER_REVISION.name,
+        "apiVersion": KINDS.CONTROLLER_REVISION.api_version,
+        "kind": KINDS.CONTROLLER_REVISION.name,
         "metadata": metadata,
         "data": data,
         "revision": number,
     }
-    return Create(CONTROLLER_REVISION, document, owner.namespace)
+    return Create(KINDS.CONTROLLER_REVISION, document, owner.namespace)
 
 
 def _labelled(revision: Object, hash_label: str) -> Patch:
     labels = {hash_label: revision.name}
-    return Patch(CONTROLLER_REVISION, revision.namespace, revision.name, {"metadata": {"labels": labels}})
+    return Patch(KINDS.CONTROLLER_REVISION, revision.namespace, revision.name, {"metadata": {"labels": labels}})
 
 
 def collision_update(owner: Object, action: Create, error: ApiError, world: World) -> tuple[Update, ...]:
     """Return an update of collisionCount, if another revision of that name exists. One not seen yet may be the same."""
-    found = world.get(CONTROLLER_REVISION, f"{action.namespace}/{action.document['metadata']['name']}")
+    found = world.get(KINDS.CONTROLLER_REVISION, f"{action.namespace}/{action.document['metadata']['name']}")
     if error.reason != "AlreadyExists" or found is None or found.raw.get("data") == action.document["data"]:
         return ()
     collisions = (owner.view.status.collisionCount or 0) + 1

@@ -21,14 +21,14 @@ from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, NotSent, Object, Unreachable
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.custom_kinds import DEFINITION, CustomInformers
+from moorage.control.framework.custom_kinds import CustomInformers
 from moorage.control.framework.pending_writes import Expectations, UncertainWrites, find
 from moorage.control.framework.steps import take_turns
 from moorage.control.framework.work_queue import ControllerMetrics, WorkQueue
 from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import CustomKind, Kind
+from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 from moorage.telemetry.watchdog import Locals, Operation, operation
@@ -349,7 +349,7 @@ class ControllerManager:
         kinds = dict.fromkeys(kind for runner in self.runners for kind in runner.controller.watches)
         self._of_custom = [runner for runner in self.runners if runner.controller.watches_custom]
         if self._of_custom:
-            kinds[DEFINITION] = None
+            kinds[KINDS.CUSTOM_RESOURCE_DEFINITION] = None
         self._custom = CustomInformers(client, self.world, self._custom_changed, self._custom_added)
         self.informers = {kind: Informer(client, kind, self._handler(kind)) for kind in kinds}
 
@@ -395,7 +395,7 @@ class ControllerManager:
                 self.world.apply(kind, delta)
                 for runner in watching:
                     runner.changed(kind, *delta)
-            if kind is DEFINITION and self._of_custom:
+            if kind is KINDS.CUSTOM_RESOURCE_DEFINITION and self._of_custom:
                 self._custom.definitions_changed(deltas)
 
         return changed

@@ -15,6 +15,7 @@ from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import Selector, as_label_selector, compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError
+from moorage.model.generated_names import safe_encode
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
@@ -22,13 +23,11 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import FINISHED_PHASES, PodCondition
 from moorage.model.types.workload import JobCondition, JobStatus
 
-POD = KINDS["v1", "Pod"]
 ROLLING_UPDATE = "RollingUpdate"
 _MAX_NAME_LENGTH = 253
 _CONTAINER_LISTS = ("containers", "initContainers")
 _PERCENT = re.compile(r"[0-9]{1,9}%\Z")
 #: No vowels, to avoid words, and no characters that look alike.
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 # -- pods -------------------------------------------------------------------------------------------------------------
@@ -301,10 +300,6 @@ def template_hash(template: Raw, collisions: int | None) -> str:
     return safe_encode(str(number))
 
 
-def safe_encode(text: str) -> str:
-    return "".join(_LETTERS[ord(letter) % len(_LETTERS)] for letter in text)
-
-
 def ending_condition(status: JobStatus) -> JobCondition | None:
     """Return the condition that says that a Job is finished."""
     return next((one for one in status.conditions if one.type in ("Complete", "Failed") and one.status == "True"), None)
@@ -335,7 +330,7 @@ def new_pod_report(owner: Object) -> Report:
 
 
 def delete_pod(owner: Object, name: str, uid: str) -> Delete:
-    return Delete(POD, owner.namespace, name, uid, report=note(owner, "SuccessfulDelete", f"Deleted pod: {name}"))
+    return Delete(KINDS.POD, owner.namespace, name, uid, report=note(owner, "SuccessfulDelete", f"Deleted pod: {name}"))
 
 
 def refusal_report(owner: Object, action: Create | Delete, error: ApiError) -> Report:

@@ -9,7 +9,6 @@ from moorage.match.label_selector import as_label_selector
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 
-_POD, _SERVICE = KINDS["v1", "Pod"], KINDS["v1", "Service"]
 #: An ordered set.
 _Keys = dict[str, None]
 
@@ -78,7 +77,7 @@ class World:
         if not selector:
             return []
         wanted = selector.items()
-        found = self._found(_POD, self._pods_by_label.get((service.namespace, *_last(selector))))
+        found = self._found(KINDS.POD, self._pods_by_label.get((service.namespace, *_last(selector))))
         return [pod for pod in found if wanted <= pod.view.metadata.labels.items()] if len(selector) > 1 else found
 
     def in_namespace(self, kind: Kind, namespace: str) -> list[Object]:
@@ -88,7 +87,7 @@ class World:
         return (kind, namespace) in self._by_namespace
 
     def pods_on(self, node: str) -> list[Object]:
-        return self._found(_POD, self._pods_by_node.get(node))
+        return self._found(KINDS.POD, self._pods_by_node.get(node))
 
     def _found(self, kind: Kind, keys: _Keys | None) -> list[Object]:
         if not keys:
@@ -101,7 +100,7 @@ class World:
 
     def put(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         """Put a new object in the place of an old one; either may be absent."""
-        if kind is _POD and new is not None and old is not None and self._moved(old, new):
+        if kind is KINDS.POD and new is not None and old is not None and self._moved(old, new):
             return
         if old is not None:
             self._remove(kind, old)
@@ -121,20 +120,20 @@ class World:
         if before.metadata is metadata or (
             before.metadata.labels is metadata.labels and before.metadata.ownerReferences is metadata.ownerReferences
         ):
-            self._objects[_POD][key] = new
+            self._objects[KINDS.POD][key] = new
             if node and not old_node:
                 self._pods_by_node.setdefault(node, {})[key] = None
             return True
         if before.metadata.ownerReferences is not metadata.ownerReferences or self._pods_by_label:
             return False
         owner = controller_of(metadata)
-        objects = self._objects[_POD]
+        objects = self._objects[KINDS.POD]
         if owner is None or objects.pop(key, None) is None:
             return False
         objects[key] = new
         found = [
-            self._by_owner.setdefault((_POD, owner.uid), {}),
-            self._by_namespace.setdefault((_POD, new.namespace), {}),
+            self._by_owner.setdefault((KINDS.POD, owner.uid), {}),
+            self._by_namespace.setdefault((KINDS.POD, new.namespace), {}),
         ]
         if node:
             found.append(self._pods_by_node.setdefault(node, {}))
@@ -147,9 +146,9 @@ class World:
         self._objects.setdefault(kind, {})[found.key] = found
         for index, value in self._indices(kind, found):
             index.setdefault(value, {})[found.key] = None
-        if kind is _SERVICE and found.view.spec.selector:
+        if kind is KINDS.SERVICE and found.view.spec.selector:
             self._follow_label((found.namespace, *_last(found.view.spec.selector)))
-        elif kind is _POD and self._pods_by_label:
+        elif kind is KINDS.POD and self._pods_by_label:
             for label in found.view.metadata.labels.items():
                 keys = self._pods_by_label.get((found.namespace, *label))
                 if keys is not None:
@@ -159,7 +158,7 @@ class World:
         """Begin to keep the pods with a label that the selector of a Service tells."""
         if label not in self._pods_by_label:
             namespace, key, value = label
-            pods = self.in_namespace(_POD, namespace)
+            pods = self.in_namespace(KINDS.POD, namespace)
             self._pods_by_label[label] = {pod.key: None for pod in pods if pod.view.metadata.labels.get(key) == value}
 
     def _remove(self, kind: Kind, found: Object) -> None:
@@ -170,11 +169,11 @@ class World:
                 entries.pop(found.key, None)
                 if not entries:
                     del index[value]
-        if kind is _SERVICE and found.view.spec.selector:
+        if kind is KINDS.SERVICE and found.view.spec.selector:
             label = found.namespace, *_last(found.view.spec.selector)
             if (kind, *label) not in self._by_selector:
                 self._pods_by_label.pop(label, None)
-        elif kind is _POD and self._pods_by_label:
+        elif kind is KINDS.POD and self._pods_by_label:
             for pair in found.view.metadata.labels.items():
                 keys = self._pods_by_label.get((found.namespace, *pair))
                 if keys is not None:
@@ -190,15 +189,15 @@ class World:
             indices.append((self._orphans, (kind, namespace)))
             for key, value in view.metadata.labels.items():
                 indices.append((self._orphans_by_label, (kind, namespace, key, value)))
-        if kind is not _POD and kind.template is not None and kind.template[0] == "spec":
+        if kind is not KINDS.POD and kind.template is not None and kind.template[0] == "spec":
             selector = as_label_selector(getattr(view.spec, "selector", None))
             if selector is not None:
                 indices.append((self._by_selector, (kind, namespace, *telling_label(selector))))
-        elif kind is _SERVICE and view.spec.selector:
+        elif kind is KINDS.SERVICE and view.spec.selector:
             indices.append((self._by_selector, (kind, namespace, *_last(view.spec.selector))))
         if kind.namespaced:
             indices.append((self._by_namespace, (kind, namespace)))
-        if kind is _POD and view.spec.nodeName:
+        if kind is KINDS.POD and view.spec.nodeName:
             indices.append((self._pods_by_node, view.spec.nodeName))
         return indices
 

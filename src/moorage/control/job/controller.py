@@ -12,7 +12,6 @@ from moorage.client.protocol import Object
 from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, Ending, completed, deadline, ending_of, keep_books, tell_suspension
 from moorage.control.job.pods import TRACKING, is_tracked, new_pod, release
@@ -86,7 +85,6 @@ def _grown(before: str | None, after: str | None, below: int) -> int:
     return parse_indexes(after or "", below).total - parse_indexes(before or "", below).total
 
 
-JOB = KINDS["batch/v1", "Job"]
 #: Prefix of the keys of pods whose Job is gone.
 _POD_KEY = "pod:"
 
@@ -95,7 +93,7 @@ class JobController(Controller):
     """Reconciles Jobs. It remembers backoffs, and what is to be counted once a plan is carried out."""
 
     name = "job-controller"
-    watches = (JOB, POD)
+    watches = (KINDS.JOB, KINDS.POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -105,11 +103,11 @@ class JobController(Controller):
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         keys = list(super().concerns(kind, old, new, world))
-        if kind is POD:
-            if new is not None and is_tracked(new.view) and workloads.owner_key(JOB, new, world) is None:
+        if kind is KINDS.POD:
+            if new is not None and is_tracked(new.view) and workloads.owner_key(KINDS.JOB, new, world) is None:
                 keys.append(_POD_KEY + new.key)
         elif new is None:
-            keys += (_POD_KEY + pod.key for pod in world.owned(POD, old.uid if old is not None else ""))
+            keys += (_POD_KEY + pod.key for pod in world.owned(KINDS.POD, old.uid if old is not None else ""))
         elif old is None and _is_managed_elsewhere(new):
             self._metrics.external.labels(new.view.spec.managedBy).inc()
         return keys
@@ -117,21 +115,21 @@ class JobController(Controller):
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         if key.startswith(_POD_KEY):
             return _release_orphan(key.removeprefix(_POD_KEY), world)
-        job = world.get(JOB, key)
+        job = world.get(KINDS.JOB, key)
         if job is None or workloads.job_end(job.view.status):
             self._failures.pop(key, None)
             self._outcomes.pop(key, None)
             return NOTHING if job is None else _release_all(job, world)
         if _is_managed_elsewhere(job):
             return NOTHING
-        pods = workloads.claim(job, job.view.spec.selector, POD, world)
+        pods = workloads.claim(job, job.view.spec.selector, KINDS.POD, world)
         if pods.patches:
             return Plan(tuple(_with_finalizer(patch) for patch in pods.patches))
         return self._sync(key, Situation(job, pods.objects), now)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         outcome = self._outcomes.pop(key, None)
-        job = world.get(JOB, key)
+        job = world.get(KINDS.JOB, key)
         if job is None:
             return ()
         mode = job.view.spec.completionMode or "NonIndexed"
@@ -201,7 +199,7 @@ class JobController(Controller):
         report = workloads.new_pod_report(job)
         for index in sizing.indexes:
             last = None if index is None else seen.last_failed.get(index)
-            actions.append(Create(POD, new_pod(job, index, last), job.namespace, report))
+            actions.append(Create(KINDS.POD, new_pod(job, index, last), job.namespace, report))
         return actions
 
 
@@ -240,16 +238,16 @@ def _release_all(job: Object, world: World) -> Plan:
     """Remove the finalizers of a finished Job's pods."""
     if _is_managed_elsewhere(job):
         return NOTHING
-    return Plan(tuple(release(pod) for pod in world.owned(POD, job.uid) if is_tracked(pod.view)))
+    return Plan(tuple(release(pod) for pod in world.owned(KINDS.POD, job.uid) if is_tracked(pod.view)))
 
 
 def _release_orphan(key: str, world: World) -> Plan:
     """Remove the finalizer of a pod without a Job."""
-    pod = world.get(POD, key)
-    if pod is None or not is_tracked(pod.view) or workloads.owner_key(JOB, pod, world) is not None:
+    pod = world.get(KINDS.POD, key)
+    if pod is None or not is_tracked(pod.view) or workloads.owner_key(KINDS.JOB, pod, world) is not None:
         return NOTHING
     owner = controller_of(pod.view.metadata)
-    if owner is not None and (owner.kind, owner.apiVersion) != (JOB.name, JOB.api_version):
+    if owner is not None and (owner.kind, owner.apiVersion) != (KINDS.JOB.name, KINDS.JOB.api_version):
         return NOTHING
     return Plan((release(pod),))
 
@@ -267,7 +265,7 @@ class TimeToLiveController(Controller):
     """Deletes expired Jobs."""
 
     name = "ttl-after-finished-controller"
-    watches = (JOB,)
+    watches = (KINDS.JOB,)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -283,7 +281,7 @@ class TimeToLiveController(Controller):
         return (new.key,) if new is not None and _expiry(new.view) is not None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        job = world.get(JOB, key)
+        job = world.get(KINDS.JOB, key)
         expiry = None if job is None else _expiry(job.view)
         if job is None or expiry is None:
             self._expired.pop(key, None)
@@ -292,7 +290,7 @@ class TimeToLiveController(Controller):
             return Plan(again_after=expiry - now)
         self._expired[key] = expiry
         # Only if unchanged: its TTL may just have been extended.
-        delete = Delete(JOB, job.namespace, job.name, job.uid, propagation="Foreground", revision=job.revision)
+        delete = Delete(KINDS.JOB, job.namespace, job.name, job.uid, propagation="Foreground", revision=job.revision)
         return Plan((delete,))
 
     def done(self, key: str, plan: Plan, now: float) -> None:

@@ -13,6 +13,7 @@ from moorage.model.go.times import seconds_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import ContainerStatus
 from moorage.model.types.workload import JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement
+from moorage.model.well_known.labels import JOB_COMPLETION_INDEX
 
 IGNORE, FAIL_JOB, FAIL_INDEX = "Ignore", "FailJob", "FailIndex"
 
@@ -68,7 +69,6 @@ def _container_with_code(pod: Pod, wanted: PodFailurePolicyOnExitCodesRequiremen
 
 
 TRACKING = "batch.kubernetes.io/job-tracking"
-INDEX = "batch.kubernetes.io/job-completion-index"
 INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
 INDEX_IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
 
@@ -83,7 +83,7 @@ def release(pod: Object) -> Patch:
 
 
 def completion_index(pod: Pod) -> int | None:
-    return digits(pod.metadata.annotations.get(INDEX, ""))
+    return digits(pod.metadata.annotations.get(JOB_COMPLETION_INDEX, ""))
 
 
 def valid_index(pod: Pod, spec: JobSpec) -> int | None:
@@ -147,7 +147,7 @@ def _container_ends(pod: Pod) -> float | None:
 _MAX_PREFIX_LENGTH = 58
 _VARIABLE = {
     "name": "JOB_COMPLETION_INDEX",
-    "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}},
+    "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{JOB_COMPLETION_INDEX}']"}},
 }
 
 
@@ -160,8 +160,8 @@ def new_pod(job: Object, index: int | None, last_failed: Object | None) -> Raw:
         return pod
     middle = f"-{index}-"
     metadata["generateName"] = f"{job.name[: _MAX_PREFIX_LENGTH - len(middle)]}{middle}"
-    metadata["labels"] = {**(metadata.get("labels") or {}), INDEX: str(index)}
-    annotations = metadata["annotations"] = {**(metadata.get("annotations") or {}), INDEX: str(index)}
+    metadata["labels"] = {**(metadata.get("labels") or {}), JOB_COMPLETION_INDEX: str(index)}
+    annotations = metadata["annotations"] = {**(metadata.get("annotations") or {}), JOB_COMPLETION_INDEX: str(index)}
     if job.view.spec.backoffLimitPerIndex is not None:
         annotations |= _failures(job, last_failed)
     spec = pod["spec"] = {**pod["spec"], "hostname": f"{job.name}-{index}"}

@@ -21,14 +21,13 @@ from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node, NodeCondition
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.labels import ARCH, BETA_REGION, BETA_ZONE, OS, REGION, ZONE
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE, UNSCHEDULABLE
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 
-NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 READY = "Ready"
-NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
-UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 #: Taint keys by type and status of a condition.
 _TAINT_OF = {
     (READY, FALSE): NOT_READY,
@@ -42,7 +41,7 @@ _KEPT_FROM_CONDITIONS = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
 #: Conditions that the kubelet reports, which become Unknown when it is silent.
 _REPORTED = (READY, "MemoryPressure", "DiskPressure", "PIDPressure")
 #: Stable labels, whose beta equivalents have the prefix `beta.`.
-_STABLE_LABELS = ("kubernetes.io/os", "kubernetes.io/arch")
+_STABLE_LABELS = (OS, ARCH)
 _EXCLUDED = "node.kubernetes.io/exclude-disruption"
 
 
@@ -53,8 +52,8 @@ def node_ready_condition(node: Node) -> NodeCondition | None:
 def zone_of(node: Node) -> str:
     """Return `region:zone`; empty if the node has neither."""
     labels = node.metadata.labels
-    zone = labels.get("failure-domain.beta.kubernetes.io/zone", labels.get("topology.kubernetes.io/zone", ""))
-    region = labels.get("failure-domain.beta.kubernetes.io/region", labels.get("topology.kubernetes.io/region", ""))
+    zone = labels.get(BETA_ZONE, labels.get(ZONE, ""))
+    region = labels.get(BETA_REGION, labels.get(REGION, ""))
     return f"{region}:{zone}" if region or zone else ""
 
 
@@ -121,7 +120,6 @@ def silent_conditions(node: Node, now: str) -> list[Raw]:
 
 
 _LOG = get_logger("node-lifecycle-controller")
-_NODE, _POD, _LEASE = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["coordination.k8s.io/v1", "Lease"]
 _LEASES_OF_NODES = "kube-node-lease"
 PULSE = ""
 #: kube-controller-manager's --node-monitor-period, --node-monitor-grace-period, --node-startup-grace-period.
@@ -134,7 +132,7 @@ class NodeLifecycleController(Controller):
 
     name = "node-lifecycle-controller"
     component = "node-controller"
-    watches = (_NODE, _LEASE, _POD)
+    watches = (KINDS.NODE, KINDS.LEASE, KINDS.POD)
 
     def __init__(self, context: ControllerContext, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(context)
@@ -151,12 +149,12 @@ class NodeLifecycleController(Controller):
         self._add_metrics(context.metrics)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is _LEASE:
+        if kind is KINDS.LEASE:
             renewed = new is not None and (old is None or old.view.spec.renewTime != new.view.spec.renewTime)
             if new is not None and renewed and new.namespace == _LEASES_OF_NODES:
                 self._heard.add(new.name)
             return ()
-        if kind is _POD:
+        if kind is KINDS.POD:
             return self._pod_changed(old, new)
         return self._node_changed(old, new)
 
@@ -195,11 +193,11 @@ class NodeLifecycleController(Controller):
         return self._pulse(world, now) if key == PULSE else self._look_at(key, world, now)
 
     def _pulse(self, world: World, now: float) -> Plan:
-        if not world.count(_NODE):
+        if not world.count(KINDS.NODE):
             self._last_pulse = None
             return Plan()
         self._note_heard(now)
-        overdue = {node.name for node in world.all(_NODE) if self._is_silent(node.view, now)} - self._unknown
+        overdue = {node.name for node in world.all(KINDS.NODE) if self._is_silent(node.view, now)} - self._unknown
         news = overdue - self._silent
         self._silent = overdue
         if news:
@@ -212,7 +210,7 @@ class NodeLifecycleController(Controller):
         if change is ClusterChange.ENTERED:
             _LOG.info("Controller detected that all Nodes are not-Ready. Entering master disruption mode")
             self._granted.clear()
-            wakes += (node.name for node in world.all(_NODE))
+            wakes += (node.name for node in world.all(KINDS.NODE))
         elif change is ClusterChange.LEFT:
             _LOG.info("Controller detected that some Nodes are Ready. Exiting master disruption mode")
             self._heard_at = dict.fromkeys(self._heard_at, now)
@@ -243,7 +241,7 @@ class NodeLifecycleController(Controller):
     # -- one node -----------------------------------------------------------------------------------------------------
 
     def _look_at(self, name: str, world: World, now: float) -> Plan:
-        found = world.get(_NODE, name)
+        found = world.get(KINDS.NODE, name)
         actions: list[Action] = []
         registered = self._registered.get(name)
         if registered is not None and (found is None or found.uid != registered):
@@ -306,7 +304,7 @@ class NodeLifecycleController(Controller):
             patch["metadata"]["labels"] = labels
         if taints != before:
             patch["spec"] = {"taints": taints or None}
-        return [Patch(_NODE, "", found.name, patch)]
+        return [Patch(KINDS.NODE, "", found.name, patch)]
 
     def done(self, key: str, plan: Plan, now: float) -> None:
         if key in self._tainting:
@@ -348,7 +346,7 @@ def _node_event(name: str, uid: str, said: str) -> Report:
 
 def _write_silence(found: Object, conditions: list[Raw]) -> list[Action]:
     patch = {"metadata": {"resourceVersion": str(found.revision)}, "status": {"conditions": conditions}}
-    actions: list[Action] = [Patch(_NODE, "", found.name, patch, subresource="status")]
+    actions: list[Action] = [Patch(KINDS.NODE, "", found.name, patch, subresource="status")]
     ready = node_ready_condition(found.view)
     if ready is not None and ready.status == TRUE:
         message = f"Node {found.name} status is now: NodeNotReady"

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from moorage.client.protocol import Object
-from moorage.control.resource_claim.pod_claims import EXTENDED_RESOURCE_CLAIM, POD_CLAIM_NAME, wants_admin_access
+from moorage.control.resource_claim.pod_claims import POD_CLAIM_NAME, wants_admin_access
 from moorage.match.devices.claims import claim_keys
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.annotations import EXTENDED_RESOURCE_CLAIM
 
 _MAX_GONE = 500
 #: Distinct labels, shared by all claims.

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Delete, Question, Raw, Update
-from moorage.control.framework.workloads import POD, is_finished
+from moorage.control.framework.workloads import is_finished
 from moorage.control.framework.world import World
-from moorage.control.resource_claim.pod_claims import CLAIM, owning_pod
+from moorage.control.resource_claim.pod_claims import owning_pod
+from moorage.model.kinds import KINDS
 from moorage.model.types.devices import ResourceClaim, ResourceClaimConsumerReference
 from moorage.model.types.pod import Pod
-
-FINALIZER = "resource.kubernetes.io/delete-protection"
+from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
 
 WasDeleted = Callable[[str], bool]  # whether a pod with this UID is known to be gone
 
@@ -31,18 +31,18 @@ def _is_pod(consumer: ResourceClaimConsumerReference) -> bool:
 def may_need_release(claim: ResourceClaim, world: World, was_deleted: WasDeleted) -> bool:
     """Return whether a claim must be looked at. Changes of its pods bring it here again."""
     metadata = claim.metadata
-    if metadata.deletionTimestamp is not None and FINALIZER in metadata.finalizers:
+    if metadata.deletionTimestamp is not None and RESOURCE_CLAIM_IN_USE in metadata.finalizers:
         return True
     for consumer in claim.status.reservedFor:
         if _is_pod(consumer) and (
             was_deleted(consumer.uid)
-            or _keeps(consumer, world.view(POD, f"{metadata.namespace}/{consumer.name}")) is not True
+            or _keeps(consumer, world.view(KINDS.POD, f"{metadata.namespace}/{consumer.name}")) is not True
         ):
             return True
     if claim.status.reservedFor:
         return False
     name, uid = owning_pod(claim)
-    pod = world.view(POD, f"{metadata.namespace}/{name}") if name else None
+    pod = world.view(KINDS.POD, f"{metadata.namespace}/{name}") if name else None
     return bool(name) and (pod is None or pod.metadata.uid != uid or is_done(pod))
 
 
@@ -55,11 +55,11 @@ def questions_about(claim: Object, world: World, was_deleted: WasDeleted) -> Seq
     """Return the pods to look up: those that are not in the cache, maybe not yet."""
     view: ResourceClaim = claim.view
     return tuple(
-        Question(POD, claim.namespace, consumer.name)
+        Question(KINDS.POD, claim.namespace, consumer.name)
         for consumer in view.status.reservedFor
         if _is_pod(consumer)
         and not was_deleted(consumer.uid)
-        and world.get(POD, f"{claim.namespace}/{consumer.name}") is None
+        and world.get(KINDS.POD, f"{claim.namespace}/{consumer.name}") is None
     )
 
 
@@ -72,7 +72,7 @@ def release(found: Object, world: World, answers: Answers, was_deleted: WasDelet
         for consumer, raw in zip(consumers, (found.raw.get("status") or {}).get("reservedFor") or (), strict=True)
         if not _is_pod(consumer) or _stays(consumer, found.namespace, world, answers, was_deleted)
     ]
-    is_protected = FINALIZER in claim.metadata.finalizers
+    is_protected = RESOURCE_CLAIM_IN_USE in claim.metadata.finalizers
     is_deleted = claim.metadata.deletionTimestamp is not None
     if len(remaining) < len(consumers):
         deallocates = not remaining and is_protected
@@ -85,9 +85,9 @@ def release(found: Object, world: World, answers: Answers, was_deleted: WasDelet
             yield _unprotected(found)
     if not remaining:
         name, uid = owning_pod(claim)
-        pod = world.view(POD, f"{found.namespace}/{name}") if name else None
+        pod = world.view(KINDS.POD, f"{found.namespace}/{name}") if name else None
         if pod is not None and (pod.metadata.uid != uid or is_done(pod)):
-            yield Delete(CLAIM, found.namespace, found.name, found.uid)
+            yield Delete(KINDS.RESOURCE_CLAIM, found.namespace, found.name, found.uid)
 
 
 def _stays(
@@ -95,10 +95,10 @@ def _stays(
 ) -> bool:
     if was_deleted(consumer.uid):
         return False
-    kept = _keeps(consumer, world.view(POD, f"{namespace}/{consumer.name}"))
+    kept = _keeps(consumer, world.view(KINDS.POD, f"{namespace}/{consumer.name}"))
     if kept is not None:
         return kept
-    question = Question(POD, namespace, consumer.name)
+    question = Question(KINDS.POD, namespace, consumer.name)
     if question not in answers:  # it has left the cache since the questions were asked
         return True
     return any(pod.uid == consumer.uid for pod in answers[question])
@@ -110,7 +110,7 @@ def _status(found: Object, reserved_for: list[Raw], deallocates: bool, then: Upd
         del status["reservedFor"]
     if deallocates:
         status.pop("allocation", None)
-    return Update(CLAIM, {**found.raw, "metadata": _metadata(found), "status": status}, "status", then)
+    return Update(KINDS.RESOURCE_CLAIM, {**found.raw, "metadata": _metadata(found), "status": status}, "status", then)
 
 
 def reserve(found: Object, pod: Object) -> Update:
@@ -119,14 +119,16 @@ def reserve(found: Object, pod: Object) -> Update:
     consumer = {"resource": "pods", "name": pod.name, "uid": pod.uid}
     consumers = [*(status.get("reservedFor") or ()), consumer]
     return Update(
-        CLAIM, {**found.raw, "metadata": _metadata(found), "status": {**status, "reservedFor": consumers}}, "status"
+        KINDS.RESOURCE_CLAIM,
+        {**found.raw, "metadata": _metadata(found), "status": {**status, "reservedFor": consumers}},
+        "status",
     )
 
 
 def _unprotected(found: Object) -> Update:
     metadata = _metadata(found)
-    metadata["finalizers"] = [one for one in metadata["finalizers"] if one != FINALIZER]
-    return Update(CLAIM, {**found.raw, "metadata": metadata})
+    metadata["finalizers"] = [one for one in metadata["finalizers"] if one != RESOURCE_CLAIM_IN_USE]
+    return Update(KINDS.RESOURCE_CLAIM, {**found.raw, "metadata": metadata})
 
 
 def _metadata(found: Object) -> Raw:

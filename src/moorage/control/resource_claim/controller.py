@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Create, Plan, Question, patch_status, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.resource_claim.claim_index import (
     ClaimCounts,
@@ -21,22 +20,14 @@ from moorage.control.resource_claim.claim_index import (
     truth,
 )
 from moorage.control.resource_claim.claim_release import is_done, may_need_release, questions_about, release, reserve
-from moorage.control.resource_claim.pod_claims import (
-    CLAIM,
-    POD_CLAIM_NAME,
-    TEMPLATE,
-    NewClaim,
-    pod_needs_work,
-    sync_pod,
-)
+from moorage.control.resource_claim.pod_claims import POD_CLAIM_NAME, NewClaim, pod_needs_work, sync_pod
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Kind
+from moorage.model.generated_names import new_suffix
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod
 
 FAILED_CREATION = "FailedResourceClaimCreation"
 _POD_KEY, _CLAIM_KEY = "pod:", "claim:"
-_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-_SUFFIX_LENGTH = 5
 _MAX_CREATING = 16_384
 
 
@@ -45,7 +36,7 @@ class ResourceClaimController(Controller):
 
     name = "resourceclaim-controller"
     component = "resource_claim"
-    watches = (POD, CLAIM, TEMPLATE)
+    watches = (KINDS.POD, KINDS.RESOURCE_CLAIM, KINDS.RESOURCE_CLAIM_TEMPLATE)
     workers = 64
 
     def __init__(self, context: ControllerContext) -> None:
@@ -70,9 +61,9 @@ class ResourceClaimController(Controller):
     # -- changes ------------------------------------------------------------------------------------------------------
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is POD:
+        if kind is KINDS.POD:
             return self._pod_changed(old, new, world)
-        if kind is CLAIM:
+        if kind is KINDS.RESOURCE_CLAIM:
             return self._claim_changed(old, new, world)
         return self._pods_concerned(self._by_template.of(new.key), world) if new is not None else ()
 
@@ -108,7 +99,7 @@ class ResourceClaimController(Controller):
 
     def _pods_concerned(self, pods: Iterable[str], world: World) -> Iterable[str]:
         for key in pods:
-            pod = world.get(POD, key)
+            pod = world.get(KINDS.POD, key)
             if pod is not None:
                 yield from _keys_of(pod, world)
 
@@ -118,15 +109,15 @@ class ResourceClaimController(Controller):
         return self.decide(key, world, {}, now)
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
-        claim = world.get(CLAIM, key.removeprefix(_CLAIM_KEY)) if key.startswith(_CLAIM_KEY) else None
+        claim = world.get(KINDS.RESOURCE_CLAIM, key.removeprefix(_CLAIM_KEY)) if key.startswith(_CLAIM_KEY) else None
         return questions_about(claim, world, self._gone.__contains__) if claim is not None else ()
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
         prefix, _, name = key.partition(":")
         if prefix + ":" == _POD_KEY:
-            pod = world.get(POD, name)
+            pod = world.get(KINDS.POD, name)
             return self._sync_pod(pod, world) if pod is not None else NOTHING
-        claim = world.get(CLAIM, name)
+        claim = world.get(KINDS.RESOURCE_CLAIM, name)
         return Plan(tuple(release(claim, world, answers, self._gone.__contains__))) if claim is not None else NOTHING
 
     def _sync_pod(self, pod: Object, world: World) -> Plan:
@@ -135,7 +126,7 @@ class ResourceClaimController(Controller):
         done = sync_pod(pod, world, self.context.gates, self._new_suffix)
         actions: list[Action] = []
         for new in done.creates:
-            actions.append(Create(CLAIM, new.document, pod.namespace))
+            actions.append(Create(KINDS.RESOURCE_CLAIM, new.document, pod.namespace))
             self._note_creating(new)
         if done.event:
             actions.append(warn(pod, FAILED_CREATION, done.event))
@@ -151,8 +142,7 @@ class ResourceClaimController(Controller):
             del self._creating[next(iter(self._creating))]
 
     def _new_suffix(self) -> str:
-        random, letters = self.context.random, len(_SUFFIX_LETTERS)
-        return "".join(_SUFFIX_LETTERS[int(random() * letters)] for _ in range(_SUFFIX_LENGTH))
+        return new_suffix(self.context.random)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         if not isinstance(action, Create):
@@ -160,7 +150,7 @@ class ResourceClaimController(Controller):
         metadata = action.document["metadata"]
         label = self._creating.pop(f"{metadata['namespace']}/{metadata['name']}", truth(False))
         self._creates.labels("failure", label).inc()
-        pod = world.get(POD, key.removeprefix(_POD_KEY))
+        pod = world.get(KINDS.POD, key.removeprefix(_POD_KEY))
         if pod is None:
             return ()
         why = f"PodResourceClaim {metadata['annotations'][POD_CLAIM_NAME]}: create ResourceClaim : {error.message}"

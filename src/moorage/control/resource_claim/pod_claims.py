@@ -18,10 +18,7 @@ from moorage.model.kinds import KINDS
 from moorage.model.types.devices import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from moorage.model.types.pod import Pod, PodResourceClaim
 
-CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
-TEMPLATE = KINDS["resource.k8s.io/v1", "ResourceClaimTemplate"]
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
-EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 MAX_CONSUMERS = 256
 _MAX_BASE_LENGTH = 57
 
@@ -90,7 +87,7 @@ def _existing_or_new(
     else:
         if name is None:
             return None
-        claim = world.view(CLAIM, f"{namespace}/{name}") if name else None
+        claim = world.view(KINDS.RESOURCE_CLAIM, f"{namespace}/{name}") if name else None
         if claim is not None and not (is_own and why_not_for_pod(pod, claim)):
             return None
     if entry.resourceClaimTemplateName is None:
@@ -98,10 +95,10 @@ def _existing_or_new(
     orphan = _generated_for(pod, entry.name, world)
     if orphan is not None:
         return orphan
-    template = world.get(TEMPLATE, f"{namespace}/{entry.resourceClaimTemplateName}")
+    template = world.get(KINDS.RESOURCE_CLAIM_TEMPLATE, f"{namespace}/{entry.resourceClaimTemplateName}")
     if template is None:
         quoted = go_quote(entry.resourceClaimTemplateName)
-        missing = f"{TEMPLATE.name.lower()}.resource.k8s.io {quoted} not found"
+        missing = f"{KINDS.RESOURCE_CLAIM_TEMPLATE.name.lower()}.resource.k8s.io {quoted} not found"
         raise _CannotCreateError(f"resource claim template {quoted}: {missing}")
     view: ResourceClaimTemplate = template.view
     admin_access = wants_admin_access(view.spec.spec)
@@ -118,7 +115,7 @@ def wants_admin_access(spec: ResourceClaimSpec) -> bool:
 
 def _generated_for(pod: Pod, entry: str, world: World) -> str | None:
     """Return the name of a claim that was created for the entry, but is not in the pod's status."""
-    for found in world.owned(CLAIM, pod.metadata.uid):
+    for found in world.owned(KINDS.RESOURCE_CLAIM, pod.metadata.uid):
         if owning_pod(found.view)[0] and found.view.metadata.annotations.get(POD_CLAIM_NAME) == entry:
             return found.name
     return None
@@ -146,7 +143,12 @@ def _new_claim(pod: Pod, entry: str, template: Object, new_suffix: Callable[[], 
     }
     if described.get("labels"):
         metadata["labels"] = described["labels"]
-    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, "metadata": metadata, "spec": spec.get("spec") or {}}
+    return {
+        "apiVersion": KINDS.RESOURCE_CLAIM.api_version,
+        "kind": KINDS.RESOURCE_CLAIM.name,
+        "metadata": metadata,
+        "spec": spec.get("spec") or {},
+    }
 
 
 def generate_name(pod: str, entry: str) -> str:
@@ -168,7 +170,7 @@ def _reserves(pod: Pod, world: World) -> tuple[tuple[Object, ...], str]:
             return tuple(reserves), str(error)
         if name is None:
             continue
-        found = world.get(CLAIM, f"{pod.metadata.namespace}/{name}")
+        found = world.get(KINDS.RESOURCE_CLAIM, f"{pod.metadata.namespace}/{name}")
         if found is None:
             break
         problem = why_not_for_pod(pod, found.view) if is_own else None
@@ -200,7 +202,7 @@ def pod_needs_work(pod: Pod, world: World) -> bool:
             return True
         if name is None:
             continue
-        claim = world.view(CLAIM, f"{pod.metadata.namespace}/{name}")
+        claim = world.view(KINDS.RESOURCE_CLAIM, f"{pod.metadata.namespace}/{name}")
         if claim is None:
             if entry.resourceClaimTemplateName is not None:
                 return True

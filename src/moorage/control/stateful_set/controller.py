@@ -10,44 +10,43 @@ from moorage.client.protocol import Object
 from moorage.control.framework import revisions
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.revisions import CONTROLLER_REVISION, RevisionHistory
-from moorage.control.framework.workloads import POD, claim, namespace_is_terminating, status_update
+from moorage.control.framework.revisions import RevisionHistory
+from moorage.control.framework.workloads import claim, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.control.stateful_set import members
-from moorage.control.stateful_set.members import CLAIM, ordinal_of, pod_name
+from moorage.control.stateful_set.members import ordinal_of, pod_name
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.workload import StatefulSet
-
-STATEFUL_SET = KINDS["apps/v1", "StatefulSet"]
-_REVISION_HASH = "controller.kubernetes.io/hash"
+from moorage.model.well_known.annotations import CONTROLLER_HASH
+from moorage.model.well_known.labels import POD_INDEX, POD_NAME
 
 
 class StatefulSetController(Controller):
     """Reconciles StatefulSets."""
 
     name = "statefulset-controller"
-    watches = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
+    watches = (KINDS.STATEFUL_SET, KINDS.POD, KINDS.PERSISTENT_VOLUME_CLAIM, KINDS.CONTROLLER_REVISION)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is CLAIM:
+        if kind is KINDS.PERSISTENT_VOLUME_CLAIM:
             return _who_waits_for(old, world) if new is None and old is not None else ()
         return super().concerns(kind, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(STATEFUL_SET, key)
+        found = world.get(KINDS.STATEFUL_SET, key)
         if found is None:
             return NOTHING
         claimed = claim(
             found,
             found.view.spec.selector,
-            POD,
+            KINDS.POD,
             world,
             is_member=lambda pod: members.parent_and_ordinal(pod.name)[0] == found.name,
         )
         collisions = found.view.status.collisionCount or 0
-        history = revisions.history_of(found, world, hash_label=_REVISION_HASH, collisions=collisions)
+        history = revisions.history_of(found, world, hash_label=CONTROLLER_HASH, collisions=collisions)
         first = [*claimed.patches, *history.actions]
         if first:
             is_going = found.view.metadata.deletionTimestamp is not None
@@ -57,22 +56,22 @@ class StatefulSetController(Controller):
         return _Round(found, claimed.objects, history, history.current, world, now).plan()
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        found = world.get(STATEFUL_SET, key)
+        found = world.get(KINDS.STATEFUL_SET, key)
         if found is None or namespace_is_terminating(error) or not isinstance(action, Create | Delete):
             return ()
         if isinstance(action, Delete):
-            if action.kind is not POD:
+            if action.kind is not KINDS.POD:
                 return ()
             text = f"Delete Pod {action.name} in StatefulSet {found.name} failed error: {error.message}"
             return (warn(found, "FailedDelete", text),)
         if error.reason == "AlreadyExists":
-            is_revision = action.kind is CONTROLLER_REVISION
+            is_revision = action.kind is KINDS.CONTROLLER_REVISION
             return revisions.collision_update(found, action, error, world) if is_revision else ()
         name = action.document["metadata"]["name"]
-        if action.kind is POD:
+        if action.kind is KINDS.POD:
             text = f"Create Pod {name} in StatefulSet {found.name} failed error: {error.message}"
             return (warn(found, "FailedCreate", text),)
-        if action.kind is not CLAIM:
+        if action.kind is not KINDS.PERSISTENT_VOLUME_CLAIM:
             return ()
         pod = pod_name(found, members.parent_and_ordinal(name)[1])
         texts = (
@@ -144,8 +143,8 @@ class _Round:
             return True
         self._fix_claims(pod)
         if not members.has_identity(pod):
-            labels = {members.POD_NAME_LABEL: pod.name, members.POD_INDEX_LABEL: str(ordinal)}
-            self.actions.append(Patch(POD, pod.namespace, pod.name, {"metadata": {"labels": labels}}))
+            labels = {POD_NAME: pod.name, POD_INDEX: str(ordinal)}
+            self.actions.append(Patch(KINDS.POD, pod.namespace, pod.name, {"metadata": {"labels": labels}}))
             self.actions.append(self._done("Update", pod.name))
         return not self._is_well(pod)
 
@@ -156,7 +155,7 @@ class _Round:
             return True
         revision = self.current if self._is_held_back(ordinal) else self.update
         pod = members.numbered_pod(self.found, revisions.template_of(revision), revision.name, ordinal)
-        self.actions.append(Create(POD, pod, self.found.namespace, self._done("Create", name)))
+        self.actions.append(Create(KINDS.POD, pod, self.found.namespace, self._done("Create", name)))
         return True
 
     def _is_held_back(self, ordinal: int) -> bool:
@@ -189,7 +188,7 @@ class _Round:
 
     def _delete(self, pod: Object) -> None:
         report = self._done("Delete", pod.name)
-        self.actions.append(Delete(POD, pod.namespace, pod.name, pod.uid, report=report))
+        self.actions.append(Delete(KINDS.POD, pod.namespace, pod.name, pod.uid, report=report))
 
     def _done(self, verb: str, pod: str) -> Report:
         return note(self.found, f"Successful{verb}", f"{verb} Pod {pod} in StatefulSet {self.found.name} successful")
@@ -198,7 +197,7 @@ class _Round:
 
     def _claims(self, ordinal: int) -> list[Object]:
         keys = (f"{self.found.namespace}/{name}" for name in members.claim_names(self.found, ordinal).values())
-        return [one for key in keys if (one := self.world.get(CLAIM, key)) is not None]
+        return [one for key in keys if (one := self.world.get(KINDS.PERSISTENT_VOLUME_CLAIM, key)) is not None]
 
     def _has_claims(self, ordinal: int) -> bool:
         """Create missing claims. Return whether all exist."""
@@ -209,7 +208,7 @@ class _Round:
             if name not in there:
                 text = f"Create Claim {name} Pod {pod} in StatefulSet {self.found.name} success"
                 report = note(self.found, "SuccessfulCreate", text)
-                self.actions.append(Create(CLAIM, wanted, self.found.namespace, report))
+                self.actions.append(Create(KINDS.PERSISTENT_VOLUME_CLAIM, wanted, self.found.namespace, report))
                 is_complete, self.makes_claims = False, True
             elif there[name].view.metadata.deletionTimestamp is not None:
                 text = f"Create Pod {pod} in StatefulSet {self.found.name} failed error: pvc {name} is being deleted"
@@ -230,7 +229,7 @@ class _Round:
                 )
                 self.actions.append(warn(self.found, "ConflictingController", text))
             document = {**one.raw, "metadata": {**one.raw["metadata"], "ownerReferences": owners}}
-            self.actions.append(Update(CLAIM, document))
+            self.actions.append(Update(KINDS.PERSISTENT_VOLUME_CLAIM, document))
 
     def _forget_history(self) -> None:
         in_use = {self.current.name, self.update.name, *(revisions.hash_of(pod) for pod in self.pods)}
@@ -245,5 +244,5 @@ def _who_waits_for(claim: Object, world: World) -> list[str]:
     ordinal = members.parent_and_ordinal(claim.name)[1]
     if ordinal < 0:
         return []
-    candidates = world.in_namespace(STATEFUL_SET, claim.namespace)
+    candidates = world.in_namespace(KINDS.STATEFUL_SET, claim.namespace)
     return [found.key for found in candidates if claim.name in members.claim_names(found, ordinal).values()]

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework import workloads
 from moorage.control.framework.actions import Raw
-from moorage.control.framework.revisions import REVISION_HASH, hash_of
-from moorage.model.kinds import KINDS
+from moorage.control.framework.revisions import hash_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import StatefulSet
+from moorage.model.well_known.labels import POD_INDEX, POD_NAME, REVISION_HASH
 
 
 def pods_to_replace(view: StatefulSet, replicas: Sequence[Object | None], revision: str, now: float) -> list[Object]:
@@ -61,10 +61,6 @@ def stateful_set_status(
     return status, again_after
 
 
-POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
-POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
-
-
 def parent_and_ordinal(name: str) -> tuple[str, int]:
     """Split `web-3` into `web` and 3; -1 without a number."""
     parent, dash, digits = name.rpartition("-")
@@ -89,7 +85,7 @@ def pod_name(stateful_set: Object, ordinal: int) -> str:
 
 
 def has_identity(pod: Object) -> bool:
-    return bool(pod.view.metadata.labels.get(POD_NAME_LABEL) == pod.name)
+    return bool(pod.view.metadata.labels.get(POD_NAME) == pod.name)
 
 
 def is_leaving(pod: Object) -> bool:
@@ -109,7 +105,7 @@ def numbered_pod(stateful_set: Object, template: Raw, revision: str, ordinal: in
     pod = workloads.pod_from_template(stateful_set, template)
     name = pod_name(stateful_set, ordinal)
     metadata = pod["metadata"]
-    labels = {**(metadata.get("labels") or {}), POD_NAME_LABEL: name, POD_INDEX_LABEL: str(ordinal)}
+    labels = {**(metadata.get("labels") or {}), POD_NAME: name, POD_INDEX: str(ordinal)}
     pod["metadata"] = {**metadata, "name": name, "labels": {**labels, REVISION_HASH: revision}}
     volumes = _volumes(stateful_set, pod["spec"].get("volumes") or [], ordinal)
     optional = workloads.nonempty(subdomain=stateful_set.view.spec.serviceName, volumes=volumes)
@@ -147,7 +143,6 @@ def claims_of(stateful_set: Object, ordinal: int) -> list[Raw]:
     return claims
 
 
-CLAIM = KINDS["v1", "PersistentVolumeClaim"]
 _RETAIN, _DELETE = "Retain", "Delete"
 
 

@@ -20,15 +20,16 @@ from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.toleration_reader import TolerationReader
-from moorage.control.framework.workloads import POD, disruption_target
+from moorage.control.framework.workloads import disruption_target
 from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Undecided
-from moorage.match.taint_eviction import NO_EXECUTE, Eviction, When, decide_eviction
+from moorage.match.taint_eviction import Eviction, When, decide_eviction
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, Toleration
+from moorage.model.well_known.taints import NO_EXECUTE
 
 #: Clocks of two machines may differ by as much, and times are whole seconds.
 TOLERATED_SKEW = 5.0
@@ -152,7 +153,6 @@ class EvictionDecider:
         return eviction
 
 
-_NODE = KINDS["v1", "Node"]
 _REASON = "TaintManagerEviction"
 #: 5 ms to 4 min.
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 240.0)
@@ -170,7 +170,7 @@ class TaintEvictionController(Controller):
 
     name = "taint-eviction-controller"
     workers = 64
-    watches = (_NODE, POD)
+    watches = (KINDS.NODE, KINDS.POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -194,7 +194,7 @@ class TaintEvictionController(Controller):
         ).labels()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is _NODE:
+        if kind is KINDS.NODE:
             return self._node_changed(old, new, world)
         return self._pod_changed(old, new)
 
@@ -253,7 +253,7 @@ class TaintEvictionController(Controller):
 
     def _reconcile_node(self, name: str, world: World, now: float) -> Plan:
         """Write timeAdded where the deadline of a pod on the node depends on it."""
-        node = world.get(_NODE, name)
+        node = world.get(KINDS.NODE, name)
         taints = self._tainted.get(name)
         if node is None or taints is None:
             self._noticed.pop(name, None)
@@ -278,7 +278,7 @@ class TaintEvictionController(Controller):
         return NOTHING
 
     def _reconcile_pod(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(POD, key)
+        found = world.get(KINDS.POD, key)
         if found is None or found.view.metadata.deletionTimestamp is not None:
             self._evicted.pop(key, None)
             return Plan(tuple(self._cancel(key)))
@@ -331,7 +331,7 @@ class TaintEvictionController(Controller):
         if not _is_marked(pod, condition):
             actions.append(patch_status(found, {"conditions": [condition]}))
         said = _report(found, f"Marking for deletion Pod {found.key}")
-        actions.append(Delete(POD, found.namespace, found.name, found.uid, report=said))
+        actions.append(Delete(KINDS.POD, found.namespace, found.name, found.uid, report=said))
         return actions
 
     def done(self, key: str, plan: Plan, now: float) -> None:
@@ -370,4 +370,4 @@ def _write_down(node: Object, changed: Collection[str], now: float) -> Patch:
             path = f"/spec/taints/{index}"
             operations.append({"op": "test", "path": path, "value": raw})
             operations.append({"op": "add", "path": f"{path}/timeAdded", "value": noticed_text(now)})
-    return Patch(_NODE, "", node.name, operations, patch_type=PatchType.JSON)
+    return Patch(KINDS.NODE, "", node.name, operations, patch_type=PatchType.JSON)

@@ -11,15 +11,16 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Answers, Plan, Question, Report, Update, note, warn
 from moorage.control.framework.world import World
 from moorage.control.volumes import written
-from moorage.control.volumes.provisioning import STORAGE_CLASS, Provisioner, expand
+from moorage.control.volumes.provisioning import Provisioner, expand
 from moorage.control.volumes.volume_index import PodUses, VolumeIndex, is_over
-from moorage.control.volumes.written import BOUND_BY_CONTROLLER, CLAIM, LOST, PENDING, VOLUME
+from moorage.control.volumes.written import LOST, PENDING
 from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE, claim_class, default_class
 from moorage.match.volumes.volume_matching import is_reserved_for, why_not_requested
 from moorage.model.go.quoting import go_quote
+from moorage.model.kinds import KINDS
 from moorage.model.types.storage import PersistentVolumeClaim
+from moorage.model.well_known.annotations import BETA_STORAGE_CLASS, BOUND_BY_CONTROLLER
 
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _DELAYED = "WaitForFirstConsumer"
 FAILED_BINDING, VOLUME_MISMATCH = "FailedBinding", "VolumeMismatch"
 _NO_VOLUME = "no persistent volumes available for this claim and no storage class is set"
@@ -41,7 +42,11 @@ class ClaimSync:
         view: PersistentVolumeClaim = claim.view
         name = view.spec.volumeName
         if BIND_COMPLETED in view.metadata.annotations and name and view.status.phase != LOST:
-            return () if world.get(VOLUME, name) is not None else (Question(VOLUME, "", name),)
+            return (
+                ()
+                if world.get(KINDS.PERSISTENT_VOLUME, name) is not None
+                else (Question(KINDS.PERSISTENT_VOLUME, "", name),)
+            )
         return ()
 
     def plan(self, key: str, claim: Object | None, world: World, answers: Answers) -> Plan:
@@ -70,19 +75,19 @@ class ClaimSync:
     def _unbound(self, key: str, claim: Object, world: World, returned: str) -> Plan:
         view: PersistentVolumeClaim = claim.view
         name = claim_class(view)
-        storage_class = world.view(STORAGE_CLASS, name) if name else None
+        storage_class = world.view(KINDS.STORAGE_CLASS, name) if name else None
         is_delayed = storage_class is not None and storage_class.volumeBindingMode == _DELAYED
         volume = self._shelf.best(key, view, world, delayed=is_delayed)
         if volume is not None:
             self._shelf.choose(volume.name, key)
             return Plan(written.bind(volume, claim), wakes=self._waiting_too(returned, volume.name, world))
         wakes = self._waiting_too(returned, "", world)
-        if view.spec.storageClassName is None and _OLD_CLASS not in view.metadata.annotations:
-            default = default_class(one.view for one in world.all(STORAGE_CLASS))
+        if view.spec.storageClassName is None and BETA_STORAGE_CLASS not in view.metadata.annotations:
+            default = default_class(one.view for one in world.all(KINDS.STORAGE_CLASS))
             if default is not None:
                 self._given_class.add(key)
                 spec = {**claim.raw["spec"], "storageClassName": default.metadata.name}
-                return Plan((Update(CLAIM, written.changed(claim, spec=spec)),), wakes=wakes)
+                return Plan((Update(KINDS.PERSISTENT_VOLUME_CLAIM, written.changed(claim, spec=spec)),), wakes=wakes)
         if is_delayed and SELECTED_NODE not in view.metadata.annotations:
             report = self._waits_for(key, claim)
         elif name:
@@ -101,14 +106,14 @@ class ClaimSync:
 
     def _waiting_too(self, returned: str, taken: str, world: World) -> tuple[str, ...]:
         """Return the claims that may take the volume which this claim has given back."""
-        found = world.get(VOLUME, returned) if returned and returned != taken else None
+        found = world.get(KINDS.PERSISTENT_VOLUME, returned) if returned and returned != taken else None
         return tuple(self._shelf.waiting_for(found.view)) if found is not None else ()
 
     # -- with a volume ------------------------------------------------------------------------------------------------
 
     def _requested(self, key: str, claim: Object, world: World) -> tuple[Action, ...]:
         view: PersistentVolumeClaim = claim.view
-        volume = world.get(VOLUME, view.spec.volumeName)
+        volume = world.get(KINDS.PERSISTENT_VOLUME, view.spec.volumeName)
         if volume is None:
             return written.claim_status(claim, PENDING)
         if volume.view.spec.claimRef is None:
@@ -130,7 +135,9 @@ class ClaimSync:
         name = claim.view.spec.volumeName
         if not name:
             return _lost(claim, "ClaimLost", _NO_REFERENCE)
-        volume = world.get(VOLUME, name) or next(iter(answers.get(Question(VOLUME, "", name), ())), None)
+        volume = world.get(KINDS.PERSISTENT_VOLUME, name) or next(
+            iter(answers.get(Question(KINDS.PERSISTENT_VOLUME, "", name), ())), None
+        )
         if volume is None:
             return _lost(claim, "ClaimLost", _VOLUME_GONE)
         reference = volume.view.spec.claimRef

@@ -10,13 +10,10 @@ from moorage.control.framework.actions import NOTHING, Plan, patch_metadata
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.world import World
 from moorage.control.volumes.protection import is_to_go, is_wrong, lacks, without
-from moorage.control.volumes.written import CLAIM, VOLUME
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
-
-ATTRIBUTES_CLASS = KINDS["storage.k8s.io/v1", "VolumeAttributesClass"]
-CLASS_FINALIZER = "kubernetes.io/vac-protection"
+from moorage.model.well_known.finalizers import VOLUME_ATTRIBUTES_CLASS_IN_USE
 
 
 def named_classes(view: PersistentVolumeClaim | PersistentVolume) -> set[str]:
@@ -33,7 +30,7 @@ class AttributesClassProtection(Controller):
     """Protects VolumeAttributesClasses."""
 
     name = "volumeattributesclass-protection-controller"
-    watches = (ATTRIBUTES_CLASS, CLAIM, VOLUME)
+    watches = (KINDS.VOLUME_ATTRIBUTES_CLASS, KINDS.PERSISTENT_VOLUME_CLAIM, KINDS.PERSISTENT_VOLUME)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -41,8 +38,8 @@ class AttributesClassProtection(Controller):
         self._uses: dict[str, int] = {}
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is ATTRIBUTES_CLASS:
-            return (new.key,) if new is not None and is_wrong(new.view.metadata, CLASS_FINALIZER) else ()
+        if kind is KINDS.VOLUME_ATTRIBUTES_CLASS:
+            return (new.key,) if new is not None and is_wrong(new.view.metadata, VOLUME_ATTRIBUTES_CLASS_IN_USE) else ()
         before = named_classes(old.view) if old is not None else set[str]()
         after = named_classes(new.view) if new is not None else set[str]()
         for name in after - before:
@@ -54,12 +51,12 @@ class AttributesClassProtection(Controller):
         return before - after
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(ATTRIBUTES_CLASS, key)
+        found = world.get(KINDS.VOLUME_ATTRIBUTES_CLASS, key)
         if found is None:
             return NOTHING
         metadata: ObjectMeta = found.view.metadata
-        if lacks(metadata, CLASS_FINALIZER):
-            return Plan((patch_metadata(found, {"finalizers": [CLASS_FINALIZER]}),))
-        if is_to_go(metadata, CLASS_FINALIZER) and key not in self._uses:
-            return Plan((without(found, CLASS_FINALIZER),))
+        if lacks(metadata, VOLUME_ATTRIBUTES_CLASS_IN_USE):
+            return Plan((patch_metadata(found, {"finalizers": [VOLUME_ATTRIBUTES_CLASS_IN_USE]}),))
+        if is_to_go(metadata, VOLUME_ATTRIBUTES_CLASS_IN_USE) and key not in self._uses:
+            return Plan((without(found, VOLUME_ATTRIBUTES_CLASS_IN_USE),))
         return NOTHING

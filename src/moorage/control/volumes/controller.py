@@ -23,17 +23,16 @@ from moorage.control.framework.actions import (
     warn,
 )
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.volumes.claims import VOLUME_MISMATCH, ClaimSync
-from moorage.control.volumes.provisioning import NODE, PROVISIONED_BY, STORAGE_CLASS, Provisioner
+from moorage.control.volumes.provisioning import PROVISIONED_BY, Provisioner
 from moorage.control.volumes.volume_index import PodUses, VolumeIndex, claim_of
-from moorage.control.volumes.written import AVAILABLE, BOUND, CLAIM, FAILED, RELEASED, VOLUME, unbind, volume_phase
+from moorage.control.volumes.written import AVAILABLE, BOUND, FAILED, RELEASED, unbind, volume_phase
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, is_default, volume_class
 from moorage.match.volumes.volume_matching import same_mode
 from moorage.model.api_error import ApiError
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.telemetry.metrics import Metrics
 
@@ -68,10 +67,10 @@ class VolumeSync:
             return ()
         if view.status.phase in (RELEASED, FAILED) and not self._is_deleted_here(view):
             return ()
-        claim = world.get(CLAIM, claim_of(view))
+        claim = world.get(KINDS.PERSISTENT_VOLUME_CLAIM, claim_of(view))
         if claim is not None and claim.uid == reference.uid:
             return ()
-        return (Question(CLAIM, reference.namespace, reference.name),)
+        return (Question(KINDS.PERSISTENT_VOLUME_CLAIM, reference.namespace, reference.name),)
 
     def plan(self, volume: Object | None, world: World, answers: Answers) -> Plan:
         if volume is None:
@@ -83,9 +82,9 @@ class VolumeSync:
         if reference is None or not reference.uid:
             return Plan(volume_phase(volume, AVAILABLE))
         key = claim_of(view)
-        claim = world.get(CLAIM, key)
+        claim = world.get(KINDS.PERSISTENT_VOLUME_CLAIM, key)
         if claim is None or claim.uid != reference.uid:
-            question = Question(CLAIM, reference.namespace, reference.name)
+            question = Question(KINDS.PERSISTENT_VOLUME_CLAIM, reference.namespace, reference.name)
             claim = next((one for one in answers.get(question, ()) if one.uid == reference.uid), None)
         if claim is None:
             return Plan(self._released(volume))
@@ -135,7 +134,11 @@ class VolumeSync:
             return _fail(volume, "VolumeUnknownReclaimPolicy", text)
         if self._is_deleted_here(view):
             is_leaving = view.metadata.deletionTimestamp is not None
-            return () if is_leaving else (Delete(VOLUME, "", volume.name, volume.uid, revision=volume.revision),)
+            return (
+                ()
+                if is_leaving
+                else (Delete(KINDS.PERSISTENT_VOLUME, "", volume.name, volume.uid, revision=volume.revision),)
+            )
         provisioner = view.metadata.annotations.get(PROVISIONED_BY, "")
         if view.spec.csi is not None or (provisioner and not provisioner.startswith("kubernetes.io/")):
             return ()  # an external provisioner deletes it
@@ -157,7 +160,7 @@ class PersistentVolumeBinder(Controller):
 
     name = "persistentvolume-binder-controller"
     component = "persistentvolume-controller"
-    watches = (VOLUME, CLAIM, STORAGE_CLASS, NODE, POD)
+    watches = (KINDS.PERSISTENT_VOLUME, KINDS.PERSISTENT_VOLUME_CLAIM, KINDS.STORAGE_CLASS, KINDS.NODE, KINDS.POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -172,11 +175,18 @@ class PersistentVolumeBinder(Controller):
         claim_labels = ("namespace", "storage_class", "volume_attributes_class")
         number, plugin_labels = "number of persistent volume", ("plugin_name", "volume_mode")
         gauges: list[tuple[str, str, Callable[[], _Counts], tuple[str, ...]]] = [
-            ("total_pv_count", f"total {number}s", partial(self._count, VOLUME, _plugin), plugin_labels)
+            (
+                "total_pv_count",
+                f"total {number}s",
+                partial(self._count, KINDS.PERSISTENT_VOLUME, _plugin),
+                plugin_labels,
+            )
         ]
         for state in ("bound", "unbound"):
-            volumes = partial(self._count, VOLUME, lambda volume: (volume_class(volume),), state == "bound")
-            claims = partial(self._count, CLAIM, _classes, state == "bound")
+            volumes = partial(
+                self._count, KINDS.PERSISTENT_VOLUME, lambda volume: (volume_class(volume),), state == "bound"
+            )
+            claims = partial(self._count, KINDS.PERSISTENT_VOLUME_CLAIM, _classes, state == "bound")
             gauges.append((f"{state}_pv_count", f"{number} currently {state}", volumes, ("storage_class",)))
             gauges.append((f"{state}_pvc_count", f"{number} claim currently {state}", claims, claim_labels))
         for name, what, count, labels in gauges:
@@ -187,13 +197,13 @@ class PersistentVolumeBinder(Controller):
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
         self._world = world
-        if kind is POD:
+        if kind is KINDS.POD:
             return self._pod_changed(old, new, world)
-        if kind is VOLUME:
+        if kind is KINDS.PERSISTENT_VOLUME:
             return self._volume_changed(old, new)
-        if kind is CLAIM:
+        if kind is KINDS.PERSISTENT_VOLUME_CLAIM:
             return self._claim_changed(old, new, world)
-        return self._class_changed(new.view) if kind is STORAGE_CLASS and new is not None else ()
+        return self._class_changed(new.view) if kind is KINDS.STORAGE_CLASS and new is not None else ()
 
     def _volume_changed(self, old: Object | None, new: Object | None) -> Iterable[str]:
         self._shelf.volume_changed(old, new)
@@ -214,7 +224,7 @@ class PersistentVolumeBinder(Controller):
             if found is not None:
                 keys[found.key] = None
                 keys |= dict.fromkeys(self._shelf.volumes_naming(found.key))
-                if world.get(VOLUME, found.view.spec.volumeName) is not None:
+                if world.get(KINDS.PERSISTENT_VOLUME, found.view.spec.volumeName) is not None:
                     keys[found.view.spec.volumeName] = None
         return keys
 
@@ -226,16 +236,16 @@ class PersistentVolumeBinder(Controller):
         """Return unbound claims, whose event names the pod they wait for."""
         waiting = []
         for key in self._uses.changed(old, new):
-            claim = world.view(CLAIM, key)
+            claim = world.view(KINDS.PERSISTENT_VOLUME_CLAIM, key)
             if claim is not None and not claim.spec.volumeName and BIND_COMPLETED not in claim.metadata.annotations:
                 waiting.append(key)
         return waiting
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
         if _is_claim(key):
-            claim = world.get(CLAIM, key)
+            claim = world.get(KINDS.PERSISTENT_VOLUME_CLAIM, key)
             return self._claims.questions(claim, world) if claim is not None else ()
-        volume = world.get(VOLUME, key)
+        volume = world.get(KINDS.PERSISTENT_VOLUME, key)
         return self._volumes.questions(volume, world) if volume is not None else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
@@ -243,8 +253,8 @@ class PersistentVolumeBinder(Controller):
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
         if _is_claim(key):
-            return self._claims.plan(key, world.get(CLAIM, key), world, answers)
-        return self._volumes.plan(world.get(VOLUME, key), world, answers)
+            return self._claims.plan(key, world.get(KINDS.PERSISTENT_VOLUME_CLAIM, key), world, answers)
+        return self._volumes.plan(world.get(KINDS.PERSISTENT_VOLUME, key), world, answers)
 
     def done(self, key: str, plan: Plan, now: float) -> None:
         if self._claims.gave_class(key):

@@ -9,12 +9,11 @@ from typing import Any
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Create, Plan, Raw, Report, warn
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import POD, controller_reference, nonempty
+from moorage.control.framework.workloads import controller_reference, nonempty
 from moorage.control.framework.world import World, controller_of
 from moorage.control.volumes.claims import FAILED_BINDING
-from moorage.control.volumes.written import CLAIM
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 
 
 class EphemeralVolumes(Controller):
@@ -22,7 +21,7 @@ class EphemeralVolumes(Controller):
 
     name = "ephemeral-volume-controller"
     component = "ephemeral_volume"
-    watches = (POD, CLAIM)
+    watches = (KINDS.POD, KINDS.PERSISTENT_VOLUME_CLAIM)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -31,15 +30,15 @@ class EphemeralVolumes(Controller):
         self._failures = context.metrics.counter(f"{prefix}_failures_total", text)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is POD:
+        if kind is KINDS.POD:
             return (new.key,) if new is not None and old is None and _is_concerned(new) else ()
         if old is None or new is not None:
             return ()
         owner = controller_of(old.view.metadata)  # the pod needs another claim
-        return (f"{old.namespace}/{owner.name}",) if owner is not None and owner.kind == POD.name else ()
+        return (f"{old.namespace}/{owner.name}",) if owner is not None and owner.kind == KINDS.POD.name else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        pod = world.get(POD, key)
+        pod = world.get(KINDS.POD, key)
         if pod is None or not _is_concerned(pod):
             return NOTHING
         actions: list[Action] = []
@@ -47,9 +46,11 @@ class EphemeralVolumes(Controller):
             if volume.get("ephemeral") is None:
                 continue
             name = f"{pod.name}-{volume['name']}"
-            claim = world.get(CLAIM, f"{pod.namespace}/{name}")
+            claim = world.get(KINDS.PERSISTENT_VOLUME_CLAIM, f"{pod.namespace}/{name}")
             if claim is None:
-                actions.append(Create(CLAIM, _claim(name, pod, volume["ephemeral"]), pod.namespace))
+                actions.append(
+                    Create(KINDS.PERSISTENT_VOLUME_CLAIM, _claim(name, pod, volume["ephemeral"]), pod.namespace)
+                )
                 continue
             owner = controller_of(claim.view.metadata)
             if owner is None or owner.uid != pod.uid:
@@ -63,7 +64,7 @@ class EphemeralVolumes(Controller):
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         self._attempts.labels().inc()
         self._failures.labels().inc()
-        pod = world.get(POD, key)
+        pod = world.get(KINDS.POD, key)
         if pod is None or not isinstance(action, Create):
             return ()
         name = action.document["metadata"]["name"]
@@ -81,7 +82,12 @@ def _claim(name: str, pod: Object, source: dict[str, Any]) -> Raw:
     metadata: Raw = {"name": name, "namespace": pod.namespace, "ownerReferences": [controller_reference(pod)]}
     metadata |= nonempty(annotations=given.get("annotations"), labels=given.get("labels"))
     spec = template.get("spec") or {}
-    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, "metadata": metadata, "spec": spec}
+    return {
+        "apiVersion": KINDS.PERSISTENT_VOLUME_CLAIM.api_version,
+        "kind": KINDS.PERSISTENT_VOLUME_CLAIM.name,
+        "metadata": metadata,
+        "spec": spec,
+    }
 
 
 def _said(pod: Object, volume: str, why: str) -> Report:

@@ -10,33 +10,31 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Patch, Plan, Question, patch_metadata
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.volumes.volume_index import PodUses, is_over, keeps
-from moorage.control.volumes.written import BOUND, CLAIM, VOLUME
-from moorage.model.kinds import Kind
+from moorage.control.volumes.written import BOUND
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import ObjectMeta
-
-CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+from moorage.model.well_known.finalizers import CLAIM_IN_USE, VOLUME_IN_USE
 
 
 class ClaimProtection(Controller):
     """Protects claims that pods use."""
 
     name = "persistentvolumeclaim-protection-controller"
-    watches = (CLAIM, POD)
+    watches = (KINDS.PERSISTENT_VOLUME_CLAIM, KINDS.POD)
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._uses = PodUses()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        if kind is POD:
+        if kind is KINDS.POD:
             keys = self._uses.changed(old, new)
             return self._pod_changed(old, new, keys, world) if keys else ()
         if new is None:
             return ()
-        return (new.namespace,) if is_wrong(new.view.metadata, CLAIM_FINALIZER) else ()
+        return (new.namespace,) if is_wrong(new.view.metadata, CLAIM_IN_USE) else ()
 
     def _pod_changed(
         self, old: Object | None, new: Object | None, claims: Sequence[str], world: World
@@ -46,18 +44,18 @@ class ClaimProtection(Controller):
         if new is not None and not is_new and new.view.spec.nodeName and not is_over(new.view):
             return ()
         for key in claims:
-            claim = world.view(CLAIM, key)
+            claim = world.view(KINDS.PERSISTENT_VOLUME_CLAIM, key)
             if claim is not None and claim.metadata.deletionTimestamp is not None:
                 return (key.partition("/")[0],)
         return ()
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
-        return (Question(POD, key),) if any(self._unused(key, world)) else ()
+        return (Question(KINDS.POD, key),) if any(self._unused(key, world)) else ()
 
     def _unused(self, namespace: str, world: World) -> Iterable[Object]:
         """Yield deleted claims that no cached pod uses."""
-        for claim in world.in_namespace(CLAIM, namespace):
-            if is_to_go(claim.view.metadata, CLAIM_FINALIZER) and not any(
+        for claim in world.in_namespace(KINDS.PERSISTENT_VOLUME_CLAIM, namespace):
+            if is_to_go(claim.view.metadata, CLAIM_IN_USE) and not any(
                 keeps(pod.view, claim.view) for pod in self._uses.of(claim.key)
             ):
                 yield claim
@@ -67,39 +65,39 @@ class ClaimProtection(Controller):
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
         uses = PodUses()
-        for pod in answers.get(Question(POD, key), ()):
+        for pod in answers.get(Question(KINDS.POD, key), ()):
             uses.changed(None, pod)
         unused = [
             claim
             for claim in self._unused(key, world)
             if not any(keeps(pod.view, claim.view) for pod in uses.of(claim.key))
         ]
-        return Plan((*self._additions(key, world), *(without(claim, CLAIM_FINALIZER) for claim in unused)))
+        return Plan((*self._additions(key, world), *(without(claim, CLAIM_IN_USE) for claim in unused)))
 
     def _additions(self, namespace: str, world: World) -> Iterable[Action]:
-        for claim in world.in_namespace(CLAIM, namespace):
-            if lacks(claim.view.metadata, CLAIM_FINALIZER):
-                yield patch_metadata(claim, {"finalizers": [CLAIM_FINALIZER]})
+        for claim in world.in_namespace(KINDS.PERSISTENT_VOLUME_CLAIM, namespace):
+            if lacks(claim.view.metadata, CLAIM_IN_USE):
+                yield patch_metadata(claim, {"finalizers": [CLAIM_IN_USE]})
 
 
 class VolumeProtection(Controller):
     """Protects bound volumes."""
 
     name = "persistentvolume-protection-controller"
-    watches = (VOLUME,)
+    watches = (KINDS.PERSISTENT_VOLUME,)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return (new.key,) if new is not None and is_wrong(new.view.metadata, VOLUME_FINALIZER) else ()
+        return (new.key,) if new is not None and is_wrong(new.view.metadata, VOLUME_IN_USE) else ()
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        volume = world.get(VOLUME, key)
+        volume = world.get(KINDS.PERSISTENT_VOLUME, key)
         if volume is None:
             return NOTHING
         metadata: ObjectMeta = volume.view.metadata
-        if lacks(metadata, VOLUME_FINALIZER):
-            return Plan((patch_metadata(volume, {"finalizers": [VOLUME_FINALIZER]}),))
-        if is_to_go(metadata, VOLUME_FINALIZER) and volume.view.status.phase != BOUND:
-            return Plan((without(volume, VOLUME_FINALIZER),))
+        if lacks(metadata, VOLUME_IN_USE):
+            return Plan((patch_metadata(volume, {"finalizers": [VOLUME_IN_USE]}),))
+        if is_to_go(metadata, VOLUME_IN_USE) and volume.view.status.phase != BOUND:
+            return Plan((without(volume, VOLUME_IN_USE),))
         return NOTHING
 
 

@@ -14,13 +14,14 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Action, Create, Raw, Report, Update, note, patch_status, warn
 from moorage.control.framework.workloads import nonempty
 from moorage.control.framework.world import World
-from moorage.control.volumes.written import BOUND, BOUND_BY_CONTROLLER, CLAIM, VOLUME, changed
+from moorage.control.volumes.written import BOUND, changed
 from moorage.match.volumes.claims import SELECTED_NODE, claim_class
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
+from moorage.model.well_known.annotations import BOUND_BY_CONTROLLER
+from moorage.model.well_known.labels import ZONE
 
-NODE, STORAGE_CLASS = KINDS["v1", "Node"], KINDS["storage.k8s.io/v1", "StorageClass"]
 SIMULATED = "moorage.dev/simulated"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 PROVISIONING_FAILED, EXTERNAL_PROVISIONING = "ProvisioningFailed", "ExternalProvisioning"
@@ -28,7 +29,6 @@ _PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 _OLD_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
 _IN_TREE, _NO_PROVISIONER = "kubernetes.io/", "kubernetes.io/no-provisioner"
 _STORAGE = "storage"
-_ZONE = "topology.kubernetes.io/zone"
 _DRIVER = "simulated.moorage.dev"
 _DRIVER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _MAX_DRIVER_NAME_LENGTH = 63
@@ -58,7 +58,7 @@ class Provisioner:
     def provision(self, claim: Object, world: World) -> Provisioning:
         """Provision a volume for a claim with a class and no matching volume."""
         name = claim_class(claim.view)
-        storage_class: StorageClass | None = world.view(STORAGE_CLASS, name)
+        storage_class: StorageClass | None = world.view(KINDS.STORAGE_CLASS, name)
         if storage_class is None:
             return _failed(claim, f"storageclass.storage.k8s.io {go_quote(name)} not found")
         provisioner = storage_class.provisioner
@@ -75,7 +75,7 @@ class Provisioner:
 
     def _simulate(self, claim: Object, storage_class: StorageClass, world: World) -> Provisioning:
         name = f"pvc-{claim.uid}"
-        if world.get(VOLUME, name) is not None:
+        if world.get(KINDS.PERSISTENT_VOLUME, name) is not None:
             return Provisioning()
         which = f"Failed to provision volume with StorageClass {go_quote(storage_class.metadata.name)}"
         if claim.view.spec.selector is not None:
@@ -83,7 +83,7 @@ class Provisioner:
         labels: dict[str, str] | None = None
         node = claim.view.metadata.annotations.get(SELECTED_NODE)
         if node is not None:
-            found = world.get(NODE, node)
+            found = world.get(KINDS.NODE, node)
             if found is None:
                 return _elsewhere(claim, f"Failed to get target node: node {go_quote(node)} not found")
             labels = found.view.metadata.labels
@@ -93,7 +93,7 @@ class Provisioner:
             return _elsewhere(claim, f"{which}: {text}")
         document = _volume(name, claim, storage_class, terms)
         text = f"Successfully provisioned volume {name} using {storage_class.provisioner}"
-        made = Create(VOLUME, document, report=note(claim, "ProvisioningSucceeded", text))
+        made = Create(KINDS.PERSISTENT_VOLUME, document, report=note(claim, "ProvisioningSucceeded", text))
         return Provisioning((*_tell(claim, storage_class.provisioner), made))
 
 
@@ -104,7 +104,7 @@ def _failed(claim: Object, message: str) -> Provisioning:
 def _elsewhere(claim: Object, message: str) -> Provisioning:
     """Unset the selected node, so that the scheduler chooses another."""
     annotations = {key: value for key, value in claim.view.metadata.annotations.items() if key != SELECTED_NODE}
-    update = Update(CLAIM, changed(claim, annotations=annotations))
+    update = Update(KINDS.PERSISTENT_VOLUME_CLAIM, changed(claim, annotations=annotations))
     return Provisioning((update, warn(claim, PROVISIONING_FAILED, message)))
 
 
@@ -114,7 +114,7 @@ def _tell(claim: Object, provisioner: str) -> tuple[Action, ...]:
     if annotations.get(_PROVISIONER) == annotations.get(_OLD_PROVISIONER) == provisioner:
         return ()
     told = {**annotations, _OLD_PROVISIONER: provisioner, _PROVISIONER: provisioner}
-    return (Update(CLAIM, changed(claim, annotations=told)),)
+    return (Update(KINDS.PERSISTENT_VOLUME_CLAIM, changed(claim, annotations=told)),)
 
 
 def _reach(storage_class: StorageClass, labels: dict[str, str] | None) -> list[Raw] | None:
@@ -123,7 +123,7 @@ def _reach(storage_class: StorageClass, labels: dict[str, str] | None) -> list[R
     if labels is None:
         return [_term({one.key: list(one.values) for one in term.matchLabelExpressions}) for term in allowed]
     if not allowed:
-        return [_term({_ZONE: [labels[_ZONE]]})] if _ZONE in labels else []
+        return [_term({ZONE: [labels[ZONE]]})] if ZONE in labels else []
     for term in allowed:
         if _has(term, labels):
             return [_term({one.key: [labels[one.key]] for one in term.matchLabelExpressions})]
@@ -157,7 +157,12 @@ def _volume(name: str, claim: Object, storage_class: StorageClass, terms: list[R
     }
     annotations = {BOUND_BY_CONTROLLER: "yes", PROVISIONED_BY: provisioner}
     metadata = {"name": name, "annotations": annotations}
-    return {"apiVersion": VOLUME.api_version, "kind": VOLUME.name, "metadata": metadata, "spec": spec}
+    return {
+        "apiVersion": KINDS.PERSISTENT_VOLUME.api_version,
+        "kind": KINDS.PERSISTENT_VOLUME.name,
+        "metadata": metadata,
+        "spec": spec,
+    }
 
 
 def _driver(provisioner: str) -> str:
@@ -182,6 +187,6 @@ def expand(claim: Object, volume: Object, provisioner: Provisioner) -> Provision
         spec = volume.raw["spec"]
         grown = {**spec, "capacity": {**(spec.get("capacity") or {}), _STORAGE: str(wanted)}}
         actions.append(note(claim, "Resizing", f"External resizer is resizing volume {volume.name}"))
-        actions.append(Update(VOLUME, changed(volume, spec=grown)))
+        actions.append(Update(KINDS.PERSISTENT_VOLUME, changed(volume, spec=grown)))
     resized = patch_status(claim, {"capacity": {_STORAGE: str(size)}})
     return Provisioning((*actions, resized, note(claim, "VolumeResizeSuccessful", "Resize volume succeeded")))

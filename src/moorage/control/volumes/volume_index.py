@@ -8,9 +8,9 @@ from bisect import bisect_left, insort
 
 from moorage.client.protocol import Object
 from moorage.control.framework.world import World, controller_of
-from moorage.control.volumes.written import VOLUME
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, claims_of, volume_class
 from moorage.match.volumes.volume_matching import ClaimMatcher, preference
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import FINISHED_PHASES
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
@@ -139,13 +139,13 @@ class VolumeIndex:
         """Return a volume that names the claim; else, if not delayed, the smallest that matches."""
         matcher = self._waiting.get(claim_class(claim), {}).get(key) or ClaimMatcher(claim)
         for name in self.volumes_naming(key):
-            found = world.get(VOLUME, name)
+            found = world.get(KINDS.PERSISTENT_VOLUME, name)
             if found is not None and matcher.promised(found.view):
                 return found
         if delayed:
             return None
         for _, _, name in self._free.get(matcher.storage_class, ()):
-            found = world.get(VOLUME, name)
+            found = world.get(KINDS.PERSISTENT_VOLUME, name)
             if found is not None and self._chosen.get(name, key) == key and matcher.free(found.view):
                 return found
         return None

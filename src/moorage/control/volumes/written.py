@@ -12,9 +12,8 @@ from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.volume_matching import is_reserved_for
 from moorage.model.kinds import KINDS
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.model.well_known.annotations import BOUND_BY_CONTROLLER
 
-VOLUME, CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
-BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 PENDING, BOUND, LOST = "Pending", "Bound", "Lost"
 AVAILABLE, RELEASED, FAILED = "Available", "Released", "Failed"
 _YES = "yes"
@@ -39,7 +38,9 @@ def unbind(volume: Object) -> tuple[Action, ...]:
         del annotations[BOUND_BY_CONTROLLER], spec["claimRef"]
     else:
         spec["claimRef"] = {key: value for key, value in spec["claimRef"].items() if key != "uid"}
-    return Update(VOLUME, changed(volume, annotations=annotations, spec=spec)), _phase(volume, AVAILABLE)
+    return Update(KINDS.PERSISTENT_VOLUME, changed(volume, annotations=annotations, spec=spec)), _phase(
+        volume, AVAILABLE
+    )
 
 
 def volume_phase(volume: Object, phase: str, message: str = "") -> tuple[Action, ...]:
@@ -88,7 +89,12 @@ def _bind_volume(volume: Object, claim: Object) -> tuple[Action, ...]:
     reference = view.spec.claimRef
     if is_theirs and reference is not None and reference.uid == claim.uid:
         return ()
-    return (Update(VOLUME, changed(volume, annotations=annotations, spec={**spec, "claimRef": claim.reference})),)
+    return (
+        Update(
+            KINDS.PERSISTENT_VOLUME,
+            changed(volume, annotations=annotations, spec={**spec, "claimRef": claim.reference}),
+        ),
+    )
 
 
 def _bind_claim(claim: Object, volume: Object) -> tuple[Action, ...]:
@@ -99,7 +105,12 @@ def _bind_claim(claim: Object, volume: Object) -> tuple[Action, ...]:
     if view.spec.volumeName != volume.name:
         annotations[BOUND_BY_CONTROLLER] = _YES
     annotations[BIND_COMPLETED] = _YES
-    return (Update(CLAIM, changed(claim, annotations=annotations, spec={**spec, "volumeName": volume.name})),)
+    return (
+        Update(
+            KINDS.PERSISTENT_VOLUME_CLAIM,
+            changed(claim, annotations=annotations, spec={**spec, "volumeName": volume.name}),
+        ),
+    )
 
 
 def _phase(volume: Object, phase: str, message: str = "", revision: int = 0) -> Patch:

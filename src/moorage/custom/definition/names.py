@@ -7,10 +7,10 @@ from moorage.match.cel.libraries.network.url_value import URLError, parse_reques
 from moorage.model.field_error import FieldError, FieldErrors, invalid, not_supported, required
 from moorage.model.names import dns1035_label_errors, dns1123_subdomain_errors
 from moorage.model.types.extension.custom_resource_definition import CustomResourceDefinitionNames
+from moorage.model.well_known.annotations import API_APPROVED
 
-APPROVED_ANNOTATION: Final = "api-approved.kubernetes.io"
 _SEE: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
-_MUST: Final = f'protected groups must have approval annotation "{APPROVED_ANNOTATION}"'
+_MUST: Final = f'protected groups must have approval annotation "{API_APPROVED}"'
 
 ApprovalState = Literal["invalid", "approved", "bypassed", "missing"]
 
@@ -61,7 +61,7 @@ def is_protected_group(group: str) -> bool:
 
 
 def approval_state(annotations: Mapping[str, str]) -> ApprovalState:
-    value = annotations.get(APPROVED_ANNOTATION, "")
+    value = annotations.get(API_APPROVED, "")
     if not value:
         return "missing"
     if value.startswith("unapproved"):
@@ -75,7 +75,7 @@ def approval_state(annotations: Mapping[str, str]) -> ApprovalState:
 
 def approval_message(annotations: Mapping[str, str]) -> str:
     """Return what there is to say of a group's approval, as the condition of a definition has it."""
-    value = annotations.get(APPROVED_ANNOTATION, "")
+    value = annotations.get(API_APPROVED, "")
     state = approval_state(annotations)
     if state == "bypassed":
         return f'not approved: "{value}"'
@@ -93,9 +93,9 @@ def validate_approval(
     state = approval_state(annotations)
     if not is_protected_group(group) or (old is not None and approval_state(old) == state):
         return []
-    path = f"metadata.annotations[{APPROVED_ANNOTATION}]"
+    path = f"metadata.annotations[{API_APPROVED}]"
     if state == "missing":
         return [required(path, approval_message(annotations))]
     if state == "invalid":
-        return [invalid(path, annotations[APPROVED_ANNOTATION], approval_message(annotations))]
+        return [invalid(path, annotations[API_APPROVED], approval_message(annotations))]
     return []

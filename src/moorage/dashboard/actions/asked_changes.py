@@ -20,7 +20,6 @@ from moorage.model.kinds import KINDS
 from moorage.plan.input.inventory import kind_words
 from moorage.plan.node_changes import ChangeError, is_meant, label_patch, tainted, untainted
 from moorage.plan.rollout import SCALED, kind_of_workload
-from moorage.plan.simulation.api import NODE
 from moorage.serve.patch.json_patch import apply_merge_patch
 
 _LEFT = {
@@ -29,7 +28,6 @@ _LEFT = {
     "apply": "manifests are applied by kubectl apply",
     "addNodes": "nodes are added by what provides them",
 }
-_RULE = KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 _NOT_FOUND = 404
 
 
@@ -63,7 +61,7 @@ async def _node_steps(asked: WantedChanges, client: Client) -> list[Step]:
     changes = asked.changes
     if not (changes.taints or changes.untaints or changes.labels or changes.cordons):
         return []
-    nodes = (await client.list_all(NODE)).items
+    nodes = (await client.list_all(KINDS.NODE)).items
     after: dict[str, Raw] = {node.name: node.raw for node in nodes}
     for taint in changes.taints:
         for name in _meant(nodes, taint.node):
@@ -78,7 +76,7 @@ async def _node_steps(asked: WantedChanges, client: Client) -> list[Step]:
         for name in _meant(nodes, cordoned):
             after[name] = apply_merge_patch(after[name], {"spec": {"unschedulable": True}})
     return [
-        Step("patch", NODE, "", node.name, operations(node.raw, after[node.name]))
+        Step("patch", KINDS.NODE, "", node.name, operations(node.raw, after[node.name]))
         for node in nodes
         if after[node.name] != node.raw
     ]
@@ -109,12 +107,12 @@ async def _rule_steps(given: Raw, client: Client) -> list[Step]:
     about = [spec["deviceSelector"], spec["taint"]["key"], spec["taint"]["effect"]]
     name = f"moorage-{sha256(msgspec.json.encode(about, order='sorted')).hexdigest()[:12]}"
     try:
-        raw = (await client.get(_RULE, name)).raw
+        raw = (await client.get(KINDS.DEVICE_TAINT_RULE, name)).raw
     except ApiError as error:
         if error.code != _NOT_FOUND:
             raise
-        return [Step("create", _RULE, "", name, device_rule(given, "deviceTaint", name))]
+        return [Step("create", KINDS.DEVICE_TAINT_RULE, "", name, device_rule(given, "deviceTaint", name))]
     # Without timeAdded: tolerationSeconds count from now on again.
     now = {field: text for field, text in raw["spec"]["taint"].items() if field != "timeAdded"}
     after = {**raw, "spec": {**raw["spec"], "taint": spec["taint"]}}
-    return [Step("patch", _RULE, "", name, operations(raw, after))] if now != spec["taint"] else []
+    return [Step("patch", KINDS.DEVICE_TAINT_RULE, "", name, operations(raw, after))] if now != spec["taint"] else []

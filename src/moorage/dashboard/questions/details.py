@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
-from moorage.dashboard.state.details import NODE, POD, node_details, pod_details
+from moorage.dashboard.state.details import node_details, pod_details
 from moorage.dashboard.state.rows import node_row
+from moorage.model.kinds import KINDS
 from moorage.plan.devices import device_counts_of
 from moorage.watch.usage import NodeUsage
 
@@ -14,7 +15,7 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     world = base.simulation.world
     name, pod = str(arguments.get("node") or ""), str(arguments.get("pod") or "")
     found = None
-    if name and (node := world.get(NODE, name)) is not None:
+    if name and (node := world.get(KINDS.NODE, name)) is not None:
         usage = NodeUsage()
         for one in world.pods_on(name):
             usage.count(one.key, one.view)
@@ -23,5 +24,5 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     elif pod:
         found = pod_details(world, pod, [])
     if found is None:
-        raise BadQuestion(f"there is no {NODE.name.lower() if name else POD.name.lower()} {name or pod!r}")
+        raise BadQuestion(f"there is no {KINDS.NODE.name.lower() if name else KINDS.POD.name.lower()} {name or pod!r}")
     yield {**found, "done": True}

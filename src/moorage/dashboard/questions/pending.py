@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.model.kinds import KINDS
 from moorage.plan.outcome import Outcome, PodLine, State
 from moorage.plan.report.grouping import by_reason
 from moorage.plan.report.reasons import shortened, without_preemption
-from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.diagnosis import event_note
 
@@ -55,7 +55,7 @@ def _shape(simulation: Simulation, pod: PodLine) -> object:
     """
     if pod.workload.startswith(_DAEMON_SETS):
         return pod.workload
-    made = simulation.world.view(POD, pod.key)
+    made = simulation.world.view(KINDS.POD, pod.key)
     return simulation.cluster.shape_of(made) if made is not None else pod.workload
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from moorage.dashboard.questions.base import Base, Part
 from moorage.dashboard.state.rows import node_row, pod_row, pod_table
 from moorage.lint.finding import Severity
+from moorage.model.kinds import KINDS
 from moorage.plan.devices import device_counts
 from moorage.plan.input.inventory import Key
-from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import Simulation
 from moorage.watch.usage import NodeUsage
 
@@ -28,7 +28,7 @@ def rows(simulation: Simulation) -> dict[str, Any]:
     """Return the nodes in the order of the input, and all pods in the order in which they came."""
     usage = NodeUsage()
     pods = []
-    for found in sorted(simulation.world.all(POD), key=lambda pod: simulation.order[pod.uid]):
+    for found in sorted(simulation.world.all(KINDS.POD), key=lambda pod: simulation.order[pod.uid]):
         usage.count(found.key, found.view)
         owner = simulation.owner_of(found)
         pods.append(pod_row(found.view, str(Key(*owner)) if owner is not None else ""))

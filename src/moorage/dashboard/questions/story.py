@@ -15,7 +15,6 @@ from moorage.dashboard.state.deeds import created_line
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.report.reasons import without_preemption
-from moorage.plan.simulation.api import NODE, POD
 from moorage.plan.simulation.scheduling import SCHEDULER
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import Action, NoNode
@@ -27,11 +26,11 @@ _USER = "you"
 _YEAR = 366 * 86_400
 _TOLD_WHEN_CREATED = frozenset(
     {
-        POD,
-        KINDS["apps/v1", "ReplicaSet"],
-        KINDS["batch/v1", "Job"],
-        KINDS["v1", "PersistentVolumeClaim"],
-        KINDS["resource.k8s.io/v1", "ResourceClaim"],
+        KINDS.POD,
+        KINDS.REPLICA_SET,
+        KINDS.JOB,
+        KINDS.PERSISTENT_VOLUME_CLAIM,
+        KINDS.RESOURCE_CLAIM,
     }
 )
 
@@ -73,7 +72,7 @@ class _Storyteller:
         self.left_out = 0
         self._simulation = simulation
         self._chronicle = Chronicle()
-        self._nodes = {found.name: found.view for found in simulation.world.all(NODE)}
+        self._nodes = {found.name: found.view for found in simulation.world.all(KINDS.NODE)}
         self._waiting: dict[str, str] = {}
         self._last = ("", 0)  # what the last entry was about before equal ones were added, and how many were
         simulation.api.listeners.append(self._changed)
@@ -84,13 +83,13 @@ class _Storyteller:
         now = self._simulation.clock.elapsed
         if old is None and new is not None and kind in _TOLD_WHEN_CREATED:
             self._created(new)
-        if kind is POD:
+        if kind is KINDS.POD:
             found = new or old
             workload = self._workload(found) if found is not None else ""
             for happening in self._chronicle.of_pod(_view(old), _view(new), self._nodes, now):
                 self._waiting.pop(happening.subject, None)
                 self._tell(happening._replace(workload=workload))
-        elif kind is NODE:
+        elif kind is KINDS.NODE:
             if new is not None:
                 self._nodes[new.name] = new.view
             for happening in of_node(_view(old), _view(new), now):
@@ -129,7 +128,7 @@ class _Storyteller:
         if self._waiting.get(key) == why:
             return
         self._waiting[key] = why
-        found = self._simulation.world.get(POD, key)
+        found = self._simulation.world.get(KINDS.POD, key)
         workload = self._workload(found) if found is not None else ""
         now = self._simulation.clock.elapsed
         self._tell(Happening(now, HappeningKind.PENDING, key, workload, why), SCHEDULER)

@@ -17,14 +17,11 @@ from moorage.model.types.pod import Pod
 from moorage.plan.devices import claims_of
 from moorage.plan.input.inventory import Key
 from moorage.plan.rollout import SCALED, kind_of_workload
-from moorage.plan.simulation.api import POD
 from moorage.plan.simulation.simulation import Simulation
 
 #: So many workloads are named for one threshold, thresholds for one key, and devices and pools of one driver.
 MAX_NAMED, MAX_THRESHOLDS, MAX_DEVICES = 5, 200, 500
 _EXPRESSION = "expression"
-_SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
-_RULE = KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 
 
 class _Thresholds:
@@ -61,7 +58,7 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     """Yield one part. There are no arguments."""
     simulation = base.simulation
     taints, labels, device_taints = _Thresholds(), _Thresholds(), _Thresholds()
-    for found in simulation.world.all(POD):
+    for found in simulation.world.all(KINDS.POD):
         pod: Pod = found.view
         owner = simulation.owner_of(found)
         workload = str(Key(*owner)) if owner is not None else ""
@@ -116,14 +113,14 @@ def _devices(simulation: Simulation) -> dict[str, Any]:
     """Return drivers with pools and devices, and the taints that devices have: key, value, effect and how many."""
     drivers: dict[str, dict[str, list[str]]] = {}
     counts: dict[tuple[str, str, str], int] = {}
-    for driver, pool, device in PublishedDevices(one.view for one in simulation.world.all(_SLICE)):
+    for driver, pool, device in PublishedDevices(one.view for one in simulation.world.all(KINDS.RESOURCE_SLICE)):
         devices = drivers.setdefault(driver, {}).setdefault(pool, [])
         if len(devices) < MAX_DEVICES:
             devices.append(device.name)
         for taint in device.taints:
             of_taint = taint.key, taint.value, taint.effect
             counts[of_taint] = counts.get(of_taint, 0) + 1
-    for found in simulation.world.all(_RULE):
+    for found in simulation.world.all(KINDS.DEVICE_TAINT_RULE):
         rule: DeviceTaintRule = found.view
         of_rule = rule.spec.taint.key, rule.spec.taint.value, rule.spec.taint.effect
         counts.setdefault(of_rule, 0)

@@ -15,14 +15,13 @@ from moorage.watch.happenings import Happening, HappeningKind, workload_of
 
 #: So long after its creation an object that is seen for the first time is news, and not one of a first list.
 _NEWS_SECONDS = 30.0
-_POD, _REPLICA_SET = KINDS["v1", "Pod"], KINDS["apps/v1", "ReplicaSet"]
 _CREATED = frozenset(
     {
-        _POD,
-        _REPLICA_SET,
-        KINDS["batch/v1", "Job"],
-        KINDS["v1", "PersistentVolumeClaim"],
-        KINDS["resource.k8s.io/v1", "ResourceClaim"],
+        KINDS.POD,
+        KINDS.REPLICA_SET,
+        KINDS.JOB,
+        KINDS.PERSISTENT_VOLUME_CLAIM,
+        KINDS.RESOURCE_CLAIM,
     }
 )
 _WORKLOADS = frozenset(
@@ -78,7 +77,7 @@ def _owner_of(found: Object) -> tuple[str, str] | None:
     if owner is None:
         return None
     subject = f"{owner.kind} {found.namespace}/{owner.name}"
-    return subject, workload_of(found.view) if found.kind is _POD else subject
+    return subject, workload_of(found.view) if found.kind is KINDS.POD else subject
 
 
 def _changed(kind: Kind, old: Object, new: Object, now: float) -> list[Happening]:

@@ -16,8 +16,6 @@ from moorage.model.types.resource_slice import ResourceSlice
 from moorage.plan.report.plain import as_data
 from moorage.watch.happenings import workload_of
 
-POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
-_SLICE, _CLAIM = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["resource.k8s.io/v1", "ResourceClaim"]
 #: Pods of a node, and devices, that are listed; the rest is counted.
 MAX_LISTED = 1000
 
@@ -34,11 +32,11 @@ class Objects(Protocol):
 
 def node_details(objects: Objects, name: str, row: NodeRow, events: list[Document]) -> Document | None:
     """Return what the page of a node shows; None if there is no such node."""
-    found = objects.get(NODE, name)
+    found = objects.get(KINDS.NODE, name)
     if found is None:
         return None
     node: Node = found.view
-    pods = [one for one in objects.all(POD) if one.view.spec.nodeName == name]
+    pods = [one for one in objects.all(KINDS.POD) if one.view.spec.nodeName == name]
     devices = list(_devices(objects, name))
     return {
         **row,
@@ -61,14 +59,14 @@ def _pod_line(pod: Pod) -> tuple[str, str, str, Mapping[str, int]]:
 def _devices(objects: Objects, node: str) -> Iterable[Document]:
     """Return the devices that a node has to itself, with the claims and pods that use them, and their taints."""
     users: dict[tuple[str, str, str], list[str]] = {}
-    for found in objects.all(_CLAIM):
+    for found in objects.all(KINDS.RESOURCE_CLAIM):
         claim: ResourceClaim = found.view
         if claim.status.allocation is None:
             continue
         for result in claim.status.allocation.devices.results:
             by = [f"{claim.metadata.namespace}/{one.name}" for one in claim.status.reservedFor]
             users.setdefault((result.driver, result.pool, result.device), []).extend(by or [found.key])
-    for found in objects.all(_SLICE):
+    for found in objects.all(KINDS.RESOURCE_SLICE):
         published: ResourceSlice = found.view
         spec = published.spec
         if spec.nodeName != node:
@@ -86,7 +84,7 @@ def _devices(objects: Objects, node: str) -> Iterable[Document]:
 
 def pod_details(objects: Objects, key: str, events: list[Document]) -> Document | None:
     """Return what is told about a pod; None if there is no such pod."""
-    found = objects.get(POD, key)
+    found = objects.get(KINDS.POD, key)
     if found is None:
         return None
     pod: Pod = found.view

@@ -28,8 +28,6 @@ from moorage.watch.happenings import workload_of
 from moorage.watch.session import CannotWatch, Session
 from moorage.watch.state import Watched
 
-POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
-SLICE, CLAIM = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["resource.k8s.io/v1", "ResourceClaim"]
 _GATHER = 0.1
 _CHECK_EVERY = 3.0
 _FIRST_SECONDS = 30.0
@@ -111,8 +109,12 @@ class LiveSource:
     # -- what informers tell ------------------------------------------------------------------------------------------
 
     def _handler(self, kind: Kind) -> Callable[[list[Delta]], None]:
-        take = {POD: self._pods_changed, NODE: self._nodes_changed, SLICE: self._device_objects_changed}
-        take[CLAIM] = self._device_objects_changed
+        take = {
+            KINDS.POD: self._pods_changed,
+            KINDS.NODE: self._nodes_changed,
+            KINDS.RESOURCE_SLICE: self._device_objects_changed,
+        }
+        take[KINDS.RESOURCE_CLAIM] = self._device_objects_changed
         taking = take.get(kind)
 
         def changed(deltas: list[Delta]) -> None:
@@ -208,14 +210,15 @@ class LiveSource:
         """Return the kinds that this user may not list, nodes first. Kinds that the server lacks are no news."""
         refused = {plural: why for plural, why in self._watched.refusals.items() if _FORBIDDEN in why}
         return tuple(
-            Unread(plural, refused[plural]) for plural in sorted(refused, key=lambda one: (one != NODE.plural, one))
+            Unread(plural, refused[plural])
+            for plural in sorted(refused, key=lambda one: (one != KINDS.NODE.plural, one))
         )
 
     async def events_of(self, kind: str, name: str, namespace: str = "") -> list[dict[str, Any]]:
         """List the events about an object, newest last; empty where they may not be listed."""
         fields = f"involvedObject.kind={kind},involvedObject.name={name}"
         with suppress(ApiError, Unreachable, CannotWatch):
-            listing = await self.client.list_all(KINDS["v1", "Event"], namespace, fields=fields)
+            listing = await self.client.list_all(KINDS.EVENT, namespace, fields=fields)
             return [_event_line(item.view) for item in listing.items]
         return []
 

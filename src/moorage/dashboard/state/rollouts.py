@@ -41,11 +41,9 @@ MAX_NOTES = 8
 MAX_PENDING = 5
 #: Pods that no controller of these has are not followed.
 _OWNERS = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet"})
-_WORKLOADS = tuple(KINDS["apps/v1", name] for name in ("Deployment", "StatefulSet", "DaemonSet"))
-_REPLICA_SET, _BUDGET = KINDS["apps/v1", "ReplicaSet"], KINDS["policy/v1", "PodDisruptionBudget"]
-_POD = KINDS["v1", "Pod"]
+_WORKLOADS = (KINDS.DEPLOYMENT, KINDS.STATEFUL_SET, KINDS.DAEMON_SET)
 #: What has to be watched.
-ROLLOUT_KINDS = (*_WORKLOADS, _REPLICA_SET, _BUDGET, _POD)
+ROLLOUT_KINDS = (*_WORKLOADS, KINDS.REPLICA_SET, KINDS.POD_DISRUPTION_BUDGET, KINDS.POD)
 
 
 class FollowedStep(msgspec.Struct, frozen=True, rename="camel"):
@@ -110,11 +108,11 @@ class Rollouts:
         """Take changes of objects of one of ROLLOUT_KINDS."""
         touched: dict[str, None] = {}
         for old, new in deltas:
-            if kind is _POD:
+            if kind is KINDS.POD:
                 uid = self._pod_changed(old, new)
-            elif kind is _REPLICA_SET:
+            elif kind is KINDS.REPLICA_SET:
                 uid = self._replica_set_changed(old, new, now)
-            elif kind is _BUDGET:
+            elif kind is KINDS.POD_DISRUPTION_BUDGET:
                 uid = self._budget_changed(old, new)
             else:
                 uid = self._workload_changed(old, new, now)

@@ -18,11 +18,11 @@ from moorage.lint.facts.facts import device_taints_in
 from moorage.lint.hints import did_you_mean
 from moorage.lint.subject import Complaint, claim_spec_of, device_requests
 from moorage.match.devices.eviction import tolerated_seconds
-from moorage.match.devices.taints import NO_EXECUTE
 from moorage.match.devices.tolerations import as_taint, compile_device_toleration, compile_device_tolerations
 from moorage.match.taint_text import describe_taint
 from moorage.model.gates import all_gates
 from moorage.model.types.devices import DeviceToleration
+from moorage.model.well_known.taints import NO_EXECUTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,7 +25,6 @@ from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.quota.limits import LimitRange, ResourceQuota, ResourceQuotaStatus
 
-_POD = KINDS["v1", "Pod"]
 _MAX_KEPT = 2_000
 #: The most pods that are charged, all together.
 _MAX_CHARGED = 20_000
@@ -118,7 +117,7 @@ class LimitFacts:
                 yield from self._charge(pods, convert_view(pod, Pod), balances[pods.namespace])
 
     def _charge(self, pods: _Pods, pod: Pod, used: dict[str, ResourceAmounts]) -> Iterator[PlacedComplaint]:
-        counting = usage_of(_POD)
+        counting = usage_of(KINDS.POD)
         assert counting is not None
         quotas = self._quotas[pods.namespace]
         for number in range(max(1, min(pods.number, _MAX_CHARGED))):

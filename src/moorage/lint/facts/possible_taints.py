@@ -18,8 +18,9 @@ from moorage.match.semver import Version, version_or_none
 from moorage.model.names import label_value_errors
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 ANY_OTHER_KEY = "moorage.example/any-other-key"
 _MAX_INT64, _MAX_UINT64 = 2**63 - 1, 2**64 - 1
 _HIGHEST_VERSION = f"{_MAX_UINT64}.{_MAX_UINT64}.{_MAX_UINT64}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from moorage.lint.subject import Complaint, Subject, device_requests
 from moorage.match.cel.parse.syntax import Call, Ident, Literal, Node
+from moorage.model.well_known.taints import NO_EXECUTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def _listed(selectors: tuple[DeviceSelector, ...], path: str) -> Iterator[tuple[
 def check_taint_rule(subject: Subject) -> Iterator[Complaint]:
     """Report a DeviceTaintRule without a selector, which taints all devices although it is documented to taint none."""
     if subject.kind == "DeviceTaintRule" and subject.view.spec.deviceSelector is None:
-        evicts = " and evicts no pod" if subject.view.spec.taint.effect == "NoExecute" else ""
+        evicts = " and evicts no pod" if subject.view.spec.taint.effect == NO_EXECUTE else ""
         yield Complaint(
             "device-taint-rule-unselective",
             "spec.deviceSelector",

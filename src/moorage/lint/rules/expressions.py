@@ -20,6 +20,15 @@ from moorage.match.evaluation.accounts import CHEAP
 from moorage.match.semver import version_or_none
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
+from moorage.model.well_known.labels import CONTROL_PLANE
+from moorage.model.well_known.taints import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    NOT_READY,
+    OUT_OF_SERVICE,
+    PREFER_NO_SCHEDULE,
+    UNREACHABLE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,15 +44,15 @@ _LONGEST = 10 * 1024
 
 #: Taints that every cluster has or gets one day, and one that no cluster has.
 _COMMON_KEYS = (
-    "node-role.kubernetes.io/control-plane",
-    "node.kubernetes.io/not-ready",
-    "node.kubernetes.io/unreachable",
-    "node.kubernetes.io/out-of-service",
+    CONTROL_PLANE,
+    NOT_READY,
+    UNREACHABLE,
+    OUT_OF_SERVICE,
     "dedicated",
     "zz9.example.net/plural-z.alpha",
 )
 _COMMON_VALUES = ("", "true", "950", "5.15.0", "gpu", "10.0.0.1", "1Gi", "1h", "a.b-c_d", "2026-01-01", "a-b-c-d")
-_EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
+_EFFECTS = (NO_SCHEDULE, NO_EXECUTE, PREFER_NO_SCHEDULE)
 _MAX_TEXTS = 6
 #: Bounds on evaluating one expression; when one is exceeded, no conclusion is drawn about all taints.
 _MAX_COST = 200_000
@@ -171,7 +180,7 @@ def _expensive(program: Program) -> Iterator[_Verdict]:
 
 
 def _constant(program: Program, of_devices: bool) -> Iterator[_Verdict]:
-    answer, failure, _ = evaluated(program, Taint("dedicated", "", "NoSchedule"))
+    answer, failure, _ = evaluated(program, Taint("dedicated", "", NO_SCHEDULE))
     if failure is not None:
         message = f"the expression does not look at the taint, and fails every time: {failure}"
         yield _Verdict("cel-constant", message, "it tolerates nothing: compare taint.key and taint.value")
@@ -248,7 +257,7 @@ def _taints_around(texts: list[str]) -> Iterator[Taint]:
     keys = [text for text in known if not label_key_errors(text)]
     keys += [longer for text in known if not label_key_errors(longer := f"{text}x")]
     values = [text for text in known if not label_value_errors(text)]
-    yield Taint(_COMMON_KEYS[0], "", "NoSchedule")
+    yield Taint(_COMMON_KEYS[0], "", NO_SCHEDULE)
     for key, effect, value in product([*keys, *_COMMON_KEYS], _EFFECTS, [*values, *_COMMON_VALUES]):
         yield Taint(key, value, effect)
 

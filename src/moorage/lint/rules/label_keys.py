@@ -13,13 +13,13 @@ from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PodPart, Subject
 from moorage.match.label_keys import PREFERRED, REQUIRED
 from moorage.model.gates import GateSet
 from moorage.model.types.pod import PodAffinityTerm
+from moorage.model.well_known.labels import CONTROLLER_UID, POD_TEMPLATE_HASH, REVISION_HASH
 
-POD_TEMPLATE_HASH = "pod-template-hash"
 _INSTEAD = {
-    "StatefulSet": "controller-revision-hash",
-    "DaemonSet": "controller-revision-hash",
-    "Job": "batch.kubernetes.io/controller-uid",
-    "CronJob": "batch.kubernetes.io/controller-uid",
+    "StatefulSet": REVISION_HASH,
+    "DaemonSet": REVISION_HASH,
+    "Job": CONTROLLER_UID,
+    "CronJob": CONTROLLER_UID,
 }
 
 

@@ -13,7 +13,6 @@ import msgspec
 
 from moorage.lint.facts.shares import scaled
 from moorage.lint.finding import SourcePlace
-from moorage.lint.rules.label_keys import POD_TEMPLATE_HASH
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject
 from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.match.label_keys import REQUIRED
@@ -25,10 +24,11 @@ from moorage.model.gates import GateSet
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import PodAffinityTerm, PodSpec, TopologySpreadConstraint
+from moorage.model.well_known.labels import HOSTNAME, NAMESPACE_NAME, POD_TEMPLATE_HASH, REVISION_HASH
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE
 
-_HOSTNAME = "kubernetes.io/hostname"
-_UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
-_KEEPING_OUT = ("NoSchedule", "NoExecute")
+_UNSCHEDULABLE = Taint(UNSCHEDULABLE, "", NO_SCHEDULE)
+_KEEPING_OUT = (NO_SCHEDULE, NO_EXECUTE)
 _MAX_NODES = 20_000
 _MAX_WAITING = 2_000
 
@@ -56,7 +56,7 @@ def check_rollout(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
         occupied: int | None = 1 if replicas is None else replicas
     else:
         why = _daemon_set_never_frees(subject)
-        revision_key = "controller-revision-hash"
+        revision_key = REVISION_HASH
         occupied = None  # the new pod must stand on the very node of the old one
     if why is None:
         return
@@ -132,7 +132,7 @@ def _namespace_included(term: PodAffinityTerm, namespace: str) -> bool:
     if namespace in term.namespaces:
         return True
     # Every namespace carries its name as a label; what others it has is not known here.
-    return _matches(term.namespaceSelector, {"kubernetes.io/metadata.name": namespace})
+    return _matches(term.namespaceSelector, {NAMESPACE_NAME: namespace})
 
 
 def _matches(selector: LabelSelector | None, labels: dict[str, str]) -> bool:
@@ -235,7 +235,7 @@ class Domains:
         tolerations = compile_tolerations(spread.spec.tolerations, self._gates, self._programs)
         if not self._nodes:
             drained = tolerations.tolerates(_UNSCHEDULABLE)
-            if key != _HOSTNAME or drained:
+            if key != HOSTNAME or drained:
                 return None
             return (
                 "every node is a domain of its own here, also the control plane's and every cordoned one, which this "

@@ -18,6 +18,7 @@ from moorage.match.tolerations import TolerationMatcher, compile_toleration
 from moorage.model.gates import all_gates
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.model.well_known.taints import NO_EXECUTE
 
 #: Whether a toleration has an effect is asked independently of the gates.
 _ALL_GATES = all_gates()
@@ -56,7 +57,7 @@ def check_redundant(listed: TolerationList, *, made_by_server: bool = False) -> 
         toleration = tolerations[found.index]
         if made_by_server and toleration.key.startswith("node.kubernetes.io/"):
             continue  # added by the DaemonSet controller and by admission, nothing the author can change
-        if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
+        if toleration.tolerationSeconds is not None and toleration.effect != NO_EXECUTE:
             continue  # refused by the API server, which is all there is to say about it
         at = f"{listed.path}[{found.index}]"
         yield Complaint("toleration-redundant", at, found.sentence(tolerations), found.advice(tolerations))
@@ -163,9 +164,9 @@ class _Overlaps:
         if not others:
             return False
         if self._of_devices:
-            return taint.effect != "NoExecute" or self._evicts_the_same(index, others)
+            return taint.effect != NO_EXECUTE or self._evicts_the_same(index, others)
         first = others[0]
-        if taint.effect != "NoExecute" or first < index:
+        if taint.effect != NO_EXECUTE or first < index:
             return True
         if self._seconds[first] != self._seconds[index]:
             return False
@@ -174,7 +175,7 @@ class _Overlaps:
 
     def _evicts_the_same(self, index: int, others: list[int]) -> bool:
         """True if a device's taint evicts as late without the toleration: the shortest time of those that name it."""
-        naming = [at for at in (index, *others) if self._tolerations[at].effect == "NoExecute"]
+        naming = [at for at in (index, *others) if self._tolerations[at].effect == NO_EXECUTE]
         if index not in naming:
             return True
         limits = [self._seconds[at] for at in naming if at != index]
@@ -208,7 +209,7 @@ def check_seconds(listed: TolerationList) -> Iterator[Complaint]:
             if "taint.value" not in toleration.expression:
                 continue  # `taint.key.startsWith('node.kubernetes.io/')` for 300 s is what tolerationSeconds is for
             holds = "the expression holds"
-        elif (compared := comparison_of(toleration.operator, TOLERATION)) and toleration.effect in ("", "NoExecute"):
+        elif (compared := comparison_of(toleration.operator, TOLERATION)) and toleration.effect in ("", NO_EXECUTE):
             holds = f"{toleration.key} {compared.symbol} {toleration.value} holds"
         else:
             continue

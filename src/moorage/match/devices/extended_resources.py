@@ -15,7 +15,6 @@ from moorage.model.types.pod import PodSpec
 
 #: The name of a claim before it is created, which no claim can have.
 SPECIAL_NAME = "<extended-resources>"
-ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 _NATIVE, _QUOTA = "kubernetes.io/", "requests."
 Raw = dict[str, Any]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from moorage.model.types.devices import DeviceTaintRule
     from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
 
-NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 #: The effects of taints that keep a device from being allocated.
 EXCLUDING_EFFECTS = frozenset((NO_SCHEDULE, NO_EXECUTE))
 

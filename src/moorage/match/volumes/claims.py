@@ -11,22 +11,23 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.match.volumes.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE, Attachable, moved_disk
+from moorage.match.volumes.csi_migration import Attachable, moved_disk
 from moorage.model.quantity import Quantity
 from moorage.model.types.pod import Pod, PodSpec
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from moorage.model.well_known.annotations import BETA_DEFAULT_STORAGE_CLASS, BETA_STORAGE_CLASS, DEFAULT_STORAGE_CLASS
+from moorage.model.well_known.labels import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
-TOPOLOGY_LABELS = (OLD_ZONE, OLD_REGION, ZONE, REGION)
+TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 
 ClaimKey = tuple[str, str]  # namespace and name
 Key = tuple[Any, ...]
 _DEFAULT_ANNOTATIONS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
+    DEFAULT_STORAGE_CLASS,
+    BETA_DEFAULT_STORAGE_CLASS,
 )
 
 
@@ -87,12 +88,12 @@ def claims_of(pod: Pod) -> tuple[ClaimUse, ...]:
 
 def claim_class(claim: PersistentVolumeClaim) -> str:
     """Return the name of a claim's StorageClass; empty if it asks for none."""
-    old = claim.metadata.annotations.get(_OLD_CLASS)
+    old = claim.metadata.annotations.get(BETA_STORAGE_CLASS)
     return (claim.spec.storageClassName or "") if old is None else old
 
 
 def volume_class(volume: PersistentVolume) -> str:
-    old = volume.metadata.annotations.get(_OLD_CLASS)
+    old = volume.metadata.annotations.get(BETA_STORAGE_CLASS)
     return volume.spec.storageClassName if old is None else old
 
 

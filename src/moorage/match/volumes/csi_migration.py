@@ -11,11 +11,9 @@ import msgspec
 
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.storage import PersistentVolume
+from moorage.model.well_known.labels import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
-OLD_REGION = "failure-domain.beta.kubernetes.io/region"
 _ZONE_DELIMITER = "__"
 _UNSPECIFIED = "UNSPECIFIED"
 
@@ -47,7 +45,7 @@ def _aws_handle(source: Any, labels: dict[str, str]) -> str:
 
 
 def _gce_handle(source: Any, labels: dict[str, str]) -> str:
-    zones = (labels.get(OLD_ZONE) or labels.get(ZONE, "")).split(_ZONE_DELIMITER)
+    zones = (labels.get(BETA_ZONE) or labels.get(ZONE, "")).split(_ZONE_DELIMITER)
     if len(zones) == 1:
         return f"projects/{_UNSPECIFIED}/zones/{zones[0] or _UNSPECIFIED}/disks/{source.pdName}"
     regions = {zone.rpartition("-")[0] for zone in zones}
@@ -115,9 +113,9 @@ def moved_affinity(volume: PersistentVolume) -> tuple[str, NodeSelector] | None:
     terms = required.nodeSelectorTerms if required is not None else ()
     labels = volume.metadata.labels
     used = {expression.key for term in terms for expression in term.matchExpressions}
-    old = ZONE not in used and (OLD_ZONE in used or (ZONE not in labels and OLD_ZONE in labels))
-    zone_key = OLD_ZONE if old else ZONE
-    renamed = {OLD_REGION: REGION} if old else {}
+    old = ZONE not in used and (BETA_ZONE in used or (ZONE not in labels and BETA_ZONE in labels))
+    zone_key = BETA_ZONE if old else ZONE
+    renamed = {BETA_REGION: REGION} if old else {}
     added: tuple[NodeSelectorRequirement, ...] = ()
     if any(e.values for term in terms for e in term.matchExpressions if e.key == zone_key):
         renamed[zone_key] = plugin.topology_key

@@ -12,9 +12,10 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import Component
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.simulation.simulation import Settings
 
-_EXECUTE = frozenset({"NoExecute"})
+_EXECUTE = frozenset({NO_EXECUTE})
 
 
 def troubles_on(node: Node, pod: Pod, settings: Settings) -> Iterator[str]:

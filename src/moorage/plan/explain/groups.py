@@ -17,6 +17,7 @@ from moorage.match.comparison import shown as shown_text
 from moorage.match.taint_text import describe_taint, describe_toleration
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 from moorage.plan.devices import devices_at
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.engine.candidates import Candidates
@@ -27,7 +28,7 @@ from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesF
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.preemption.nominations import NominatedPods
 
-_HARD = ("NoSchedule", "NoExecute")
+_HARD = (NO_SCHEDULE, NO_EXECUTE)
 MAX_LINES = 6
 _MAX_NAMES = 3
 #: Plugins whose reasons say less than their details.

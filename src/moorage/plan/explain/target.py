@@ -24,7 +24,6 @@ from moorage.schedule.cycle import Action, Bind
 WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob")
 _KINDS = kind_words("Pod", "Node", *WORKLOADS)
 _ALL_KINDS = kind_words()
-_JOB = KINDS["batch/v1", "Job"]
 _WHAT_TO_WRITE = (
     "write pod/NAME, NAMESPACE/NAME, node/NAME, or a workload: deployment/NAME, replicaset/, "
     "replicationcontroller/, statefulset/, daemonset/, job/ or cronjob/ (short names too)"
@@ -217,7 +216,7 @@ def _of_cron_job(simulation: Simulation, item: Item) -> Target:
     name, uid = f"{key.name[:50]}-next", item.view.metadata.uid
     jobs = {
         Key("Job", key.namespace, job.name)
-        for job in simulation.world.in_namespace(_JOB, key.namespace)
+        for job in simulation.world.in_namespace(KINDS.JOB, key.namespace)
         if (owner := controller_of(job.view.metadata)) is not None and (owner.kind, owner.name) == (key.kind, key.name)
     }
     pods = [pod for pod in planned_pods(simulation) if pod.owner in jobs]
@@ -228,9 +227,14 @@ def _of_cron_job(simulation: Simulation, item: Item) -> Target:
     metadata = {**(template.get("metadata") or {}), "name": name, "namespace": key.namespace}
     reference = {"apiVersion": item.kind.api_version, "kind": key.kind, "name": key.name, "uid": uid}
     metadata["ownerReferences"] = [{**reference, "controller": True}]
-    document = {"apiVersion": _JOB.api_version, "kind": _JOB.name, "metadata": metadata, "spec": template.get("spec")}
+    document = {
+        "apiVersion": KINDS.JOB.api_version,
+        "kind": KINDS.JOB.name,
+        "metadata": metadata,
+        "spec": template.get("spec"),
+    }
     try:
-        simulation.api.create(_JOB, document, key.namespace)
+        simulation.api.create(KINDS.JOB, document, key.namespace)
     except ApiError as error:
         raise TargetError(f"{key} makes no Job: {error.message}") from None
     simulation.controllers.work()

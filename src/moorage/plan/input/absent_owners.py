@@ -11,18 +11,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.raw import Raw, copy_document
-from moorage.control.framework.revisions import REVISION_HASH
 from moorage.control.framework.workloads import is_active
 from moorage.control.framework.world import controller_of
 from moorage.lint.finding import Severity
 from moorage.model.types.meta import ObjectMeta, OwnerReference
+from moorage.model.well_known.annotations import CONTROLLER_HASH, DEPLOYMENT_REVISION
+from moorage.model.well_known.labels import POD_INDEX, POD_NAME, POD_TEMPLATE_HASH, REVISION_HASH
 from moorage.plan.input.inventory import Inventory, Item, Key
 
-POD_TEMPLATE_HASH = "pod-template-hash"
 _REPLICA_SET, _DEPLOYMENT, _STATEFUL_SET = "ReplicaSet", "Deployment", "StatefulSet"
 _WITH_REVISIONS = ("DaemonSet", "StatefulSet")
 _STAND_IN = "plan.moorage.dev/controller"
-_REVISION = "deployment.kubernetes.io/revision"
 #: What the server writes into a pod's spec, and what the next pod does not inherit.
 _OF_ONE_POD = ("nodeName", "priority", "preemptionPolicy", "hostname", "subdomain")
 _replace = msgspec.structs.replace
@@ -130,7 +129,7 @@ def revision_stand_ins(inventory: Inventory) -> Iterator[Raw]:
 def _revision(workload: Item, value: str, template: Raw, number: int) -> Raw:
     metadata, is_daemon = workload.view.metadata, workload.key.kind == "DaemonSet"
     labels = {**((workload.raw["spec"]["template"].get("metadata") or {}).get("labels") or {})}
-    labels[REVISION_HASH if is_daemon else "controller.kubernetes.io/hash"] = value
+    labels[REVISION_HASH if is_daemon else CONTROLLER_HASH] = value
     name = f"{metadata.name}-{value}" if is_daemon else value
     about = {"name": name, "namespace": metadata.namespace, "uid": f"{metadata.uid}-{value}", "labels": labels}
     return {
@@ -175,7 +174,7 @@ def _replica_set_of(deployment: Item, owner: OwnerReference, pods: list[Item], *
     selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **hashed}
     made = _workload(_REPLICA_SET, owner, pods, selector, template)
     made["metadata"]["ownerReferences"] = [_reference_to(deployment)]
-    made["metadata"]["annotations"] = {_REVISION: "2" if is_current else "1"}
+    made["metadata"]["annotations"] = {DEPLOYMENT_REVISION: "2" if is_current else "1"}
     made["metadata"]["labels"] = labels
     return made
 
@@ -201,7 +200,7 @@ def _set_metadata(item: Item, field: str, raw: object, view: object) -> None:
 
 def _stateful_set(owner: OwnerReference, pods: list[Item]) -> Raw:
     template = _template(pods[0])
-    own = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", REVISION_HASH)
+    own = (POD_NAME, POD_INDEX, REVISION_HASH)
     labels = {name: value for name, value in _common_labels(pods).items() if name not in own}
     template["metadata"]["labels"] = labels
     name, claims, volumes = pods[0].key.name, [], []

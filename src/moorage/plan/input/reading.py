@@ -22,6 +22,7 @@ from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, gate_complaint, ki
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
 from moorage.model.gates import GateSet
+from moorage.model.generated_names import new_suffix
 from moorage.model.kinds import KINDS, Kind, kind_of, view_of
 from moorage.model.schema.conversion import ConversionError
 from moorage.model.schema.merge_schema import schema_of
@@ -35,14 +36,12 @@ from moorage.serve.patch.patch_error import PatchError
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.templates import PodTemplates
 
-POD = KINDS["v1", "Pod"]
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
 _PLUGINS = (DefaultTolerationSeconds(),)
 #: Kinds whose phase tells that a controller has made them.
 _WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
 #: What no pod's place depends on; of a Service its selector counts.
 _WITHOUT_PLACEMENT = frozenset({"ConfigMap", "Event", "Lease", "Secret", "Service", "ServiceAccount"})
-_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _MADE_BY_A_SERVER = ("uid", "resourceVersion", "creationTimestamp")
 
 
@@ -193,14 +192,14 @@ class Reader:
 
     def _admit(self, raw: Raw, old: Item | None, kind: Kind, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
-            new = _applied(raw, old.raw) if kind is POD else raw
+            new = _applied(raw, old.raw) if kind is KINDS.POD else raw
             return _with_own_status(admit(new, _stored(old.raw, key), self._gates), raw)
         if existing:
             if self._known is None:
                 return admit(raw, _stored(raw, key), self._gates, plugins=())
             return self._known.admitted(kind.name, raw, lambda: admit(raw, _stored(raw, key), self._gates, plugins=()))
         if not key.name:
-            suffix = "".join(self._random.choices(_SUFFIX_LETTERS, k=5))
+            suffix = new_suffix(self._random.random)
             return _create(self._gates, raw, Request(name_suffix=suffix))
         if key.kind == "Pod":
             return self._admit_pod(raw)
@@ -295,7 +294,7 @@ def _applied(raw: Raw, old: Raw) -> Raw:
     """
     try:
         return apply_strategic_merge(
-            old, {name: part for name, part in raw.items() if name != "status"}, schema_of(POD)
+            old, {name: part for name, part in raw.items() if name != "status"}, schema_of(KINDS.POD)
         )
     except PatchError:
         return raw

@@ -16,7 +16,7 @@ from moorage.plan.simulation.simulation import Simulation
 
 _WITH_TEMPLATE = ("Deployment", "ReplicaSet", "ReplicationController", "DaemonSet", "Job", "StatefulSet")
 _CLAIM = "PersistentVolumeClaim"
-_CLAIM_KIND, _CLASS_KIND = KINDS["v1", _CLAIM], KINDS["storage.k8s.io/v1", "StorageClass"]
+
 _DELAYED = "WaitForFirstConsumer"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -99,12 +99,12 @@ def _note_volume_of_claim(inventory: Inventory, item: Item) -> None:
 
 def unbound_claims(simulation: Simulation, inventory: Inventory) -> Iterator[Note]:
     """Return a note for every claim that nothing can bind before a pod uses it."""
-    for found in simulation.world.all(_CLAIM_KIND):
+    for found in simulation.world.all(KINDS.PERSISTENT_VOLUME_CLAIM):
         claim = found.view
         if claim.status.phase != "Pending" or claim.spec.volumeName or claim.metadata.deletionTimestamp is not None:
             continue
         name = claim_class(claim)
-        storage_class = simulation.world.view(_CLASS_KIND, name) if name else None
+        storage_class = simulation.world.view(KINDS.STORAGE_CLASS, name) if name else None
         if storage_class.volumeBindingMode == _DELAYED if storage_class is not None else bool(name):
             continue
         key = Key(_CLAIM, found.namespace, found.name)

@@ -8,6 +8,7 @@ admitted once (`PodTemplates`), and what components write into a pod is put into
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple, Unpack
 
@@ -34,6 +35,7 @@ from moorage.control.framework.world import World
 from moorage.model.amounts import add_amounts
 from moorage.model.api_error import already_exists, not_found, stale
 from moorage.model.gates import GateSet
+from moorage.model.generated_names import new_suffix, new_uid
 from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
@@ -47,7 +49,6 @@ from moorage.plan.simulation.pod_edits import (
     SimulatedObject,
     binding_to,
 )
-from moorage.serve.admission.quota_ledger import QUOTA
 from moorage.serve.api import Api, admitted
 from moorage.serve.decoding import check_kind
 from moorage.serve.resources.objects import key_of
@@ -57,9 +58,6 @@ from moorage.serve.verbs.patching import Patch, patched
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored
 
-POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
-_BUDGET, _NAMESPACE = KINDS["policy/v1", "PodDisruptionBudget"], KINDS["v1", "Namespace"]
-_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAMES_TRIED = 8
 _MANAGER = "simulation"
 #: For a cluster that never comes to rest.
@@ -106,19 +104,14 @@ class _Admission(Api):
             MemoryStore(),  # nothing is stored there: the world has all objects
             gates,
             clock=clock,
-            new_uid=lambda: _uid(random),
-            new_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),
+            new_uid=partial(new_uid, random),
+            new_suffix=partial(new_suffix, random.random),
             collects_garbage=True,
             protects_storage=True,
         )
 
     def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
-        return self._admit_first(POD, raw, request, None)
-
-
-def _uid(random: Random) -> str:
-    digits = f"{random.getrandbits(128):032x}"
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+        return self._admit_first(KINDS.POD, raw, request, None)
 
 
 class SimulatedApi:
@@ -161,7 +154,7 @@ class SimulatedApi:
 
     def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
         namespace = namespace_to_create_in(kind, document, namespace)
-        is_pod = kind is POD
+        is_pod = kind is KINDS.POD
         raw = {**document, "metadata": dict(document["metadata"])} if is_pod else copy_document(document)
         check_kind(raw, kind)
         metadata = raw["metadata"]
@@ -185,12 +178,12 @@ class SimulatedApi:
     def _charge(self, kind: Kind, namespace: str, name: str, view: Any) -> None:
         """Charge a new object to the quotas of its namespace. Raises ApiError."""
         for quota, amounts in self.rules.quotas.check(kind, namespace, name, view, None, ""):
-            found = self.get(QUOTA, quota, namespace)
+            found = self.get(KINDS.RESOURCE_QUOTA, quota, namespace)
             used = dict(found.view.status.used)
             add_amounts(used, amounts)
             status = {**(found.raw.get("status") or {}), "used": {name: str(used[name]) for name in sorted(used)}}
             new_view = _replace(found.view, status=_replace(found.view.status, used=used))
-            self.put(QUOTA, {**found.raw, "status": status}, new_view)
+            self.put(KINDS.RESOURCE_QUOTA, {**found.raw, "status": status}, new_view)
 
     def _likeness(self, document: Raw, raw: Raw, namespace: str) -> Likeness:
         """Return the fingerprint of all but the name; controllers hand over one document for many pods."""
@@ -240,7 +233,7 @@ class SimulatedApi:
             expected = None if is_same else expected_revision(kind, name, new)
             return admit_change(self.rules, Ref(kind, namespace, name), new, old, expected, None, subresource, view)
 
-        if kind is POD and subresource == "status" and patch_type is PatchType.STRATEGIC:
+        if kind is KINDS.POD and subresource == "status" and patch_type is PatchType.STRATEGIC:
             found = self.get(kind, name, namespace)
             added = self._new_conditions.added(found, patch)
             if added is not None:
@@ -248,11 +241,11 @@ class SimulatedApi:
         return self._change(kind, name, namespace, make)
 
     def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
-        if kind is _NAMESPACE:
+        if kind is KINDS.NAMESPACE:
             check_namespace_deletion(name)
         found = self.get(kind, name, namespace)
         now = int(self.clock.now)
-        plain = self._pod_deletions.decide(found, demands, now) if kind is POD else None
+        plain = self._pod_deletions.decide(found, demands, now) if kind is KINDS.POD else None
         if plain is None:
             time = datetime.fromtimestamp(now, UTC)
             deletion = decide_deletion(kind, found.raw, read_demands(demands), time, str(found.revision))
@@ -265,7 +258,7 @@ class SimulatedApi:
             self._edit(found, plain.marked(found.view), plain.edit)
 
     def _delete(self, kind: Kind, found: Object, deletion: DeletionDecision) -> None:
-        if kind is POD:
+        if kind is KINDS.POD:
             self._note_deletion(found)
         if deletion.removes:
             self._remove(found)
@@ -277,7 +270,7 @@ class SimulatedApi:
 
         Return False, with nothing done, if that takes more than putting it into the pod's view.
         """
-        found = self.world.get(POD, key)
+        found = self.world.get(KINDS.POD, key)
         added = self._new_conditions.added(found, patch) if found is not None else None
         if found is None or added is None:
             return False
@@ -300,10 +293,10 @@ class SimulatedApi:
 
     def bind(self, key: str, uid: str, node: str) -> None:
         """Put a pod on a node. Pods of one template that are bound in one second share their new status."""
-        found = self.world.get(POD, key)
+        found = self.world.get(KINDS.POD, key)
         name = key.rpartition("/")[2]
         if found is None:
-            raise not_found(POD, name)
+            raise not_found(KINDS.POD, name)
         pod: Pod = found.view
         now = self.rules.now_text()
         topology = self.rules.directory.topology_of(node)
@@ -335,7 +328,7 @@ class SimulatedApi:
 
     def write_pod_status(self, key: str, uid: str, status: Raw) -> None:
         """Write a complete status from our own kubelet, which needs no validation. A gone pod is ignored."""
-        found = self.world.get(POD, key)
+        found = self.world.get(KINDS.POD, key)
         if found is None or found.uid != uid:
             return
         view = _replace(found.view, status=self._merged_status(found.view.status, status))
@@ -362,14 +355,18 @@ class SimulatedApi:
 
     def evict(self, namespace: str, name: str) -> None:
         """Delete a pod if its disruption budget allows it (else ApiError 429)."""
-        found = self.get(POD, name, namespace)
-        budgets = [(one.raw, one.view) for one in self.world.in_namespace(_BUDGET, namespace)]
+        found = self.get(KINDS.POD, name, namespace)
+        budgets = [(one.raw, one.view) for one in self.world.in_namespace(KINDS.POD_DISRUPTION_BUDGET, namespace)]
         verdict = decide_eviction(found.view, budgets, self.rules.now_text())
         if verdict.budget is not None:
-            self.put(_BUDGET, verdict.budget, convert_view(verdict.budget, _BUDGET.view))
+            self.put(
+                KINDS.POD_DISRUPTION_BUDGET,
+                verdict.budget,
+                convert_view(verdict.budget, KINDS.POD_DISRUPTION_BUDGET.view),
+            )
         marked = marked_for_eviction(found.raw, self.rules.now_text())
-        self.put(POD, marked, convert_view(marked, Pod))
-        self.delete(POD, name, namespace)
+        self.put(KINDS.POD, marked, convert_view(marked, Pod))
+        self.delete(KINDS.POD, name, namespace)
 
     # -- storing ------------------------------------------------------------------------------------------------------
 
@@ -400,7 +397,7 @@ class SimulatedApi:
             raise TooManyWrites
         self.world.put(kind, old, new)
         changed = new or old
-        if changed is not None and kind is not POD:
+        if changed is not None and kind is not KINDS.POD:
             stored = Stored(key_of(kind, changed.namespace, changed.name), b"", 1, 1, changed.view)
             (self.rules.directory.learn if new is not None else self.rules.directory.forget)(kind, stored)
         for listener in self.listeners:

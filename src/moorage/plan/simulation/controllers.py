@@ -20,7 +20,8 @@ from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.plan.simulation.api import NODE, POD, SimulatedApi
+from moorage.model.well_known.taints import NO_EXECUTE
+from moorage.plan.simulation.api import SimulatedApi
 from moorage.telemetry.metrics import Metrics
 
 TAINT_EVICTION, POD_GARBAGE = "taint-eviction-controller", "pod-garbage-collector-controller"
@@ -32,8 +33,6 @@ EPHEMERAL, RESOURCE_CLAIM = "ephemeral-volume-controller", "resourceclaim-contro
 CRON_JOB = "cronjob-controller"
 #: Controllers that change nothing a plan shows.
 _LEFT_OUT = frozenset({"serviceaccount-controller"})
-_NAMESPACE = KINDS["v1", "Namespace"]
-_SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 _PULSE = ""
 _COLLECTORS = frozenset({POD_GARBAGE, GARBAGE})
 
@@ -136,9 +135,11 @@ class ControllerLoop:
         if len(actions) != 2:
             return False
         patch, delete = actions
-        if not isinstance(patch, Patch) or not isinstance(delete, Delete) or delete.kind is not POD:
+        if not isinstance(patch, Patch) or not isinstance(delete, Delete) or delete.kind is not KINDS.POD:
             return False
-        is_of_pod = patch.kind is POD and patch.subresource == "status" and patch.patch_type is PatchType.STRATEGIC
+        is_of_pod = (
+            patch.kind is KINDS.POD and patch.subresource == "status" and patch.patch_type is PatchType.STRATEGIC
+        )
         if not is_of_pod or (patch.name, patch.namespace) != (delete.name, delete.namespace):
             return False
         return self._api.delete_with_condition(delete.key, patch.patch, delete.demands)
@@ -193,9 +194,9 @@ class Controllers:
         api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is POD and not self._has_collectors and self._is_plain(new):
-            for loop in self._watching.get(POD, ()):  # the path of nearly all changes: none is started by them
-                if keys := loop.controller.concerns(POD, old, new, self._api.world):
+        if kind is KINDS.POD and not self._has_collectors and self._is_plain(new):
+            for loop in self._watching.get(KINDS.POD, ()):  # the path of nearly all changes: none is started by them
+                if keys := loop.controller.concerns(KINDS.POD, old, new, self._api.world):
                     loop.add(keys)
             return
         started = self._start_for(kind, old, new)
@@ -222,17 +223,17 @@ class Controllers:
         names: list[str] = []
         if new is not None:
             names += self._started_by.pop(kind.name, ())
-        if kind is NODE:
+        if kind is KINDS.NODE:
             if new is not None:
                 self._known_nodes.add(new.name)
                 node: Node = new.view
-                if any(taint.effect == "NoExecute" for taint in node.spec.taints):
+                if any(taint.effect == NO_EXECUTE for taint in node.spec.taints):
                     names.append(TAINT_EVICTION)
             else:
                 names.append(POD_GARBAGE)
-        if kind is _SLICE and new is not None and has_evicting_taint(new.view):
+        if kind is KINDS.RESOURCE_SLICE and new is not None and has_evicting_taint(new.view):
             names.append(DEVICE_TAINT_EVICTION)
-        if kind is POD:
+        if kind is KINDS.POD:
             if new is not None and any(volume.ephemeral is not None for volume in new.view.spec.volumes):
                 names.append(EPHEMERAL)
             if new is not None and new.view.spec.resourceClaims:
@@ -243,7 +244,7 @@ class Controllers:
                 names.append(GARBAGE)
         elif new is None or new.view.metadata.deletionTimestamp is not None:
             names.append(GARBAGE)
-            if kind is _NAMESPACE:
+            if kind is KINDS.NAMESPACE:
                 names.append("namespace-controller")
         return [self._start(name) for name in names if name in self._rows and name not in self.loops]
 
@@ -263,7 +264,7 @@ class Controllers:
 
     def _is_exempt(self, controller: str, kind: Kind, found: Object | None) -> bool:
         """Return whether a collector must not see a pod whose node or owner the input merely does not have."""
-        if kind is not POD or found is None:
+        if kind is not KINDS.POD or found is None:
             return False
         if controller == POD_GARBAGE:
             node = found.view.spec.nodeName

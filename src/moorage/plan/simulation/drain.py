@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import FINISHED_PHASES
-from moorage.plan.simulation.api import NODE, POD
+from moorage.model.well_known.annotations import MIRROR_POD
 from moorage.plan.simulation.simulation import Simulation
 
 DRAIN = "drain"
-_MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 _RETRY_SECONDS = 5.0
 _MAX_FUTILE_TRIES = 12
 _MAX_TRIES = 10_000
@@ -24,7 +24,7 @@ _MAX_TRIES = 10_000
 
 def cordon(simulation: Simulation, node: str) -> None:
     """Mark a node as unschedulable. Raises ApiError."""
-    simulation.api.patch(NODE, node, "", {"spec": {"unschedulable": True}})
+    simulation.api.patch(KINDS.NODE, node, "", {"spec": {"unschedulable": True}})
 
 
 def drain(simulation: Simulation, nodes: Sequence[str]) -> list[tuple[str, str]]:
@@ -55,7 +55,7 @@ def _to_evict(simulation: Simulation, node: str) -> list[Object]:
 def stays(pod: Pod) -> bool:
     """Return whether kubectl leaves the pod alone: DaemonSets make theirs anew at once, kubelets their mirror pods."""
     owner = controller_of(pod.metadata)
-    return _MIRROR_ANNOTATION in pod.metadata.annotations or (owner is not None and owner.kind == "DaemonSet")
+    return MIRROR_POD in pod.metadata.annotations or (owner is not None and owner.kind == "DaemonSet")
 
 
 def _drain_one(simulation: Simulation, name: str) -> list[tuple[str, str]]:
@@ -65,7 +65,7 @@ def _drain_one(simulation: Simulation, name: str) -> list[tuple[str, str]]:
     for _ in range(_MAX_TRIES):
         refused = {}
         for uid, key in list(left.items()):
-            found = simulation.world.get(POD, key)
+            found = simulation.world.get(KINDS.POD, key)
             if found is None or found.uid != uid:
                 del left[uid]
             elif found.view.metadata.deletionTimestamp is None:
@@ -80,7 +80,9 @@ def _drain_one(simulation: Simulation, name: str) -> list[tuple[str, str]]:
         if futile > _MAX_FUTILE_TRIES:
             break
     return [
-        (key, f"the drain of {name} waits: {why}") for key, why in refused.items() if simulation.world.get(POD, key)
+        (key, f"the drain of {name} waits: {why}")
+        for key, why in refused.items()
+        if simulation.world.get(KINDS.POD, key)
     ]
 
 

@@ -33,16 +33,13 @@ from moorage.plan.input.absent_owners import (
 )
 from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.input.references import note_dangling
-from moorage.plan.simulation.api import MAX_WRITES, NODE, POD, SimulatedApi
+from moorage.plan.simulation.api import MAX_WRITES, SimulatedApi
 from moorage.plan.simulation.namespace_limits import apply_limits
 from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
 from moorage.run.devices.slices import new_slices, wanted_devices
 from moorage.run.node_objects import SIMULATOR, node_status
 from moorage.serve.cluster.bootstrap import NAMESPACES
 
-_NAMESPACE, _PRIORITY_CLASS = KINDS["v1", "Namespace"], KINDS["scheduling.k8s.io/v1", "PriorityClass"]
-_SERVICE, _CLAIM = KINDS["v1", "Service"], KINDS["v1", "PersistentVolumeClaim"]
-_SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
 _FIRST = ("Namespace", "PriorityClass", "StorageClass", "RuntimeClass", "LimitRange", "ResourceQuota", "Node")
 COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 _MANY = 1000
@@ -65,9 +62,9 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     used = [*NAMESPACES, *(key.namespace for key in inventory.items), *(key[0] for key in inventory.services)]
     for name in dict.fromkeys(used):
         if name and name not in names:
-            api.create(_NAMESPACE, {"metadata": {"name": name}})
+            api.create(KINDS.NAMESPACE, {"metadata": {"name": name}})
     for one in learned:
-        api.put(_PRIORITY_CLASS, {"metadata": {"name": one.metadata.name}, "value": one.value}, one)
+        api.put(KINDS.PRIORITY_CLASS, {"metadata": {"name": one.metadata.name}, "value": one.value}, one)
     load_services(simulation, inventory)
     note_cycles(inventory)
     adopt_uids(inventory)
@@ -104,7 +101,7 @@ def _in_order(inventory: Inventory) -> list[Item]:
 
 
 def _is_new_pod(item: Item) -> bool:
-    return item.kind is POD and not item.existing
+    return item.kind is KINDS.POD and not item.existing
 
 
 def _rank(item: Item) -> tuple[int, str]:
@@ -122,15 +119,15 @@ def load(simulation: Simulation, items: Any) -> None:
     now = api.rules.now_text()
     default_class = next(one for one in api.rules.plugins if isinstance(one, DefaultStorageClass))
     for item in items:
-        if item.kind is _CLAIM and not item.existing:
+        if item.kind is KINDS.PERSISTENT_VOLUME_CLAIM and not item.existing:
             default_class.admit(item.key.kind, item.raw, None)
             item.view = view_of(item.raw)
         _complete(item, api, now)
-        if item.kind is NODE:
+        if item.kind is KINDS.NODE:
             nodes += 1
             if not item.view.status.allocatable or not _has_ready(item.view):
                 _report_status(item, nodes, simulation.clock.now)
-        elif item.kind is POD and item.view.spec.nodeName:
+        elif item.kind is KINDS.POD and item.view.spec.nodeName:
             simulation.bound_at_start.add(item.view.metadata.uid)
         api.put(item.kind, item.raw, item.view, item.template)
 
@@ -144,7 +141,7 @@ def _publish_devices(simulation: Simulation, inventory: Inventory) -> None:
                 continue
             try:
                 for document in new_slices(item.view, driver, devices, 1, SIMULATOR):
-                    simulation.api.create(_SLICE, document)
+                    simulation.api.create(KINDS.RESOURCE_SLICE, document)
             except ApiError as error:
                 inventory.note(Severity.WARNING, item.key, f"has devices that are refused: {error.message}", item.place)
 
@@ -154,7 +151,7 @@ def load_services(simulation: Simulation, inventory: Inventory) -> None:
     for (namespace, name), selector in inventory.services.items():
         raw = {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": namespace, "name": name}}
         spec = {"selector": selector} if selector else {}
-        simulation.api.put(_SERVICE, {**raw, "spec": spec}, view_of({**raw, "spec": spec}))
+        simulation.api.put(KINDS.SERVICE, {**raw, "spec": spec}, view_of({**raw, "spec": spec}))
 
 
 def _complete(item: Item, api: SimulatedApi, now: str) -> None:

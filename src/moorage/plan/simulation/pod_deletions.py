@@ -14,7 +14,6 @@ from moorage.model.types.request import DeleteOptions, Preconditions
 from moorage.plan.simulation.pod_edits import Marked
 from moorage.serve.options import delete_options
 
-_POD = KINDS["v1", "Pod"]
 _REMEMBERED = 256
 _replace = msgspec.structs.replace
 
@@ -83,7 +82,7 @@ def _decide(pod: Object, demands: DeletionDemands, now: int) -> PodDeletion:
     grace = {"nodeName": spec.nodeName, "terminationGracePeriodSeconds": spec.terminationGracePeriodSeconds}
     document = {"metadata": known, "spec": grace, "status": {"phase": view.status.phase}}
     time = datetime.fromtimestamp(now, UTC)
-    deletion = decide_deletion(_POD, document, read_demands(demands), time, str(pod.revision))
+    deletion = decide_deletion(KINDS.POD, document, read_demands(demands), time, str(pod.revision))
     if deletion.removes or not deletion.changed:
         return PodDeletion(deletion.removes)
     new = deletion.object["metadata"]

@@ -23,7 +23,6 @@ from moorage.model.types.pod_status import PodCondition
 from moorage.model.types.request import Binding
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
-_POD = KINDS["v1", "Pod"]
 _replace = msgspec.structs.replace
 _encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -87,7 +86,7 @@ class SimulatedObject(Object):
         raw = self._document
         for edit in self._edits:
             if isinstance(edit, bytes):
-                raw = apply_strategic_merge(raw, {"status": _decode(edit)}, schema_of(_POD))
+                raw = apply_strategic_merge(raw, {"status": _decode(edit)}, schema_of(KINDS.POD))
             elif isinstance(edit, Marked):
                 raw = {**raw, "metadata": {**raw["metadata"], **edit.metadata}}
             else:

@@ -16,8 +16,8 @@ from moorage.columns.volumes.storage import VolumeDecision
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.kinds import Kind
-from moorage.plan.simulation.api import POD, SimulatedApi
+from moorage.model.kinds import KINDS, Kind
+from moorage.plan.simulation.api import SimulatedApi
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.cycle import Action, Bind, NoNode
 from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
@@ -222,9 +222,9 @@ class SimulatedScheduler:
             text = f"{action.pod.scheduler}: preempting to accommodate a higher priority pod"
             condition = {**_TARGET, "message": text, "lastTransitionTime": api.rules.now_text()}
             try:
-                found = api.get(POD, name, namespace)
-                api.patch(POD, name, namespace, {"status": {"conditions": [condition]}}, "status")
-                api.delete(POD, name, namespace, uid=victim.pod.metadata.uid)
+                found = api.get(KINDS.POD, name, namespace)
+                api.patch(KINDS.POD, name, namespace, {"status": {"conditions": [condition]}}, "status")
+                api.delete(KINDS.POD, name, namespace, uid=victim.pod.metadata.uid)
             except ApiError:
                 self.scheduler.eviction_failed(victim.key, action.record.key)
                 continue

@@ -32,7 +32,7 @@ from moorage.model.types.events.event import Lease
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import FINISHED_PHASES
-from moorage.plan.simulation.api import NODE, POD, Clock, SimulatedApi, TooManyWrites
+from moorage.plan.simulation.api import Clock, SimulatedApi, TooManyWrites
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS, NODE_LIFECYCLE, Controllers
 from moorage.plan.simulation.scheduling import SimulatedScheduler
 from moorage.run.admission import Admission
@@ -43,9 +43,6 @@ from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
 from moorage.run.simulated_pod import COMPLETES_AFTER
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 
-_CLAIM, _VOLUME = KINDS["v1", "PersistentVolumeClaim"], KINDS["v1", "PersistentVolume"]
-_LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
-_RESOURCE_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 KUBELET = "kubelet"
 #: A time that no plan reaches.
 NEVER_COMPLETES = "876000h"
@@ -71,7 +68,7 @@ class SimulatedKubelets:
         api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is POD:
+        if kind is KINDS.POD:
             if new is not None:
                 pod: Pod = new.view
                 if pod.spec.nodeName and not (
@@ -83,7 +80,7 @@ class SimulatedKubelets:
                 self.state.pod_gone(old.key)
             return
         now = self._api.clock.now
-        if kind is NODE:
+        if kind is KINDS.NODE:
             if new is not None and self._is_alive(new.view, old):
                 self.down.discard(new.name)
                 self.state.node_changed(new.view, now)
@@ -92,10 +89,10 @@ class SimulatedKubelets:
             elif (gone := new or old) is not None:
                 (self.down.add if new is not None else self.down.discard)(gone.name)
                 self.state.node_gone(gone.name)
-        elif kind is _CLAIM or kind is _VOLUME:
+        elif kind is KINDS.PERSISTENT_VOLUME_CLAIM or kind is KINDS.PERSISTENT_VOLUME:
             self._mounts.changed([Delta(old, new)])
             self.state.volumes_changed(now)
-        elif kind is _RESOURCE_CLAIM:
+        elif kind is KINDS.RESOURCE_CLAIM:
             self._claims.changed([Delta(old, new)])
             if new is not None:
                 self.state.claims_changed({new.key}, now)
@@ -127,9 +124,9 @@ class SimulatedKubelets:
             if isinstance(action, WriteStatus):
                 api.write_pod_status(action.key, action.uid, action.status)
             elif isinstance(action, Remove):
-                found = api.world.get(POD, action.key)
+                found = api.world.get(KINDS.POD, action.key)
                 if found is not None and found.uid == action.uid:
-                    api.delete(POD, found.name, found.namespace, uid=action.uid, grace_seconds=0)
+                    api.delete(KINDS.POD, found.name, found.namespace, uid=action.uid, grace_seconds=0)
         api.actor = ""
         return bool(actions)
 
@@ -142,8 +139,8 @@ class SimulatedKubelets:
         loop, name = self._controllers.loops.get(NODE_LIFECYCLE), node.metadata.name
         if loop is not None:
             document = new_lease(node, self._api.clock.now)
-            lease = Object(_LEASE, f"{LEASE_NAMESPACE}/{name}", 0, view=convert_view(document, Lease))
-            loop.changed(_LEASE, self._leases.get(name), lease)
+            lease = Object(KINDS.LEASE, f"{LEASE_NAMESPACE}/{name}", 0, view=convert_view(document, Lease))
+            loop.changed(KINDS.LEASE, self._leases.get(name), lease)
             self._leases[name] = lease
 
 
@@ -165,7 +162,6 @@ HORIZON = 48 * 3600.0
 MAX_ROUNDS = 100_000
 MAX_REFUSED = 200
 MAX_EVICTED = 100
-_REPLICA_SET = KINDS["apps/v1", "ReplicaSet"]
 _INFINITY = float("inf")
 #: Kind, namespace and name.
 OwnerName = tuple[str, str, str]
@@ -237,7 +233,7 @@ class Simulation:
         self.told(report)
 
     def _count(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is POD and new is not None:
+        if kind is KINDS.POD and new is not None:
             if old is None:
                 self.order[new.uid] = len(self.order)
             if new.view.status.phase in FINISHED_PHASES:
@@ -279,7 +275,7 @@ class Simulation:
             if one.actor in EVICTIONS:
                 self._evictions[one.actor] += 1
         self._deletions_seen = len(deletions)
-        limit = MAX_EVICTED + 2 * self.world.count(POD)
+        limit = MAX_EVICTED + 2 * self.world.count(KINDS.POD)
         return next((actor for actor, number in self._evictions.items() if number > limit), "")
 
     def _refused_without_end(self) -> str:
@@ -333,7 +329,7 @@ class Simulation:
 
     def pods(self) -> list[Object]:
         """Return the pods that are not over, in the order in which they came."""
-        found = [pod for pod in self.world.all(POD) if pod.view.status.phase not in FINISHED_PHASES]
+        found = [pod for pod in self.world.all(KINDS.POD) if pod.view.status.phase not in FINISHED_PHASES]
         return sorted(found, key=lambda pod: self.order[pod.uid])
 
     def owner_of(self, found: Object) -> OwnerName | None:
@@ -344,8 +340,8 @@ class Simulation:
         if reference.uid in self.shown_owners:
             return self.shown_owners[reference.uid]
         namespace = found.view.metadata.namespace
-        if reference.kind == "ReplicaSet" and reference.apiVersion == _REPLICA_SET.api_version:
-            above = find_owner(_REPLICA_SET, reference, namespace, self.world)
+        if reference.kind == "ReplicaSet" and reference.apiVersion == KINDS.REPLICA_SET.api_version:
+            above = find_owner(KINDS.REPLICA_SET, reference, namespace, self.world)
             deployment = controller_of(above.view.metadata) if above is not None else None
             if deployment is not None and deployment.kind == "Deployment":
                 reference = deployment

@@ -11,7 +11,6 @@ from moorage.model.kinds import KINDS
 from moorage.run.devices.claims import DeviceClaims, Simulates, device_statuses
 from moorage.telemetry.logs import get_logger
 
-_CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
 _FIRST_RETRY, _LAST_RETRY = 0.1, 30.0
 _CONFLICT, _TOO_MANY, _SERVER_ERROR, _NOT_FOUND = 409, 429, 500, 404
 _LOG = get_logger("kubelet")
@@ -50,7 +49,12 @@ class ClaimWriter:
         patch = {"metadata": metadata, "status": {"devices": devices}}
         try:
             await self._client.patch(
-                _CLAIM, claim.name, claim.namespace, patch, subresource="status", patch_type=PatchType.MERGE
+                KINDS.RESOURCE_CLAIM,
+                claim.name,
+                claim.namespace,
+                patch,
+                subresource="status",
+                patch_type=PatchType.MERGE,
             )
         except ApiError as error:
             if error.code not in (_CONFLICT, _TOO_MANY) and error.code < _SERVER_ERROR:

@@ -22,7 +22,6 @@ from moorage.run.devices.spec import DEVICES, DeviceSet, annotation
 from moorage.run.node_objects import SIMULATOR_LABEL
 from moorage.telemetry.logs import get_logger
 
-_NODE, _SLICE = KINDS["v1", "Node"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
 _FIRST_RETRY, _LAST_RETRY = 0.5, 60.0
 _LOOK_SECONDS = 0.005
 _CONFLICT, _TOO_MANY, _SERVER_ERROR, _NOT_FOUND = 409, 429, 500, 404
@@ -140,7 +139,7 @@ class DeviceDrivers:
         name, text = node.metadata.name, annotation(self._sets, node.metadata.labels)
         patch = {"metadata": {"uid": node.metadata.uid, "annotations": {DEVICES: text}}}
         try:
-            made = await self._client.patch(_NODE, name, "", patch, patch_type=PatchType.MERGE)
+            made = await self._client.patch(KINDS.NODE, name, "", patch, patch_type=PatchType.MERGE)
             self.node_changed(made.view)
         except (ApiError, Unreachable) as error:
             _LOG.warning("A node cannot be given its devices", node=name, err=str(error))
@@ -190,17 +189,17 @@ class DeviceDrivers:
         for index, document in zip(indices, wanted, strict=True):
             old = kept.get(index)
             if old is None:
-                made = await self._client.create(_SLICE, document)
+                made = await self._client.create(KINDS.RESOURCE_SLICE, document)
             else:
                 devices = keep_times(document["spec"].get("devices", []), old.raw["spec"].get("devices") or [])
                 spec = {**document["spec"], "devices": devices}
                 metadata = {**old.raw["metadata"], "annotations": document["metadata"]["annotations"]}
-                made = await self._client.update(_SLICE, {**old.raw, "metadata": metadata, "spec": spec})
+                made = await self._client.update(KINDS.RESOURCE_SLICE, {**old.raw, "metadata": metadata, "spec": spec})
             found.slices[made.name] = made
 
     async def _delete(self, found: _NodeDevices, one: Object) -> None:
         try:
-            await self._client.delete(_SLICE, one.name, uid=one.uid)
+            await self._client.delete(KINDS.RESOURCE_SLICE, one.name, uid=one.uid)
         except ApiError as error:
             if error.code not in (_NOT_FOUND, _CONFLICT):
                 raise

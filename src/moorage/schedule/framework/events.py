@@ -17,11 +17,11 @@ from moorage.columns.pod_classes import Label
 from moorage.columns.resources import pod_requests
 from moorage.columns.shape import Shape
 from moorage.match.devices.claims import ClaimKey, claim_keys
-from moorage.match.devices.extended_resources import ANNOTATION
 from moorage.match.volumes.claims import claims_of
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.annotations import EXTENDED_RESOURCE_CLAIM
 
 
 class EventKind(Enum):
@@ -105,7 +105,7 @@ def resource_claim_event(old: ResourceClaim | None, new: ResourceClaim | None) -
     Kubernetes: isSchedulableAfterClaimChange. Differs: the removal of a claim that is allocated, or made for extended
     resources, is an event, too.
     """
-    if old is not None and new is None and ANNOTATION in old.metadata.annotations:
+    if old is not None and new is None and EXTENDED_RESOURCE_CLAIM in old.metadata.annotations:
         return Event(EventKind.DEVICES_FREED, old)
     if old is not None and old.status.allocation is not None and (new is None or new.status.allocation is None):
         return Event(EventKind.DEVICES_FREED, old, new)

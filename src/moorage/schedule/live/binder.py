@@ -22,13 +22,14 @@ from moorage.client.protocol import Client, Object, Raw, Unreachable
 from moorage.columns.cluster import PodRecord
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.cycle import FAILED_SCHEDULING, POD_SCHEDULED, SCHEDULER_ERROR, Action, Bind, NoNode, Scheduler
 from moorage.schedule.diagnosis import event_note
 from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
 from moorage.schedule.live.metrics import SchedulerMetrics
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
-from moorage.schedule.live.pod_status import POD, PodStatusWriter
+from moorage.schedule.live.pod_status import PodStatusWriter
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
 from moorage.telemetry.logs import get_logger
 
@@ -236,7 +237,7 @@ class Binder:
         """Ask the server for the pod, and count it where it is unless the watch has told meanwhile."""
         namespace, _, name = assumption.key.partition("/")
         try:
-            pod = (await self._client.get(POD, name, namespace)).view
+            pod = (await self._client.get(KINDS.POD, name, namespace)).view
         except (Unreachable, ApiError) as error:
             if not isinstance(error, ApiError) or error.code != 404:
                 return _Found.UNKNOWN
@@ -286,7 +287,7 @@ class Binder:
         names = {"preemptor": preemptor.key, "victim": victim.key, "node": action.nominated}
         try:
             await self._status.say_now(victim.key, pod, target)
-            await self._client.delete(POD, name, namespace, uid=pod.metadata.uid)
+            await self._client.delete(KINDS.POD, name, namespace, uid=pod.metadata.uid)
         except ApiError as error:
             if error.code == 404 or error.reason == "Conflict":
                 _LOG.debug(2, "Victim Pod is already deleted", **names)

@@ -23,23 +23,22 @@ from moorage.match.devices.binding_conditions import (
     missing_conditions,
 )
 from moorage.match.devices.claims import ClaimKey, claim_keys
-from moorage.match.devices.extended_resources import ANNOTATION, SPECIAL_NAME, RequestsAndMappings
+from moorage.match.devices.extended_resources import SPECIAL_NAME, RequestsAndMappings
 from moorage.model.api_error import ApiError
 from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS, GateSet
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS
 from moorage.model.types.devices import ResourceClaim, ResourceClaimConsumerReference
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.annotations import EXTENDED_RESOURCE_CLAIM
+from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
 from moorage.schedule.config.plugin_args import DEFAULT_BINDING_SECONDS
 from moorage.schedule.framework.plugin import PostFilterResult
 from moorage.schedule.live.claim_metrics import ClaimMetrics
 from moorage.schedule.live.pod_feed import Assumption, Assumptions
-from moorage.schedule.live.pod_status import POD
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 
-CLAIM = KINDS["resource.k8s.io/v1", "ResourceClaim"]
-FINALIZER = "resource.kubernetes.io/delete-protection"
 _LOG = get_logger("scheduler")
 _TRIES, _PAUSE = 5, 0.01  # after conflicts
 _MAX_PAUSE = 10.0
@@ -120,7 +119,7 @@ class ClaimBinder:
         """Create the claim for a pod's extended resources, allocate and reserve it, and name it in the pod's status."""
         pod = assumption.action.record.pod
         try:
-            created = await self._client.create(CLAIM, extended_claim(pod, made), pod.metadata.namespace)
+            created = await self._client.create(KINDS.RESOURCE_CLAIM, extended_claim(pod, made), pod.metadata.namespace)
         except (ApiError, Unreachable) as error:
             self._metrics.created(is_success=False)
             # If it was created nevertheless, the watch shows it, and the next attempt deletes it.
@@ -134,7 +133,7 @@ class ClaimBinder:
         status = {"requestMappings": list(made.mappings), "resourceClaimName": created.name}
         patch = {"metadata": {"uid": pod.metadata.uid}, "status": {"extendedResourceClaimStatus": status}}
         try:
-            await self._client.patch(POD, pod.metadata.name, pod.metadata.namespace, patch, subresource="status")
+            await self._client.patch(KINDS.POD, pod.metadata.name, pod.metadata.namespace, patch, subresource="status")
         except (ApiError, Unreachable) as error:
             doing = f"update pod {assumption.key} ExtendedResourceClaimStatus"
             raise ClaimsNotBound(f"{doing}: {_text(error)}") from None
@@ -199,7 +198,7 @@ class ClaimBinder:
 
     async def _get(self, key: ClaimKey) -> Object:
         try:
-            return await self._client.get(CLAIM, key[1], key[0])
+            return await self._client.get(KINDS.RESOURCE_CLAIM, key[1], key[0])
         except ApiError as error:
             raise ClaimsNotBound(f"get updated claim {'/'.join(key)} after conflict: {error.message}") from None
 
@@ -214,8 +213,8 @@ class ClaimBinder:
         if allocation is not None:
             if claim.status.allocation is not None:
                 raise ClaimsNotBound(f"claim {name} got allocated elsewhere in the meantime")
-            if FINALIZER not in claim.metadata.finalizers:
-                protected = {"finalizers": [*claim.metadata.finalizers, FINALIZER]}
+            if RESOURCE_CLAIM_IN_USE not in claim.metadata.finalizers:
+                protected = {"finalizers": [*claim.metadata.finalizers, RESOURCE_CLAIM_IN_USE]}
                 found = await self._patch(found, {"metadata": protected}, "", f"add finalizer to claim {name}")
         users = [_raw_consumer(user) for user in claim.status.reservedFor]
         for pod in pods:
@@ -241,7 +240,7 @@ class ClaimBinder:
         patch, merge = {**patch, "metadata": about}, PatchType.MERGE
         try:
             return await self._client.patch(
-                CLAIM, found.name, found.namespace, patch, subresource=subresource, patch_type=merge
+                KINDS.RESOURCE_CLAIM, found.name, found.namespace, patch, subresource=subresource, patch_type=merge
             )
         except ApiError as error:
             if error.code == 409:
@@ -327,14 +326,14 @@ class ClaimBinder:
             user = {"$patch": "delete", "uid": pod.metadata.uid}
             patch = {"metadata": {"uid": found.uid}, "status": {"reservedFor": [user]}}
             try:
-                await self._client.patch(CLAIM, key[1], key[0], patch, subresource="status")
+                await self._client.patch(KINDS.RESOURCE_CLAIM, key[1], key[0], patch, subresource="status")
             except (ApiError, Unreachable) as error:
                 # The next attempt of the pod finds its reservation, or the controller the pod that is gone.
                 _LOG.error("unreserve", resourceclaim="/".join(key), err=str(error))
 
     async def _look(self, key: ClaimKey) -> Object | None:
         try:
-            return await self._client.get(CLAIM, key[1], key[0])
+            return await self._client.get(KINDS.RESOURCE_CLAIM, key[1], key[0])
         except (ApiError, Unreachable):
             return None
 
@@ -353,7 +352,7 @@ class ClaimBinder:
         gone = ("allocation", "reservedFor", "devices")
         document["status"] = {field: value for field, value in kept.items() if field not in gone}
         try:
-            await self._client.update(CLAIM, document, subresource="status")
+            await self._client.update(KINDS.RESOURCE_CLAIM, document, subresource="status")
         except (ApiError, Unreachable) as error:
             _LOG.error("Deallocation of ResourceClaim", resourceclaim="/".join(key), err=str(error))
 
@@ -361,13 +360,13 @@ class ClaimBinder:
         """Delete a claim for extended resources that its pod cannot use."""
         found = await self._look(key)
         try:
-            if found is not None and FINALIZER in found.view.metadata.finalizers:
+            if found is not None and RESOURCE_CLAIM_IN_USE in found.view.metadata.finalizers:
                 document = _document(found)
-                kept = [one for one in found.view.metadata.finalizers if one != FINALIZER]
+                kept = [one for one in found.view.metadata.finalizers if one != RESOURCE_CLAIM_IN_USE]
                 document["metadata"]["finalizers"] = kept
-                await self._client.update(CLAIM, document)
+                await self._client.update(KINDS.RESOURCE_CLAIM, document)
             if found is not None:
-                await self._client.delete(CLAIM, key[1], key[0], uid=found.uid)
+                await self._client.delete(KINDS.RESOURCE_CLAIM, key[1], key[0], uid=found.uid)
         except (ApiError, Unreachable) as error:
             _LOG.error("delete", resourceclaim="/".join(key), err=str(error))
 
@@ -381,13 +380,13 @@ def extended_claim(pod: Pod, made: RequestsAndMappings) -> Raw:
     metadata = pod.metadata
     owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata.name, "uid": metadata.uid, "controller": True}
     return {
-        "apiVersion": CLAIM.api_version,
-        "kind": CLAIM.name,
+        "apiVersion": KINDS.RESOURCE_CLAIM.api_version,
+        "kind": KINDS.RESOURCE_CLAIM.name,
         "metadata": {
             "generateName": f"{metadata.name}-extended-resources-",
             "namespace": metadata.namespace,
             "ownerReferences": [owner],
-            "annotations": {ANNOTATION: "true"},
+            "annotations": {EXTENDED_RESOURCE_CLAIM: "true"},
         },
         "spec": {"devices": {"requests": list(made.requests)}},
     }
@@ -409,7 +408,12 @@ def _is_reserved(found: Object, pod: Pod) -> bool:
 def _document(found: Object) -> dict[str, Any]:
     """Return the object as it is written back; a conflict raises."""
     metadata = {**(found.raw.get("metadata") or {}), "resourceVersion": str(found.revision)}
-    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, **found.raw, "metadata": metadata}
+    return {
+        "apiVersion": KINDS.RESOURCE_CLAIM.api_version,
+        "kind": KINDS.RESOURCE_CLAIM.name,
+        **found.raw,
+        "metadata": metadata,
+    }
 
 
 def _since(claim: ResourceClaim) -> float:

@@ -64,7 +64,6 @@ def watched_kinds(gates: GateSet) -> tuple[Kind, ...]:
     return tuple(kind for kind in known if kind.name not in _GATES or gates.enabled(_GATES[kind.name]))
 
 
-_POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 # Of each kind, what its coming and its changing are to those who wait; what is not here takes more than that to say.
 _EVENTS = {
     "PersistentVolume": (EventKind.VOLUME_ADDED, EventKind.VOLUME_CHANGED),
@@ -271,9 +270,9 @@ class Feed:
     def _tell(self, kind: Kind, delta: Delta, now: float) -> None:
         old, new = delta
         try:
-            if kind is _POD:
+            if kind is KINDS.POD:
                 self._tell_pod(old, new, now)
-            elif kind is _NODE:
+            elif kind is KINDS.NODE:
                 if new is not None:
                     self._pods.node_changed(new.view, now)
                 elif old is not None:

@@ -13,17 +13,17 @@ from moorage.client.protocol import Client, Object
 from moorage.columns.cluster import Cluster
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.gates import GateSet
+from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 from moorage.schedule.config.plugin_args import DynamicResourcesArgs, VolumeBindingArgs
 from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.cycle import Bind
 from moorage.schedule.live.binder import Binder, Recorder, Reporter
-from moorage.schedule.live.claim_binder import CLAIM, ClaimBinder
+from moorage.schedule.live.claim_binder import ClaimBinder
 from moorage.schedule.live.claim_metrics import ClaimMetrics
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
 from moorage.schedule.live.metrics import SchedulerMetrics, TaintWarnings
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
-from moorage.schedule.live.pod_status import POD
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
 from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
 from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
@@ -76,7 +76,7 @@ class LiveScheduler:
         self._metrics = SchedulerMetrics(metrics, self.scheduler, self.assumptions)
         self._warnings = TaintWarnings(self.scheduler, gates)
         self.informers = [Informer(client, kind, self.feed.handler(kind)) for kind in kinds]
-        watched_pods = next(informer for informer in self.informers if informer.kind is POD)
+        watched_pods = next(informer for informer in self.informers if informer.kind is KINDS.POD)
         claims = ClaimBinder(
             client,
             self.scheduler.cluster.devices,
@@ -103,7 +103,7 @@ class LiveScheduler:
         )
 
     def _newest_claim(self, key: str) -> Object | None:
-        found = next((informer for informer in self.informers if informer.kind is CLAIM), None)
+        found = next((informer for informer in self.informers if informer.kind is KINDS.RESOURCE_CLAIM), None)
         return found.cache.get(key) if found is not None else None
 
     async def run(self) -> None:

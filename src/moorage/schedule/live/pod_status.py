@@ -20,7 +20,6 @@ from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.queue.queue import SchedulingQueue
 from moorage.telemetry.logs import get_logger
 
-POD = KINDS["v1", "Pod"]
 _LOG = get_logger("scheduler")
 _PAUSES = (0.01, 0.05, 0.25, 1.0)  # between tries
 
@@ -116,7 +115,7 @@ class PodStatusWriter:
         pauses = iter(_PAUSES)
         while True:
             try:
-                await self._client.patch(POD, name, namespace, patch, subresource="status")
+                await self._client.patch(KINDS.POD, name, namespace, patch, subresource="status")
                 return
             except (ApiError, Unreachable) as error:
                 retriable = not isinstance(error, ApiError) or error.code in (409, 429) or error.code >= 500

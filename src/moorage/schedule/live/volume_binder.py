@@ -18,13 +18,12 @@ from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
 from moorage.model.types.storage import PersistentVolume
+from moorage.model.well_known.annotations import BOUND_BY_CONTROLLER
 from moorage.schedule.live.feed import SurroundingsFeed
 from moorage.schedule.live.pod_feed import Assumption, Assumptions
 
 DEFAULT_TIMEOUT_SECONDS = 600.0
-_VOLUME, _CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
 _BINDING = "binding volumes: "
-_BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
 
 class VolumesNotBound(Exception):
@@ -80,13 +79,13 @@ class VolumeBinder:
 
     async def write(self, decision: VolumeDecision) -> None:
         namespace, name = decision.claim
-        claim = await self._client.get(_CLAIM, name, namespace)
+        claim = await self._client.get(KINDS.PERSISTENT_VOLUME_CLAIM, name, namespace)
         if not decision.volume:
             annotations = _metadata(claim).get("annotations") or {}
             if annotations.get(SELECTED_NODE) != decision.node:
                 await self._annotate(claim, {SELECTED_NODE: decision.node}, {})
             return
-        volume = await self._client.get(_VOLUME, decision.volume)
+        volume = await self._client.get(KINDS.PERSISTENT_VOLUME, decision.volume)
         reference = (volume.raw.get("spec") or {}).get("claimRef")
         wanted = {
             "kind": "PersistentVolumeClaim",
@@ -97,7 +96,7 @@ class VolumeBinder:
             "resourceVersion": str(claim.revision),
         }
         if reference is None:
-            await self._annotate(volume, {_BOUND_BY_CONTROLLER: "yes"}, {"claimRef": wanted})
+            await self._annotate(volume, {BOUND_BY_CONTROLLER: "yes"}, {"claimRef": wanted})
             return
         uid = reference.get("uid", "")
         if (reference.get("namespace"), reference.get("name")) != decision.claim or uid not in ("", wanted["uid"]):

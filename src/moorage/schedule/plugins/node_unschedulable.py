@@ -13,12 +13,14 @@ from moorage.columns.shape import Shape
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Taint
+from moorage.model.well_known import taints
+from moorage.model.well_known.taints import NO_SCHEDULE
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
 REASON = "node(s) were unschedulable"
-UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
+UNSCHEDULABLE = Taint(taints.UNSCHEDULABLE, effect=NO_SCHEDULE)
 
 
 def _is_open_now(want: TolerationSet, shape: Shape, event: Event, cluster: Cluster) -> bool:

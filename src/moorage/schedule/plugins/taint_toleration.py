@@ -24,12 +24,12 @@ from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 
-_HARD = frozenset({"NoSchedule", "NoExecute"})
-_SOFT = "PreferNoSchedule"
+_HARD = frozenset({NO_SCHEDULE, NO_EXECUTE})
 _WANTS_KEPT = 4096
 _COMPONENT = "the scheduler"
 #: The operators of KEP-5471, whose evaluations are counted.
@@ -73,7 +73,10 @@ class _Want:
         self.first = [*self.first, *first]
         self.passes = np.fromiter((taint is None for taint in self.first), np.bool_, len(sets))
         counts = [
-            sum(t.effect == _SOFT and code not in self._unasked and not self.soft.tolerates(t) for t in taints)
+            sum(
+                t.effect == PREFER_NO_SCHEDULE and code not in self._unasked and not self.soft.tolerates(t)
+                for t in taints
+            )
             for code, taints in enumerate(sets)
         ]
         self.soft_counts = np.array(counts, np.int64)
@@ -102,7 +105,7 @@ class _Want:
             try:
                 first += self._ask([taints])
                 for taint in taints:
-                    if taint.effect == _SOFT:
+                    if taint.effect == PREFER_NO_SCHEDULE:
                         self.soft.tolerates(taint)
             except Undecided as waiting:
                 undecided.update(dict.fromkeys(waiting.accounts))
@@ -165,7 +168,7 @@ class TaintToleration(Plugin[_Want]):
         if want is None or want.gave_up:
             if len(wants) >= _WANTS_KEPT:
                 wants.clear()
-            soft = [t for t in tolerations if t.expression or not t.effect or t.effect == _SOFT]
+            soft = [t for t in tolerations if t.expression or not t.effect or t.effect == PREFER_NO_SCHEDULE]
             want = wants[tolerations] = _Want(
                 compile_tolerations(tolerations, self._gates, self.programs, self._failed, _COMPONENT),
                 compile_tolerations(soft, self._gates, self.programs, self._failed),

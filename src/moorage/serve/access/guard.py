@@ -15,13 +15,13 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.access.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding
+from moorage.model.well_known.annotations import MIRROR_POD
 from moorage.serve.access.authorization import Authorization, resource_attributes
 from moorage.serve.access.coverage import ALL_RIGHTS, describe_rules, quoted_list, uncovered
 from moorage.serve.access.node import node_of
 from moorage.serve.access.rbac import RBAC_GROUP, RoleIndex
 from moorage.serve.pki.authentication import User
 
-_MIRROR = "kubernetes.io/config.mirror"
 _RESTRICTED_LABEL = "node-restriction.kubernetes.io"
 _MISSING_ROLE = re.compile(rf"\b(?:cluster)?role\.{re.escape(RBAC_GROUP)}")
 #: What the garbage collector changes: who may change only these need not have the rights of the role.
@@ -118,8 +118,8 @@ def _of_another_node(node: str, kind: Kind, name: str, raw: Raw) -> str:
     if kind.name in ("Pod", "ResourceSlice") and owner != node:
         return f'node "{node}" can only create {kind.plural} with spec.nodeName set to itself'
     annotations = raw["metadata"].get("annotations") or {}
-    if kind.name == "Pod" and _MIRROR not in annotations:
-        return f'pod does not have "{_MIRROR}" annotation, node "{node}" can only create mirror pods'
+    if kind.name == "Pod" and MIRROR_POD not in annotations:
+        return f'pod does not have "{MIRROR_POD}" annotation, node "{node}" can only create mirror pods'
     return ""
 
 

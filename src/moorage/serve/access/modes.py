@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from moorage.model.go.quoting import go_quote
+from moorage.model.kinds import KINDS
 from moorage.serve.access.abac import read_policy
 from moorage.serve.access.authorization import ALLOWED, Attributes, Authorization, Authorizer, Decision, Rules
 from moorage.serve.access.coverage import ALL_RIGHTS
-from moorage.serve.access.node import NODE_KINDS, POD, NodeAuthorizer
+from moorage.serve.access.node import NODE_KINDS, NodeAuthorizer
 from moorage.serve.api import Api
 from moorage.serve.pki.authentication import User
 
@@ -71,7 +72,7 @@ def use_modes(api: Api, modes: Sequence[str], policy_file: Path | None = None) -
             authorizers.append(api.roles)
         elif mode == "Node":
             node = NodeAuthorizer()
-            api.directory.follow_stored(POD, node)
+            api.directory.follow_stored(KINDS.POD, node)
             for kind in NODE_KINDS:
                 api.directory.follow(kind, node)
             authorizers.append(node)

@@ -21,11 +21,9 @@ from moorage.store.protocol import Change, Stored
 
 NODES_GROUP, NODE_PREFIX = "system:nodes", "system:node:"
 _LEASES = "kube-node-lease"
-POD, _CLAIM = KINDS["v1", "Pod"], KINDS["v1", "PersistentVolumeClaim"]
-_SLICE, _ATTACHMENT = KINDS["resource.k8s.io/v1", "ResourceSlice"], KINDS["storage.k8s.io/v1", "VolumeAttachment"]
 #: Besides pods.
-NODE_KINDS = (_CLAIM, _SLICE, _ATTACHMENT)
-_PODS = prefix_of(POD)
+NODE_KINDS = (KINDS.PERSISTENT_VOLUME_CLAIM, KINDS.RESOURCE_SLICE, KINDS.VOLUME_ATTACHMENT)
+_PODS = prefix_of(KINDS.POD)
 
 _READ = ("get", "list", "watch")
 _OWN = ("get", "create", "update", "patch", "delete")
@@ -76,17 +74,17 @@ class NodeAuthorizer:
         self._views: dict[Kind, dict[str, Any]] = {kind: {} for kind in NODE_KINDS}
 
     def learn(self, kind: Kind, view: Any) -> None:
-        if kind is POD and not view.spec.nodeName:
+        if kind is KINDS.POD and not view.spec.nodeName:
             return
         key = f"{view.metadata.namespace}/{view.metadata.name}"
-        if kind is not POD:
+        if kind is not KINDS.POD:
             self._views[kind][key] = view
         else:
             self._place(key, view.spec.nodeName, view)
 
     def forget(self, kind: Kind, view: Any) -> None:
         key = f"{view.metadata.namespace}/{view.metadata.name}"
-        if kind is not POD:
+        if kind is not KINDS.POD:
             self._views[kind].pop(key, None)
         else:
             self._displace(key)
@@ -95,7 +93,7 @@ class NodeAuthorizer:
         """Take in a pod that was written or deleted."""
         _, old, new = change
         if new is not None:
-            self.learn_stored(POD, new)
+            self.learn_stored(KINDS.POD, new)
         elif old is not None:
             self._displace(old.key[len(_PODS) :])
 
@@ -122,7 +120,7 @@ class NodeAuthorizer:
         pods = self._pods.get(node, {})
         for key, pod in tuple(pods.items()):
             if isinstance(pod, Stored):
-                view: Pod = convert_view(decode(POD, pod), Pod)
+                view: Pod = convert_view(decode(KINDS.POD, pod), Pod)
                 pods[key] = view
                 yield view
             else:
@@ -256,10 +254,10 @@ class NodeAuthorizer:
 
     def _is_related(self, node: str, resource: str, namespace: str, name: str) -> bool:
         if resource == "resourceslices":
-            found = self._views[_SLICE].get(f"/{name}")
+            found = self._views[KINDS.RESOURCE_SLICE].get(f"/{name}")
             return found is not None and found.spec.nodeName == node
         if resource == "volumeattachments":
-            found = self._views[_ATTACHMENT].get(f"/{name}")
+            found = self._views[KINDS.VOLUME_ATTACHMENT].get(f"/{name}")
             return found is not None and found.spec.nodeName == node
         if resource == "pods":
             return f"{namespace}/{name}" in self._pods.get(node, ())
@@ -269,7 +267,7 @@ class NodeAuthorizer:
         return any(name in _REFERENCES[resource](pod) for pod in pods if pod.metadata.namespace == namespace)
 
     def _volume_of(self, pod: Pod, claim: str) -> str:
-        found = self._views[_CLAIM].get(f"{pod.metadata.namespace}/{claim}")
+        found = self._views[KINDS.PERSISTENT_VOLUME_CLAIM].get(f"{pod.metadata.namespace}/{claim}")
         return found.spec.volumeName if found is not None else ""
 
 

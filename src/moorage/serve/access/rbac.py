@@ -24,10 +24,7 @@ from moorage.serve.pki.authentication import User
 from moorage.serve.pki.service_account_users import account_user_name
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
-ROLE, CLUSTER_ROLE, ROLE_BINDING, CLUSTER_ROLE_BINDING = (
-    KINDS[f"{RBAC_GROUP}/v1", name] for name in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
-)
-RBAC_KINDS = (CLUSTER_ROLE, ROLE, CLUSTER_ROLE_BINDING, ROLE_BINDING)
+RBAC_KINDS = (KINDS.CLUSTER_ROLE, KINDS.ROLE, KINDS.CLUSTER_ROLE_BINDING, KINDS.ROLE_BINDING)
 _USER, _GROUP = "u:", "g:"
 _MAX_GRANTS, _MAX_ANSWERS = 1_000, 500
 #: What is asked for in more letters, or by a user of more groups, is not remembered: a review may name megabytes.

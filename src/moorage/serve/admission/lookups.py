@@ -32,14 +32,14 @@ from moorage.serve.long_work import in_slices
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Change, Store, Stored
 
-_NAMESPACE = KINDS["v1", "Namespace"]
-_PRIORITY_CLASS = KINDS["scheduling.k8s.io/v1", "PriorityClass"]
-_STORAGE_CLASS = KINDS["storage.k8s.io/v1", "StorageClass"]
-_SERVICE = KINDS["v1", "Service"]
-_NODE = KINDS["v1", "Node"]
-_LIMIT_RANGE = KINDS["v1", "LimitRange"]
-_RUNTIME_CLASS = KINDS["node.k8s.io/v1", "RuntimeClass"]
-_LOOKED_UP = (_NAMESPACE, _PRIORITY_CLASS, _STORAGE_CLASS, _SERVICE, _LIMIT_RANGE, _RUNTIME_CLASS)
+_LOOKED_UP = (
+    KINDS.NAMESPACE,
+    KINDS.PRIORITY_CLASS,
+    KINDS.STORAGE_CLASS,
+    KINDS.SERVICE,
+    KINDS.LIMIT_RANGE,
+    KINDS.RUNTIME_CLASS,
+)
 
 
 class Follower(Protocol):
@@ -92,7 +92,7 @@ class AdmissionLookups:
         self._subscribed: set[Kind] = set()
         self._topology: dict[str, Mapping[str, str]] = {}
         self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
-        for kind in (*_LOOKED_UP, *((_NODE,) if labels_topology else ())):
+        for kind in (*_LOOKED_UP, *((KINDS.NODE,) if labels_topology else ())):
             self._subscribe(kind)
 
     def follow(self, kind: Kind, follower: Follower) -> None:
@@ -131,7 +131,7 @@ class AdmissionLookups:
         for kind in _LOOKED_UP:
             listing = await store.list(prefix_of(kind))
             self._known[kind].update({_name(kind, item): _view(kind, item) for item in listing.items})
-        for item in (await store.list(prefix_of(_NODE))).items if self._labels_topology else ():
+        for item in (await store.list(prefix_of(KINDS.NODE))).items if self._labels_topology else ():
             self._learn_topology(item)
         self._changed()
 
@@ -140,7 +140,7 @@ class AdmissionLookups:
         if known is not None:
             known[_name(kind, stored)] = _view(kind, stored)
             self._changed()
-        elif kind is _NODE and self._labels_topology:
+        elif kind is KINDS.NODE and self._labels_topology:
             self._learn_topology(stored)
         follower = self._followers.get(kind)
         if follower is not None:
@@ -151,7 +151,7 @@ class AdmissionLookups:
         if known is not None:
             known.pop(_name(kind, stored), None)
             self._changed()
-        elif kind is _NODE and self._topology.pop(_name(kind, stored), None) is not None:
+        elif kind is KINDS.NODE and self._topology.pop(_name(kind, stored), None) is not None:
             self._changed()
         follower = self._followers.get(kind)
         if follower is not None:
@@ -160,7 +160,7 @@ class AdmissionLookups:
     def _learn_topology(self, stored: Stored) -> None:
         """Remember the zone of a node. Nodes are written often, and hardly ever have another zone than before."""
         labels = (stored.view if stored.view is not None else _read_labels(stored.value)).metadata.labels
-        name, topology = _name(_NODE, stored), topology_labels(labels)
+        name, topology = _name(KINDS.NODE, stored), topology_labels(labels)
         if topology != self.topology_of(name):
             self._topology[name] = topology
             self._changed()
@@ -173,17 +173,17 @@ class AdmissionLookups:
         self.generation += 1
 
     def _phase_of(self, name: str) -> str | None:
-        found = self._known[_NAMESPACE].get(name)
+        found = self._known[KINDS.NAMESPACE].get(name)
         return None if found is None else found.status.phase or "Active"
 
     def namespace_labels(self, name: str) -> Mapping[str, str] | None:
         """Return the labels of a namespace, if there is one of that name."""
-        found = self._known[_NAMESPACE].get(name)
+        found = self._known[KINDS.NAMESPACE].get(name)
         return None if found is None else found.metadata.labels
 
     def _limit_ranges(self, namespace: str) -> list[LimitRange]:
         """Return the ranges of a namespace, by name."""
-        found = self._known[_LIMIT_RANGE]
+        found = self._known[KINDS.LIMIT_RANGE]
         if not found:
             return []
         prefix = f"{namespace}/"
@@ -198,14 +198,14 @@ class AdmissionLookups:
             ServiceAccount(),
             *((TaintNodesByCondition(),) if taints_new_nodes else ()),
             PodSecurity(self.namespace_labels),
-            Priority(lambda: tuple(known[_PRIORITY_CLASS].values())),  # in one step: there is a second thread
+            Priority(lambda: tuple(known[KINDS.PRIORITY_CLASS].values())),  # in one step: there is a second thread
             DefaultTolerationSeconds(),
-            DefaultStorageClass(lambda: tuple(known[_STORAGE_CLASS].values())),
+            DefaultStorageClass(lambda: tuple(known[KINDS.STORAGE_CLASS].values())),
             *((StorageObjectInUseProtection(),) if protects_storage else ()),
-            PersistentVolumeClaimResize(lambda: known[_STORAGE_CLASS]),
-            RuntimeClassPlugin(lambda name: known[_RUNTIME_CLASS].get(name)),
+            PersistentVolumeClaimResize(lambda: known[KINDS.STORAGE_CLASS]),
+            RuntimeClassPlugin(lambda name: known[KINDS.RUNTIME_CLASS].get(name)),
             *((PodTopologyLabels(self.topology_of),) if self._labels_topology else ()),
-            ServiceAddresses(lambda: ServiceAllocator(known[_SERVICE], self._random, self.service_range)),
+            ServiceAddresses(lambda: ServiceAllocator(known[KINDS.SERVICE], self._random, self.service_range)),
         )
 
 

@@ -27,7 +27,6 @@ from moorage.model.types.quota.limits import ResourceQuota
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Store, StoreError
 
-QUOTA = KINDS["v1", "ResourceQuota"]
 _TRIES = 100
 #: For so long a count may not know an object that was charged.
 _RECENT_SECONDS = 2.0
@@ -205,7 +204,7 @@ class QuotaLedger:
 
     async def _write(self, namespace: str, account: _Account) -> None:
         """Add what is being written to the stored quota; refuse what no longer fits. Raises StoreError, ApiError."""
-        key = f"{prefix_of(QUOTA)}{namespace}/{account.view.metadata.name}"
+        key = f"{prefix_of(KINDS.RESOURCE_QUOTA)}{namespace}/{account.view.metadata.name}"
         stored = await self._store.get(key)
         for posting in account.writing:
             if isinstance(posting, _Restored):
@@ -214,7 +213,7 @@ class QuotaLedger:
         for _ in range(_TRIES):
             if stored is None:
                 return
-            raw = decode(QUOTA, stored)
+            raw = decode(KINDS.RESOURCE_QUOTA, stored)
             view: ResourceQuota = convert_view(raw, ResourceQuota)
             used = dict(view.status.used)
             for posting in list(account.writing):
@@ -229,9 +228,11 @@ class QuotaLedger:
             if used == view.status.used:
                 return
             raw["status"] = {**(raw.get("status") or {}), "used": {name: str(used[name]) for name in sorted(used)}}
-            view = account.offered = cached_view(QUOTA, _replace(view, status=_replace(view.status, used=used)))
+            view = account.offered = cached_view(
+                KINDS.RESOURCE_QUOTA, _replace(view, status=_replace(view.status, used=used))
+            )
             try:
-                await self._store.update(key, encode(QUOTA, raw), stored.revision, view)
+                await self._store.update(key, encode(KINDS.RESOURCE_QUOTA, raw), stored.revision, view)
             except KeyMissing:
                 return
             except RevisionMismatch as mismatch:

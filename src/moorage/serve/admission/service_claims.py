@@ -12,7 +12,6 @@ from moorage.model.schema.conversion import convert_view
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Store, Stored
 
-SERVICE = KINDS["v1", "Service"]
 ADDRESS, PORT = "ip/", "port/"
 _NO_ADDRESS = ("", "None")
 _AT_ONCE = 100
@@ -20,7 +19,7 @@ _AT_ONCE = 100
 
 def claims_of(kind: Kind, view: Any) -> tuple[str, ...]:
     """Return the claims of an object; only Services have some."""
-    if kind is not SERVICE:
+    if kind is not KINDS.SERVICE:
         return ()
     spec = view.spec
     ports = {port.nodePort for port in spec.ports} | {spec.healthCheckNodePort}
@@ -30,16 +29,16 @@ def claims_of(kind: Kind, view: Any) -> tuple[str, ...]:
 
 def claims_held(kind: Kind, stored: Stored) -> tuple[str, ...]:
     """Return the claims of an object that is stored."""
-    if kind is not SERVICE:
+    if kind is not KINDS.SERVICE:
         return ()
     return claims_of(kind, stored.view if stored.view is not None else convert_view(decode(kind, stored), kind.view))
 
 
 async def hold_claims(store: Store) -> None:
     """Declare what the stored Services have, for a store that does not know."""
-    services = (await store.list(prefix_of(SERVICE))).items
+    services = (await store.list(prefix_of(KINDS.SERVICE))).items
     for begin in range(0, len(services), _AT_ONCE):
         some = services[begin : begin + _AT_ONCE]
         await asyncio.gather(
-            *(store.hold(stored, claims) for stored in some if (claims := claims_held(SERVICE, stored)))
+            *(store.hold(stored, claims) for stored in some if (claims := claims_held(KINDS.SERVICE, stored)))
         )

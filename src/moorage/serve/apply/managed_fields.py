@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from moorage.model.api_error import Raw, bad_request
 from moorage.model.kinds import Kind
+from moorage.model.well_known.annotations import LAST_APPLIED
 from moorage.serve.apply.applying import Applied, Applier, ApplyConflict, apply
 from moorage.serve.apply.entries import (
     APPLY,
@@ -310,7 +311,6 @@ def emptied(value: Any, schema: FieldOwnershipSchema) -> Any:
 
 
 KUBECTL: Final = "kubectl"
-ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MAX_ANNOTATIONS_SIZE = 256 * 1024
 
 
@@ -323,7 +323,7 @@ def remaining_conflicts(
 
 
 def _still_as_applied(live: Raw, schema: FieldOwnershipSchema) -> Fields:
-    text = _annotations(live).get(ANNOTATION)
+    text = _annotations(live).get(LAST_APPLIED)
     if not text:
         return NOTHING
     try:
@@ -341,11 +341,11 @@ def _still_as_applied(live: Raw, schema: FieldOwnershipSchema) -> Fields:
 
 def with_annotation(document: Raw, patch: Raw) -> Raw:
     annotations = _annotations(document)
-    if not annotations.get(ANNOTATION):
+    if not annotations.get(LAST_APPLIED):
         return document
-    annotations = {**annotations, ANNOTATION: _remembered(patch)}
+    annotations = {**annotations, LAST_APPLIED: _remembered(patch)}
     if sum(_size(name) + _size(value) for name, value in annotations.items()) > _MAX_ANNOTATIONS_SIZE:
-        del annotations[ANNOTATION]
+        del annotations[LAST_APPLIED]
     return {**document, "metadata": {**document["metadata"], "annotations": annotations}}
 
 
@@ -357,7 +357,7 @@ def _remembered(patch: Raw) -> str:
     metadata = patch.get("metadata") or {}
     annotations = metadata.get("annotations")
     if annotations is not None:
-        others = {name: value for name, value in annotations.items() if name != ANNOTATION}
+        others = {name: value for name, value in annotations.items() if name != LAST_APPLIED}
         patch = {**patch, "metadata": {**metadata, "annotations": others}}
     return as_json(_sorted(patch)) + "\n"
 

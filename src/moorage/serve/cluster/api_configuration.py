@@ -23,7 +23,6 @@ from moorage.store.protocol import KeyExists, StoreError, StoreFailed, StoreUnce
 
 Raw = dict[str, Any]
 
-API_SERVICE: Final = KINDS["apiregistration.k8s.io/v1", "APIService"]
 
 #: Versions whose place in their group is not the usual one.
 _VERSION_PRIORITIES: Final = {
@@ -82,12 +81,12 @@ class CustomGroups:
         await api.definitions.settled()  # another server may have made APIServices of groups that come to be served
         custom = {group: found for group, found in api.resources.groups.items() if group not in GROUP_PRIORITIES}
         wanted = {document["metadata"]["name"]: document for document in api_services(custom)}
-        for stored in (await api.store.list(prefix_of(API_SERVICE))).items:
-            document = decode(API_SERVICE, stored)
+        for stored in (await api.store.list(prefix_of(KINDS.API_SERVICE))).items:
+            document = decode(KINDS.API_SERVICE, stored)
             labels = document["metadata"].get("labels") or {}
             if labels.get(_MANAGED) == _WITH_DEFINITION and document["metadata"]["name"] not in wanted:
                 with suppress(ApiError):
-                    await delete(api, Ref(API_SERVICE, "", document["metadata"]["name"]), DeleteOptions())
+                    await delete(api, Ref(KINDS.API_SERVICE, "", document["metadata"]["name"]), DeleteOptions())
         for document in wanted.values():
             await _ensure(api, document)
 

@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
+from moorage.model.well_known.labels import SERVICE_NAME, SKIP_MIRROR
 from moorage.serve.api import Api, Raw
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
@@ -20,12 +21,9 @@ from moorage.serve.verbs.reading import get
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("apiserver")
-_CONFIG_MAP = KINDS["v1", "ConfigMap"]
 #: Stands for a machine without an address besides its own loopback. RFC 5737.
 NO_ADDRESS = "192.0.2.1"
 _OPTIONS = WriteOptions("kube-apiserver")
-_SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror"
-_SLICE = KINDS["discovery.k8s.io/v1", "EndpointSlice"]
 _NAME, _NAMESPACE = "kubernetes", "default"
 
 
@@ -50,7 +48,7 @@ async def publish_endpoints(api: Api, servers: Collection[tuple[str, int]]) -> N
         {
             "apiVersion": "v1",
             "kind": "Endpoints",
-            "metadata": {"name": _NAME, "namespace": _NAMESPACE, "labels": {_SKIP_MIRROR: "true"}},
+            "metadata": {"name": _NAME, "namespace": _NAMESPACE, "labels": {SKIP_MIRROR: "true"}},
             "subsets": [
                 {"addresses": [{"ip": address} for address in found], "ports": _ports(port)}
                 for _, port, found in groups
@@ -61,7 +59,7 @@ async def publish_endpoints(api: Api, servers: Collection[tuple[str, int]]) -> N
     for place, (family, port, found) in enumerate(groups):
         name = f"{_NAME}-{family.lower()}-{port}" if place else _NAME
         wanted.add(name)
-        labels = {"kubernetes.io/service-name": _NAME}
+        labels = {SERVICE_NAME: _NAME}
         await _write(
             api,
             {
@@ -73,11 +71,11 @@ async def publish_endpoints(api: Api, servers: Collection[tuple[str, int]]) -> N
                 "ports": _ports(port),
             },
         )
-    listing = await api.store.list(prefix_of(_SLICE, _NAMESPACE))
+    listing = await api.store.list(prefix_of(KINDS.ENDPOINT_SLICE, _NAMESPACE))
     names = {stored.key.rpartition("/")[2] for stored in listing.items}
     for name in sorted(names - wanted):
         if name.startswith(f"{_NAME}-ipv"):
-            await delete(api, Ref(_SLICE, _NAMESPACE, name), DeleteOptions())
+            await delete(api, Ref(KINDS.ENDPOINT_SLICE, _NAMESPACE, name), DeleteOptions())
 
 
 def _ports(port: int) -> list[Raw]:
@@ -88,9 +86,9 @@ async def publish_authentication(api: Api, client_authority: str) -> None:
     """Say in `kube-system` which authority signs the certificates of clients, for servers that ask this one."""
     name = {"name": "extension-apiserver-authentication", "namespace": "kube-system"}
     data = {"client-ca-file": client_authority}
-    found = api.store.peek(key_of(_CONFIG_MAP, name["namespace"], name["name"]))
+    found = api.store.peek(key_of(KINDS.CONFIG_MAP, name["namespace"], name["name"]))
     if found is not None and api.store.is_shared:
-        known = decode(_CONFIG_MAP, found).get("data", {}).get("client-ca-file", client_authority)
+        known = decode(KINDS.CONFIG_MAP, found).get("data", {}).get("client-ca-file", client_authority)
         if known not in client_authority and client_authority not in known:
             _LOG.warning(
                 "Another API server on this etcd had another authority: a client that one of them accepts is refused "

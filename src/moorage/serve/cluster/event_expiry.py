@@ -8,7 +8,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from moorage.serve.resources.objects import CORE_EVENT, prefix_of
+from moorage.model.kinds import KINDS
+from moorage.serve.resources.objects import prefix_of
 from moorage.store.protocol import Compacted, KeyMissing, RevisionMismatch, Store, StoreError, StoreFailed
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.watchdog import operation
@@ -43,7 +44,7 @@ class EventExpiry:
 
     @operation("forgetting events")
     async def _follow(self) -> None:
-        prefix = prefix_of(CORE_EVENT)
+        prefix = prefix_of(KINDS.EVENT)
         listing = await self._store.list(prefix)
         now = self._clock()
         self._written = {item.key: (self._written.get(item.key, (now, 0))[0], item.revision) for item in listing.items}

@@ -20,6 +20,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.go.times import micro_time_text, seconds_of
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
+from moorage.model.well_known.labels import HOSTNAME
 from moorage.serve.api import Api, Raw
 from moorage.serve.cluster.api_endpoints import publish_endpoints
 from moorage.serve.options import WriteOptions
@@ -32,12 +33,10 @@ from moorage.telemetry.logs import get_logger
 
 LABEL, LABEL_VALUE = "apiserver.kubernetes.io/identity", "kube-apiserver"
 ADDRESS = "kubernetes.io/peer-advertise-address"
-HOST_NAME = "kubernetes.io/hostname"
 LEASE_SECONDS = 3600
 RENEW_SECONDS = 10.0
 #: A server whose Lease has not changed for so long is dead; upstream's master leases last as long.
 LIVES_SECONDS = 15.0
-_LEASE = KINDS["coordination.k8s.io/v1", "Lease"]
 _NAMESPACE = "kube-system"
 _OPTIONS = WriteOptions("kube-apiserver")
 _LOG = get_logger("apiserver")
@@ -88,20 +87,20 @@ class ServerIdentity:
     async def end(self) -> None:
         """Say that this server is gone; other servers stay. What fails is left to them."""
         with suppress(ApiError, StoreError):
-            await delete(self._api, Ref(_LEASE, _NAMESPACE, self.name), DeleteOptions())
+            await delete(self._api, Ref(KINDS.LEASE, _NAMESPACE, self.name), DeleteOptions())
             await self._publish()
 
     async def _renew(self) -> None:
-        ref, now = Ref(_LEASE, _NAMESPACE, self.name), micro_time_text(int(self._api.clock() * 1_000_000))
+        ref, now = Ref(KINDS.LEASE, _NAMESPACE, self.name), micro_time_text(int(self._api.clock() * 1_000_000))
         spec = {"holderIdentity": self._holder, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": now}
         address = f"[{self._address}]" if ":" in self._address else self._address
         metadata: Raw = {
             "name": self.name,
             "namespace": _NAMESPACE,
-            "labels": {LABEL: LABEL_VALUE, HOST_NAME: self._host[:63]},
+            "labels": {LABEL: LABEL_VALUE, HOSTNAME: self._host[:63]},
             "annotations": {ADDRESS: f"{address}:{self._port}"},
         }
-        document = {"apiVersion": _LEASE.api_version, "kind": _LEASE.name, "metadata": metadata, "spec": spec}
+        document = {"apiVersion": KINDS.LEASE.api_version, "kind": KINDS.LEASE.name, "metadata": metadata, "spec": spec}
         try:
             metadata["resourceVersion"] = str((await get(self._api, ref)).revision)
             await replace(self._api, ref, document, _OPTIONS)
@@ -109,7 +108,7 @@ class ServerIdentity:
             if error.code != 404:
                 raise
             metadata.pop("resourceVersion", None)
-            await create(self._api, _LEASE, _NAMESPACE, document, _OPTIONS)
+            await create(self._api, KINDS.LEASE, _NAMESPACE, document, _OPTIONS)
 
     async def _publish(self) -> None:
         """Write the endpoints of servers that live. Without any they stay as they are."""
@@ -132,11 +131,11 @@ class ServerIdentity:
             ended = (seconds_of(str(spec.get("renewTime"))) or 0.0) + (spec.get("leaseDurationSeconds") or 0)
             if ended < self._api.clock():
                 with suppress(ApiError):
-                    await delete(self._api, Ref(_LEASE, _NAMESPACE, name), DeleteOptions())
+                    await delete(self._api, Ref(KINDS.LEASE, _NAMESPACE, name), DeleteOptions())
 
     async def _leases(self) -> dict[str, Raw]:
-        listing = await self._api.store.list(prefix_of(_LEASE, _NAMESPACE))
-        leases = {stored.key.rpartition("/")[2]: decode(_LEASE, stored) for stored in listing.items}
+        listing = await self._api.store.list(prefix_of(KINDS.LEASE, _NAMESPACE))
+        leases = {stored.key.rpartition("/")[2]: decode(KINDS.LEASE, stored) for stored in listing.items}
         return {
             name: lease
             for name, lease in leases.items()

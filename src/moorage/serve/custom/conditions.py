@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from moorage.model.go.quoting import go_quote
+from moorage.model.well_known.annotations import API_APPROVED
 
 Raw = dict[str, Any]
 
 FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
-_APPROVED = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")
 _SEE = "see https://github.com/kubernetes/enhancements/pull/1111"
 
@@ -130,16 +130,16 @@ def _approval(definition: Raw) -> DefinitionCondition | None:
     group = definition["spec"]["group"]
     if not any(group == one or group.endswith(f".{one}") for one in _PROTECTED):
         return None
-    given = (definition["metadata"].get("annotations") or {}).get(_APPROVED) or ""
+    given = (definition["metadata"].get("annotations") or {}).get(API_APPROVED) or ""
     name = "KubernetesAPIApprovalPolicyConformant"
     if not given:
-        text = f"protected groups must have approval annotation {go_quote(_APPROVED)}, {_SEE}"
+        text = f"protected groups must have approval annotation {go_quote(API_APPROVED)}, {_SEE}"
         return DefinitionCondition(name, "False", "MissingAnnotation", text)
     if given.startswith("unapproved"):
         return DefinitionCondition(name, "False", "UnapprovedAnnotation", f"not approved: {go_quote(given)}")
     if _is_url(given):
         return DefinitionCondition(name, "True", "ApprovedAnnotation", f"approved in {given}")
-    text = f'{go_quote(_APPROVED)} with either a URL or a reason starting with "unapproved", {_SEE}'
+    text = f'{go_quote(API_APPROVED)} with either a URL or a reason starting with "unapproved", {_SEE}'
     return DefinitionCondition(
         name, "False", "InvalidAnnotation", f"protected groups must have approval annotation {text}"
     )

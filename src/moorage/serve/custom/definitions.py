@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 Raw = dict[str, Any]
 
-DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
 _LOG = get_logger("apiserver")
 _MANAGER = "kube-apiserver"
 _TRIES = 100
@@ -78,13 +77,13 @@ class Definitions:
         self._seen: dict[str, int] = {}
         #: How often a definition was followed.
         self.followed = 0
-        api.store.subscribe(prefix_of(DEFINITION), lambda change: self._heard(change.key))
+        api.store.subscribe(prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION), lambda change: self._heard(change.key))
 
     async def load(self) -> None:
         """Serve what was established before, and go on with what was interrupted."""
-        listing = await self._api.store.list(prefix_of(DEFINITION))
+        listing = await self._api.store.list(prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION))
         async for _, stored in in_slices(listing.items):
-            self._learn(stored, decode(DEFINITION, stored))
+            self._learn(stored, decode(KINDS.CUSTOM_RESOURCE_DEFINITION, stored))
         for stored in listing.items:
             self._heard(stored.key)
         await self.settled()
@@ -186,7 +185,7 @@ class Definitions:
 
     async def _gone(self, name: str) -> None:
         known = self._known.pop(name, None)
-        self._seen.pop(key_of(DEFINITION, "", name), None)
+        self._seen.pop(key_of(KINDS.CUSTOM_RESOURCE_DEFINITION, "", name), None)
         self._api.resources.serve(name, ())
         if known is not None:
             await self._reconsider(known.group, name)
@@ -199,12 +198,12 @@ class Definitions:
             if name != changed and known.group == group and known.accepted != known.wanted
         ]
         for name in waiting:
-            await self._changed(key_of(DEFINITION, "", name))
+            await self._changed(key_of(KINDS.CUSTOM_RESOURCE_DEFINITION, "", name))
 
     async def _decoded(self, stored: Stored) -> Raw:
         if is_large(stored.value):
-            return await self._api.long_work.run(decode, DEFINITION, stored)
-        return decode(DEFINITION, stored)
+            return await self._api.long_work.run(decode, KINDS.CUSTOM_RESOURCE_DEFINITION, stored)
+        return decode(KINDS.CUSTOM_RESOURCE_DEFINITION, stored)
 
     async def _write(self, stored: Stored, raw: Raw, part: Raw) -> Stored:
         """Write parts of a definition, as the API server itself. Raises RevisionMismatch, KeyMissing."""
@@ -224,7 +223,7 @@ class Definitions:
         """Delete all objects of a definition, then let it go."""
         while True:
             try:
-                await self._try_to_delete_objects(key_of(DEFINITION, "", name))
+                await self._try_to_delete_objects(key_of(KINDS.CUSTOM_RESOURCE_DEFINITION, "", name))
             except (StoreFailed, StoreUncertain):
                 await asyncio.sleep(_RETRY_SECONDS)
             except StoreError:
@@ -312,8 +311,8 @@ def _written(raw: Raw, part: Raw, now: str) -> bytes:
     """Return a definition with parts that the API server itself has changed, as it is stored."""
     new = {**raw, **part}
     new["metadata"] = dict(new["metadata"])
-    on_update(new, raw, DEFINITION, _MANAGER, "status", now)
-    return encode(DEFINITION, new)
+    on_update(new, raw, KINDS.CUSTOM_RESOURCE_DEFINITION, _MANAGER, "status", now)
+    return encode(KINDS.CUSTOM_RESOURCE_DEFINITION, new)
 
 
 def _is_going(raw: Raw) -> bool:

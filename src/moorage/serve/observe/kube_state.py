@@ -19,7 +19,6 @@ from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Store, Stored
 from moorage.telemetry.metrics import TEXT
 
-_POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 _PAGE = 1000
 
 Label = tuple[str, str]
@@ -174,7 +173,7 @@ def answer_kube_state(store: Store) -> Stream:
 
 
 async def _page(store: Store) -> AsyncIterator[bytes]:
-    for kind, families in ((_NODE, _NODES), (_POD, _PODS)):
+    for kind, families in ((KINDS.NODE, _NODES), (KINDS.POD, _PODS)):
         views = await _views(store, kind)
         for family in families:
             yield f"# HELP {family.name} {family.help}\n# TYPE {family.name} gauge\n".encode()
@@ -212,7 +211,7 @@ def _seen(kind: Kind, stored: Stored) -> tuple[str, Any]:
     """Return an object's own labels, as text, and its view."""
     view: Any = stored.view if type(stored.view) is kind.view else view_of(decode(kind, stored))
     metadata = view.metadata
-    if kind is _NODE:
+    if kind is KINDS.NODE:
         return _labels((("node", metadata.name),)), view
     return _labels((("namespace", metadata.namespace), ("pod", metadata.name), ("uid", metadata.uid))), view
 

@@ -18,6 +18,7 @@ from moorage.model.schema.merge_schema import Field, ListType, MapType, Scalar, 
 from moorage.model.schema.merge_schema import struct_type as schema_of_view
 from moorage.model.types.extension.custom_resource_definition import ExtensionView
 from moorage.model.types.view import View
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from moorage.serve.openapi import (
     access_texts,
     custom_texts,
@@ -31,8 +32,8 @@ from moorage.serve.openapi.required_fields import REQUIRED_FIELDS
 
 _SAME_AS = {"EphemeralContainer": "Container", "PodAntiAffinity": "PodAffinity"}
 _WORDS = re.compile("[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
-_EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
-_DEVICE_EFFECTS = ("NoExecute", "NoSchedule", "None")
+_EFFECTS = (NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE)
+_DEVICE_EFFECTS = (NO_EXECUTE, NO_SCHEDULE, "None")
 
 VALUES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("Toleration", "operator"): tuple(sorted(names_in(TOLERATION))),

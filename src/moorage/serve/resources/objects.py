@@ -17,11 +17,7 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.store.protocol import Stored
 
-CORE_EVENT = KINDS["v1", "Event"]
-REPORTED_EVENT = KINDS["events.k8s.io/v1", "Event"]
-_EVENTS = frozenset([CORE_EVENT, REPORTED_EVENT])
-_DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
-_REVISION = KINDS["apps/v1", "ControllerRevision"]
+_EVENTS = frozenset([KINDS.EVENT, KINDS.REPORTED_EVENT])
 
 #: The core group's name of a field, and that of events.k8s.io.
 _NAMES = (
@@ -50,7 +46,7 @@ _FROM_CORE = dict(_NAMES)
 
 
 def to_core(raw: Raw) -> Raw:
-    return {_TO_CORE.get(name, name): value for name, value in raw.items()} | {"apiVersion": CORE_EVENT.api_version}
+    return {_TO_CORE.get(name, name): value for name, value in raw.items()} | {"apiVersion": KINDS.EVENT.api_version}
 
 
 def from_core(raw: Raw) -> Raw:
@@ -58,11 +54,11 @@ def from_core(raw: Raw) -> Raw:
     for name in _WRITTEN_IF_SET:
         if not renamed.get(name):
             renamed.pop(name, None)
-    return renamed | {"apiVersion": REPORTED_EVENT.api_version}
+    return renamed | {"apiVersion": KINDS.REPORTED_EVENT.api_version}
 
 
 def is_renamed(kind: Kind) -> bool:
-    return kind is REPORTED_EVENT
+    return kind is KINDS.REPORTED_EVENT
 
 
 _HEAD = b'{"metadata":{'
@@ -73,7 +69,7 @@ _decode = msgspec.json.Decoder().decode
 def prefix_of(kind: Kind, namespace: str = "") -> str:
     """The prefix of the keys of a kind, or of its objects in one namespace. Both APIs of events share it."""
     plural = kind.plural
-    root = f"/{kind.group}/{plural}/" if kind.group and kind is not REPORTED_EVENT else f"/{plural}/"
+    root = f"/{kind.group}/{plural}/" if kind.group and kind is not KINDS.REPORTED_EVENT else f"/{plural}/"
     return f"{root}{namespace}/" if namespace else root
 
 
@@ -103,7 +99,7 @@ def encode(kind: Kind, raw: Raw) -> bytes:
     if kind in _EVENTS:
         rest = {**_ALWAYS_WRITTEN, **rest}
     value = _encode({"metadata": metadata, **rest})
-    return escape_html(value) if kind is _REVISION else value
+    return escape_html(value) if kind is KINDS.CONTROLLER_REVISION else value
 
 
 def cached_view(kind: Kind, view: Any) -> Any:
@@ -111,7 +107,7 @@ def cached_view(kind: Kind, view: Any) -> Any:
 
     Events have no readers in this process, schemas of definitions and managedFields neither: all are in the value.
     """
-    if kind in _EVENTS or kind is _DEFINITION:
+    if kind in _EVENTS or kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
         return None
     if view.metadata.managedFields:
         msgspec.structs.force_setattr(view.metadata, "managedFields", ())

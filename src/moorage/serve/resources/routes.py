@@ -6,10 +6,9 @@ Kubernetes: the request info resolver.
 from typing import NamedTuple
 
 from moorage.model.api_error import ApiError, method_not_supported, no_such_path, not_found
-from moorage.model.kinds import KINDS, OLDER_VERSIONS, CustomKind, Kind, Ref
+from moorage.model.kinds import OLDER_VERSIONS, CustomKind, Kind, Ref
 from moorage.serve.resources.served import BUILT_IN, Resources
 
-_POD = KINDS["v1", "Pod"]
 _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 #: What the core API has below a namespace that is not a resource in it.

@@ -6,6 +6,7 @@ Kubernetes: printNode, printPersistentVolume and their neighbours; printEvent, w
 from typing import Any
 
 from moorage.model.quantity import parse_quantity
+from moorage.model.well_known.annotations import BETA_DEFAULT_STORAGE_CLASS, BETA_STORAGE_CLASS, DEFAULT_STORAGE_CLASS
 from moorage.serve.resources.objects import to_core
 from moorage.serve.tables.columns import (
     AGE,
@@ -222,8 +223,7 @@ TABLES["events.k8s.io/v1", "Event"] = Table(definitions(_COLUMNS), lambda raw, a
 # -- storage -----------------------------------------------------------------------------------------------------------
 
 _MODES = (("ReadWriteOnce", "RWO"), ("ReadOnlyMany", "ROX"), ("ReadWriteMany", "RWX"), ("ReadWriteOncePod", "RWOP"))
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+_DEFAULT_CLASS = (DEFAULT_STORAGE_CLASS, BETA_DEFAULT_STORAGE_CLASS)
 _ACCESS = "How many nodes or pods may read and write it at once."
 
 
@@ -237,7 +237,11 @@ def _amount(amounts: Raw) -> str:
 
 def _class(row: Row) -> str:
     annotations = part(row.raw["metadata"], "annotations")
-    return str(annotations[_OLD_CLASS]) if _OLD_CLASS in annotations else row.spec.get("storageClassName") or ""
+    return (
+        str(annotations[BETA_STORAGE_CLASS])
+        if BETA_STORAGE_CLASS in annotations
+        else row.spec.get("storageClassName") or ""
+    )
 
 
 def _phase(row: Row) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from moorage.admit.messages.rejection_status import invalid_status
 from moorage.model.api_error import ApiError, bad_request, failure, forbidden
 from moorage.model.field_error import FieldError, invalid
-from moorage.model.kinds import TOKEN_REQUEST, Kind, Ref
+from moorage.model.kinds import KINDS, TOKEN_REQUEST, Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.access.tokens import BoundObjectReference, TokenRequest
 from moorage.serve.access.node import node_of
@@ -22,7 +22,6 @@ from moorage.serve.rendering import json_response, warning_headers
 from moorage.serve.resources.objects import decode
 from moorage.serve.resources.routes import Target
 from moorage.serve.tokens.claims import KubernetesClaim, ObjectClaim, TokenClaims
-from moorage.serve.tokens.service_accounts import ACCOUNT, NODE, POD, SECRET
 from moorage.serve.verbs.reading import get
 
 _HOUR = 3600
@@ -49,10 +48,10 @@ async def _check_of_node(api: Api, target: Target, node: str, bound: BoundObject
         why = "node requested token not bound to a pod"
     elif not bound.uid:
         why = "node requested token with a pod binding without a uid"
-    elif (await _view(api, POD, target.namespace, bound.name)).spec.nodeName != node:
+    elif (await _view(api, KINDS.POD, target.namespace, bound.name)).spec.nodeName != node:
         why = "node requested token bound to a pod scheduled on a different node"
     if why:
-        raise forbidden(ACCOUNT, target.name, why)
+        raise forbidden(KINDS.SERVICE_ACCOUNT, target.name, why)
 
 
 async def request_token(api: Api, namespace: str, name: str, document: Raw) -> tuple[Raw, list[str]]:
@@ -64,7 +63,7 @@ async def request_token(api: Api, namespace: str, name: str, document: Raw) -> t
             raise _invalid(
                 name, invalid(f"metadata.{field}", found, f"must match the service account {field} if specified")
             )
-    account = await _metadata(api, ACCOUNT, namespace, name)
+    account = await _metadata(api, KINDS.SERVICE_ACCOUNT, namespace, name)
     if metadata.uid and metadata.uid != account.uid:
         own = f"does not match the UID of the service account ({account.uid})"
         why = f"the UID in the token request ({metadata.uid}) {own}"
@@ -129,11 +128,11 @@ async def _bound(api: Api, namespace: str, account: str, named: BoundObjectRefer
     if named is None:
         return {}
     group, _, version = named.apiVersion.rpartition("/")
-    kind = {"Pod": POD, "Node": NODE, "Secret": SECRET}.get(named.kind) if not group else None
+    kind = {"Pod": KINDS.POD, "Node": KINDS.NODE, "Secret": KINDS.SECRET}.get(named.kind) if not group else None
     if kind is None:
         raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={named.kind}")
     view = await _view(api, kind, namespace, named.name)
-    if kind is POD and view.spec.serviceAccountName != account:
+    if kind is KINDS.POD and view.spec.serviceAccountName != account:
         said = "to pod running with different serviceaccount name."
         raise bad_request(f'cannot bind token for serviceaccount "{account}" {said}')
     uid = view.metadata.uid
@@ -142,14 +141,14 @@ async def _bound(api: Api, namespace: str, account: str, named: BoundObjectRefer
         why = f"the UID in the bound object reference ({named.uid}) {said}"
         raise _conflict(kind.name, "", kind.name, named.name, why)
     found = {kind.singular: ObjectClaim(named.name, uid)}
-    if kind is POD and view.spec.nodeName:
+    if kind is KINDS.POD and view.spec.nodeName:
         found["node"] = await _node_of_pod(api, view.spec.nodeName)
     return found
 
 
 async def _node_of_pod(api: Api, name: str) -> ObjectClaim:
     try:
-        return ObjectClaim(name, (await _metadata(api, NODE, "", name)).uid)
+        return ObjectClaim(name, (await _metadata(api, KINDS.NODE, "", name)).uid)
     except ApiError:
         return ObjectClaim(name)  # a node that is gone is told by its name
 

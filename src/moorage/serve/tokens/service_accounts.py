@@ -29,8 +29,6 @@ from moorage.store.protocol import Stored
 if TYPE_CHECKING:
     from moorage.serve.tokens.keys import SigningKey, VerificationKey
 
-ACCOUNT, POD = KINDS["v1", "ServiceAccount"], KINDS["v1", "Pod"]
-SECRET, NODE = KINDS["v1", "Secret"], KINDS["v1", "Node"]
 
 _LEEWAY_SECONDS = 60.0  # for clocks that differ, as go-jose has it
 _MAX_REMEMBERED = 4096
@@ -213,11 +211,11 @@ class ServiceAccountTokens:
         """Check that account, Secret, pod and node are the ones that the token was issued for."""
         claim = claims.kubernetes
         namespace, account = claim.namespace, claim.serviceaccount
-        stored = self._peek(key_of(ACCOUNT, namespace, account.name))
+        stored = self._peek(key_of(KINDS.SERVICE_ACCOUNT, namespace, account.name))
         if stored is None:
             raise BadToken(f"serviceaccounts {go_quote(account.name)} not found")
         if seen.get(stored.key) != stored.revision:
-            metadata = _view(ACCOUNT, stored).metadata
+            metadata = _view(KINDS.SERVICE_ACCOUNT, stored).metadata
             if metadata.uid != account.uid:
                 raise BadToken(f"service account UID ({metadata.uid}) does not match claim ({account.uid})")
             if self._is_gone(metadata):
@@ -225,7 +223,7 @@ class ServiceAccountTokens:
             if metadata.deletionTimestamp is None:
                 seen[stored.key] = stored.revision
         node = claim.node if claim.pod is None else None  # of a pod's token it is only told, and may go away
-        for kind, named in ((SECRET, claim.secret), (POD, claim.pod), (NODE, node)):
+        for kind, named in ((KINDS.SECRET, claim.secret), (KINDS.POD, claim.pod), (KINDS.NODE, node)):
             if named is None:
                 continue
             stored = self._peek(key_of(kind, namespace, named.name))
@@ -250,18 +248,18 @@ class ServiceAccountTokens:
         """Check that the Secret still has this very token, and that the account is the same."""
         if claims.complaint:
             raise BadToken(claims.complaint)
-        stored = self._peek(key_of(SECRET, claims.namespace, claims.secret))
+        stored = self._peek(key_of(KINDS.SECRET, claims.namespace, claims.secret))
         if stored is None:
             raise BadToken("Token has been invalidated")
-        secret = _view(SECRET, stored)
+        secret = _view(KINDS.SECRET, stored)
         if secret.metadata.deletionTimestamp is not None:
             raise BadToken("Token has been invalidated")
         if not hmac.compare_digest(_content(secret.data.get("token", "")), text.encode("utf-8", "replace")):
             raise BadToken("Token does not match server's copy")
-        account_stored = self._peek(key_of(ACCOUNT, claims.namespace, claims.account))
+        account_stored = self._peek(key_of(KINDS.SERVICE_ACCOUNT, claims.namespace, claims.account))
         if account_stored is None:
             raise BadToken(f"serviceaccounts {go_quote(claims.account)} not found")
-        account = _view(ACCOUNT, account_stored).metadata
+        account = _view(KINDS.SERVICE_ACCOUNT, account_stored).metadata
         if account.deletionTimestamp is not None:
             raise BadToken(f"ServiceAccount {claims.namespace}/{claims.account} has been deleted")
         if account.uid != claims.account_uid:

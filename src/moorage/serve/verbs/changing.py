@@ -26,17 +26,16 @@ from moorage.model.api_error import (
     stale,
 )
 from moorage.model.go.quoting import go_json
-from moorage.model.kinds import CustomKind, Kind, Ref
+from moorage.model.kinds import KINDS, CustomKind, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.access.certificates import check_subject, with_requester
 from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
-from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.long_work import next_turn
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
-from moorage.serve.templates import POD, Likeness
+from moorage.serve.templates import Likeness
 from moorage.serve.verbs.weight import MADE_TOGETHER, change_takes_long, document_takes_long, pod_takes_long
 from moorage.store.protocol import ClaimTaken, KeyExists, KeyMissing, RevisionMismatch, Stored
 
@@ -117,7 +116,7 @@ async def create(
             await api.long_work.run(options.guard.check_new, kind, namespace, raw)
         else:
             options.guard.check_new(kind, namespace, raw)
-    if kind is POD and like is None and not is_owned:
+    if kind is KINDS.POD and like is None and not is_owned:
         like = api.templates.likeness(raw, namespace or "default", options.manager)
     is_known = like is not None and api.templates.knows(like)
     if not is_known and not takes_long:
@@ -166,7 +165,7 @@ async def create(
             tries_left -= 1
             await wait_for_holder(api, taken, tries_left)
             continue
-        if kind is DEFINITION:
+        if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
             await api.definitions.settled()
         return WriteResult(stored, all_warnings, created=True)
     if is_generated:
@@ -270,7 +269,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             if made.is_over:
                 gone = await api.store.delete(key, stored.revision, released=had)
                 last = Stored(key, value, gone.revision, stored.created, view)
-                if kind is DEFINITION:
+                if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
                     await api.definitions.settled()
                 return WriteResult(last, warnings, deleted=True)
             written = await api.store.update(
@@ -292,7 +291,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             continue
         except KeyMissing:
             raise not_found(kind, name) from None
-        if kind is DEFINITION:
+        if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
             await api.definitions.settled()
         return WriteResult(written, warnings)
     raise stale(kind, name)

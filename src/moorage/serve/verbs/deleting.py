@@ -18,7 +18,6 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.admission.service_claims import claims_held
 from moorage.serve.api import Api, WriteResult, admitted, check_types
-from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.long_work import in_slices, is_large
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in, namespace_in
@@ -26,15 +25,14 @@ from moorage.serve.verbs.changing import Changed, change, check_name, expected_r
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
-_NAMESPACE, _PRIORITY_CLASS = KINDS["v1", "Namespace"], KINDS["scheduling.k8s.io/v1", "PriorityClass"]
 _TRIES = 100
 
 
 async def delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted."""
-    if ref.kind is _NAMESPACE:
+    if ref.kind is KINDS.NAMESPACE:
         check_namespace_deletion(ref.name)
-    elif ref.kind is _PRIORITY_CLASS:
+    elif ref.kind is KINDS.PRIORITY_CLASS:
         check_priority_class_deletion(ref.name)
     return await _delete(api, ref, options)
 
@@ -66,7 +64,7 @@ def _decided(api: Api, kind: Kind, stored: Stored, options: DeleteOptions) -> tu
     document = decode(kind, stored)
     deletion = decide_deletion(
         kind,
-        api.definitions.marked(document) if kind is DEFINITION else document,
+        api.definitions.marked(document) if kind is KINDS.CUSTOM_RESOURCE_DEFINITION else document,
         options,
         datetime.fromtimestamp(int(api.clock()), UTC),
         str(stored.revision),
@@ -91,12 +89,12 @@ async def _carry_out(
         if dry_run:
             return WriteResult(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
-        if kind is DEFINITION:
+        if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
             await api.definitions.settled()
         return WriteResult(written)
     if not dry_run:
         gone = await api.store.delete(stored.key, stored.revision, released=claims_held(kind, stored))
-        if kind is DEFINITION:
+        if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
             await api.definitions.settled()
         stored = stored._replace(revision=gone.revision)
     return WriteResult(stored, deleted=True)
@@ -131,12 +129,12 @@ def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
 
 
 async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> Raw:
-    check_types(raw, _NAMESPACE)
+    check_types(raw, KINDS.NAMESPACE)
     check_name(raw["metadata"], name)
-    expected = expected_revision(_NAMESPACE, name, raw)
+    expected = expected_revision(KINDS.NAMESPACE, name, raw)
 
     def make(old: Raw, old_view: Any) -> Changed:
         return Changed(admitted(finalize_namespace(copy_document(raw), old, api.gates)), expected)
 
-    outcome = await change(api, Ref(_NAMESPACE, "", name), make, dry_run=dry_run)
-    return decode(_NAMESPACE, outcome.stored)
+    outcome = await change(api, Ref(KINDS.NAMESPACE, "", name), make, dry_run=dry_run)
+    return decode(KINDS.NAMESPACE, outcome.stored)

@@ -16,14 +16,13 @@ from moorage.custom.objects.embedded import MalformedError
 from moorage.model.api_error import ApiError, bad_request, failure, unsupported_media_type
 from moorage.model.field_error import invalid
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import Kind, Ref
+from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import apply_patch, check_to_apply
 from moorage.serve.claim_names import ClaimNames, learn_names, read_claim_names, with_names
-from moorage.serve.claim_templates import CLAIM
 from moorage.serve.claim_writes import claim_write, with_reservation
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.decoding import (
@@ -41,7 +40,6 @@ from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, 
 from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.resources.objects import cached_view, encode, key_of
-from moorage.serve.templates import POD
 from moorage.serve.verbs.changing import (
     Change,
     Changed,
@@ -111,11 +109,11 @@ async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, 
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
     is_plain = not options.dry_run and not patch.duplicates and not patch.is_large
-    if kind is POD and subresource == "status" and patch.patch_type == STRATEGIC_MERGE and is_plain:
+    if kind is KINDS.POD and subresource == "status" and patch.patch_type == STRATEGIC_MERGE and is_plain:
         claims = read_claim_names(patch.document)
         if claims is not None:
             return await _name_claims(api, ref, claims, options.manager, make)
-    if kind is CLAIM and patch.patch_type == MERGE_PATCH and is_plain:
+    if kind is KINDS.RESOURCE_CLAIM and patch.patch_type == MERGE_PATCH and is_plain:
         return await _patch_claim(api, ref, patch.document, options.manager, subresource, make)
     takes_long = patch.is_large or has_much_cel(kind, patch.document)
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)

@@ -8,12 +8,11 @@ from moorage.admit.admission import Admitted, admit_own
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import Request
 from moorage.custom.objects.decoding import decode_stored
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.known_fields import kept_part
 from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.api import Api, admitted
-from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.decoding import check_kind
 from moorage.serve.resources.objects import cached_view, encode, key_of
@@ -51,6 +50,6 @@ async def store_as_is(api: Api, kind: Kind, made: Admitted) -> Stored:
         stored = await api.store.update(key, value, existing.revision, view, released=lost)
     if claims:
         await api.store.hold(stored, claims)  # where another Service has the same, both keep it, as they had
-    if kind is DEFINITION:
+    if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
         await api.definitions.settled()
     return stored

@@ -43,14 +43,13 @@ from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.decoding import check_kind, decode_object
 from moorage.serve.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
-from moorage.serve.templates import POD, PodTemplate
+from moorage.serve.templates import PodTemplate
 from moorage.serve.verbs.changing import Changed, admit_change, change, check_name, check_namespace, expected_revision
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.patching import APPLY, Patch, check_patched, checked_to_apply, patched, wrong_patch
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
-_BUDGET = KINDS["policy/v1", "PodDisruptionBudget"]
 _TRIES = 100
 
 
@@ -60,7 +59,7 @@ async def bind(api: Api, namespace: str, name: str, document: Raw, *, dry_run: b
 
 async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_run: bool = False) -> None:
     """Bind a pod to a node. The fields that this sets get no owner."""
-    key = key_of(POD, namespace, name)
+    key = key_of(KINDS.POD, namespace, name)
     if dry_run:
         await api.catch_up()
     stored = await api.store.get(key)
@@ -68,7 +67,7 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     changes_metadata = binding.metadata.labels or binding.metadata.annotations
     for _ in range(_TRIES):
         if stored is None:
-            raise not_found(POD, name)
+            raise not_found(KINDS.POD, name)
         template = stored.template if not changes_metadata else None
         at_once = template.bind(stored, binding, api.now_text(), topology) if template is not None else None
         value, view = at_once or _bound(api, stored, binding_with_labels(binding, topology), template)
@@ -79,22 +78,22 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
         except RevisionMismatch as mismatch:
             stored = mismatch.found
         except KeyMissing:
-            raise not_found(POD, name) from None
+            raise not_found(KINDS.POD, name) from None
         else:
             return
-    raise stale(POD, name)
+    raise stale(KINDS.POD, name)
 
 
 def _bound(api: Api, stored: Stored, binding: Binding, template: PodTemplate | None) -> tuple[bytes, Any]:
     now = api.now_text()
-    pod = decode(POD, stored)
+    pod = decode(KINDS.POD, stored)
     bound = bind_pod(pod, binding, now, str(stored.revision))
     if not isinstance(stored.view, Pod):
-        return encode(POD, bound), cached_view(POD, convert_view(bound, Pod))
+        return encode(KINDS.POD, bound), cached_view(KINDS.POD, convert_view(bound, Pod))
     view = bound_view(stored.view, bound)
     if template is not None:
         template.learn_binding(pod, view, now)
-    return encode(POD, bound), view
+    return encode(KINDS.POD, bound), view
 
 
 async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
@@ -102,9 +101,9 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
     options = read_eviction({"metadata": {"name": name}, **document}, name)
     dry_run = dry_run or bool(options.dryRun)
     for _ in range(_TRIES):
-        stored = await get(api, Ref(POD, namespace, name))
-        pod = decode(POD, stored)
-        check_preconditions(POD, pod, options.preconditions, str(stored.revision))
+        stored = await get(api, Ref(KINDS.POD, namespace, name))
+        pod = decode(KINDS.POD, stored)
+        check_preconditions(KINDS.POD, pod, options.preconditions, str(stored.revision))
         verdict = decide_eviction(convert_view(pod, Pod), await _budgets(api, namespace), api.now_text())
         if dry_run:
             return
@@ -112,13 +111,13 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
             if verdict.budget is not None:
                 await _store_budget(api, namespace, verdict.budget)
             marked = marked_for_eviction(pod, api.now_text())
-            view = cached_view(POD, convert_view(marked, Pod))
-            written = await api.store.update(stored.key, encode(POD, marked), stored.revision, view)
+            view = cached_view(KINDS.POD, convert_view(marked, Pod))
+            written = await api.store.update(stored.key, encode(KINDS.POD, marked), stored.revision, view)
         except RevisionMismatch:
             continue  # the pod or its budget is not what it was: decide again
         except KeyMissing:
-            raise not_found(POD, name) from None
-        await delete(api, Ref(POD, namespace, name), _on_from(options, written.revision))
+            raise not_found(KINDS.POD, name) from None
+        await delete(api, Ref(KINDS.POD, namespace, name), _on_from(options, written.revision))
         return
     raise still_processed(name)
 
@@ -131,14 +130,22 @@ def _on_from(options: DeleteOptions, revision: int) -> DeleteOptions:
 
 
 async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBudget]]:
-    listing = await api.store.list(prefix_of(_BUDGET, namespace))
-    budgets = [decode(_BUDGET, item) for item in listing.items]
+    listing = await api.store.list(prefix_of(KINDS.POD_DISRUPTION_BUDGET, namespace))
+    budgets = [decode(KINDS.POD_DISRUPTION_BUDGET, item) for item in listing.items]
     return [(raw, convert_view(raw, PodDisruptionBudget)) for raw in budgets]
 
 
 async def _store_budget(api: Api, namespace: str, raw: Raw) -> None:
-    key, revision = key_of(_BUDGET, namespace, raw["metadata"]["name"]), int(raw["metadata"]["resourceVersion"])
-    await api.store.update(key, encode(_BUDGET, raw), revision, cached_view(_BUDGET, convert_view(raw, _BUDGET.view)))
+    key, revision = (
+        key_of(KINDS.POD_DISRUPTION_BUDGET, namespace, raw["metadata"]["name"]),
+        int(raw["metadata"]["resourceVersion"]),
+    )
+    await api.store.update(
+        key,
+        encode(KINDS.POD_DISRUPTION_BUDGET, raw),
+        revision,
+        cached_view(KINDS.POD_DISRUPTION_BUDGET, convert_view(raw, KINDS.POD_DISRUPTION_BUDGET.view)),
+    )
 
 
 async def get_scale(api: Api, ref: Ref) -> Raw:

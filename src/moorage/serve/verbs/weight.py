@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.raw import Raw
-from moorage.model.kinds import Kind
-from moorage.serve.custom.definitions import DEFINITION
+from moorage.model.kinds import KINDS, Kind
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.long_work import is_large
 from moorage.serve.resources.objects import decode
@@ -84,7 +83,7 @@ def has_much_cel(kind: Kind, document: Any) -> bool:
 
 def document_takes_long(kind: Kind, raw: Raw) -> bool:
     """Return whether admitting a document takes long, which may have come without its text, as a controller's."""
-    if kind is DEFINITION:
+    if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
         return _OF_DEFINITIONS not in sys.modules or len(_encode_sorted(raw)) > _LARGE_DEFINITION
     if (kind.template is not None or kind.name in _LARGE_BY_CONTROLLERS) and is_large(_encode_sorted(raw)):
         return True
@@ -98,7 +97,7 @@ def pod_takes_long(kind: Kind, raw: Raw, like: Likeness) -> bool:
 
 def change_takes_long(kind: Kind, stored: Stored) -> bool:
     """Return whether changing a stored object takes long, whatever the change is."""
-    if kind is DEFINITION:
+    if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
         return len(stored.value) > _LARGE_DEFINITION
     if is_large(stored.value):
         return True

@@ -7,9 +7,6 @@ from moorage.model.api_error import forbidden
 from moorage.model.field_error import required
 from moorage.model.kinds import KINDS
 
-POD = KINDS["v1", "Pod"]
-DEPLOYMENT = KINDS["apps/v1", "Deployment"]
-
 
 def test_one_error() -> None:
     status = rejected(pod(restartPolicy="Sometimes")).status
@@ -48,13 +45,13 @@ def test_the_message_says_each_thing_once_but_the_causes_say_all() -> None:
     assert status["message"] == 'Node "x" is invalid: metadata.taints[0].effect: Required value'
     assert len(status["details"]["causes"]) == 2
     assert (
-        invalid_status(POD, 'a"b', [required("x"), required("x")])["message"]
+        invalid_status(KINDS.POD, 'a"b', [required("x"), required("x")])["message"]
         == 'Pod "a\\"b" is invalid: x: Required value'
     )
 
 
 def test_other_failures() -> None:
-    assert forbidden(DEPLOYMENT, "", "no").message == "deployments.apps is forbidden: no"
-    status = bad_request_status(DEPLOYMENT, ["a", "b"])
+    assert forbidden(KINDS.DEPLOYMENT, "", "no").message == "deployments.apps is forbidden: no"
+    status = bad_request_status(KINDS.DEPLOYMENT, ["a", "b"])
     assert status["message"] == 'Deployment in version "v1" cannot be handled as a Deployment: a; b'
     assert "details" not in status

@@ -9,10 +9,11 @@ from tests.unit.admit.objects import Raw, document, pod, stored
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.priority import Priority
-from moorage.admit.plugins.standard import NOT_READY, UNREACHABLE, DefaultTolerationSeconds
+from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.model.gates import TAINT_TOLERATION_CEL, default_gates
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.policy import PriorityClass
+from moorage.model.well_known.taints import NOT_READY, UNREACHABLE
 
 GATES = default_gates().with_gate(TAINT_TOLERATION_CEL, True)
 

@@ -16,8 +16,6 @@ from moorage.model.kinds import KINDS
 from moorage.serve.loopback import LoopbackClient
 from moorage.serve.tokens.keys import SigningKey
 
-_MAP = KINDS["v1", "ConfigMap"]
-
 
 @pytest.mark.parametrize("collects", [True, False])
 def test_a_deletion_in_the_foreground_waits_only_if_somebody_ends_it(collects: bool) -> None:
@@ -26,9 +24,9 @@ def test_a_deletion_in_the_foreground_waits_only_if_somebody_ends_it(collects: b
         try:
             client = LoopbackClient(server.api)
             document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
-            await client.create(_MAP, document, "default")
-            await client.delete(_MAP, "one", "default", propagation="Foreground")
-            return [item.name for item in (await client.list_all(_MAP, "default")).items]
+            await client.create(KINDS.CONFIG_MAP, document, "default")
+            await client.delete(KINDS.CONFIG_MAP, "one", "default", propagation="Foreground")
+            return [item.name for item in (await client.list_all(KINDS.CONFIG_MAP, "default")).items]
         finally:
             await server.stop()
 

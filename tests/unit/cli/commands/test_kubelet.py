@@ -18,8 +18,6 @@ from moorage.serve.loopback import LoopbackClient
 
 pytestmark = pytest.mark.real_time
 
-POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
-
 
 def _kubelet(server: ApiServer, directory: Path, metrics_port: int | None = None, **more: Any) -> KubeletProcess:
     kubeconfig = directory / "kubeconfig"
@@ -30,7 +28,7 @@ def _kubelet(server: ApiServer, directory: Path, metrics_port: int | None = None
 
 async def _phase(client: Client, name: str, wanted: str) -> None:
     async with asyncio.timeout(120):
-        while (await client.get(POD, name, "default")).raw["status"]["phase"] != wanted:
+        while (await client.get(KINDS.POD, name, "default")).raw["status"]["phase"] != wanted:
             await asyncio.sleep(0.01)
 
 
@@ -46,15 +44,15 @@ async def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: P
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     client = LoopbackClient(server.api, "test")
     amounts = {"cpu": "2", "pods": "5"}
-    await client.create(NODE, {"metadata": {"name": "real"}, "status": {"capacity": amounts}})
+    await client.create(KINDS.NODE, {"metadata": {"name": "real"}, "status": {"capacity": amounts}})
     process = _kubelet(server, tmp_path, nodes=2, prefix="sim-", metrics_port=0)
     await process.start()
     assert process.kubelets.node_count == 2
-    await client.create(POD, pod("one", nodeName="sim-1"), "default")
-    await client.create(POD, pod("two", nodeName="real"), "default")
+    await client.create(KINDS.POD, pod("one", nodeName="sim-1"), "default")
+    await client.create(KINDS.POD, pod("two", nodeName="real"), "default")
     await _phase(client, "one", "Running")
-    await client.delete(POD, "one", "default")
-    await client.create(POD, pod("three", nodeName="sim-2"), "default")
+    await client.delete(KINDS.POD, "one", "default")
+    await client.create(KINDS.POD, pod("three", nodeName="sim-2"), "default")
     await _phase(client, "three", "Running")
     await _phase(client, "two", "Pending")
     metrics = await _get(process.metrics_port, "/metrics")

@@ -21,7 +21,6 @@ from moorage.serve.loopback import LoopbackClient
 
 pytestmark = pytest.mark.real_time
 
-POD, NODE, EVENT = KINDS["v1", "Pod"], KINDS["v1", "Node"], KINDS["events.k8s.io/v1", "Event"]
 _QUICK = ElectionTimes(lease=60, deadline=40.0, retry=0.1)
 
 
@@ -34,7 +33,7 @@ async def _until(holds: Callable[[], Any]) -> Any:
 
 async def _bound(client: LoopbackClient, name: str) -> Any:
     async def node_of() -> Any:
-        return (await client.get(POD, name, "default")).raw["spec"].get("nodeName")
+        return (await client.get(KINDS.POD, name, "default")).raw["spec"].get("nodeName")
 
     return await _until(node_of)
 
@@ -59,15 +58,17 @@ async def _get(port: int, path: str, *headers: str) -> str:
 async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     client = LoopbackClient(server.api, "test")
-    await client.create(NODE, node("n1"))
+    await client.create(KINDS.NODE, node("n1"))
     first, second = (_scheduler(server, tmp_path, metrics_port=0, election=_QUICK) for _ in range(2))
     await first.start()
-    await client.create(POD, pod("one"), "default")
+    await client.create(KINDS.POD, pod("one"), "default")
     assert await _bound(client, "one") == "n1"
     await second.start()
 
     async def reported() -> bool:
-        notes = [event.raw["note"] for event in (await client.list_all(EVENT)).items if "note" in event.raw]
+        notes = [
+            event.raw["note"] for event in (await client.list_all(KINDS.REPORTED_EVENT)).items if "note" in event.raw
+        ]
         return "Successfully assigned default/one to n1" in notes
 
     await _until(reported)
@@ -85,7 +86,7 @@ async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
         assert (await _get(first.metrics_port, path)).endswith("\r\n\r\nok")
     assert (await _get(first.metrics_port, "/other")).startswith("HTTP/1.1 404")
     await first.stop()
-    await client.create(POD, pod("two"), "default")
+    await client.create(KINDS.POD, pod("two"), "default")
     assert await _bound(client, "two") == "n1"
     await second.stop()
     await server.stop()

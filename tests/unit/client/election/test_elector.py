@@ -11,7 +11,6 @@ from tests.laws.falsify import assert_notices
 from tests.virtual_time import run_virtual
 
 from moorage.client.election.elector import (
-    LEASES,
     Candidate,
     ElectionRecord,
     ElectionTimes,
@@ -22,7 +21,7 @@ from moorage.client.election.elector import (
 )
 from moorage.client.protocol import Client, Object, Unreachable
 from moorage.model.api_error import already_exists, not_found, stale
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 
 
 class _LeaseServer:
@@ -35,7 +34,7 @@ class _LeaseServer:
 
     def object(self) -> Object:
         assert self.lease is not None
-        return Object(LEASES, "kube-system/sched", self.revision, raw=self.lease)
+        return Object(KINDS.LEASE, "kube-system/sched", self.revision, raw=self.lease)
 
     def put(self, document: dict[str, Any]) -> Object:
         self.revision += 1

@@ -14,7 +14,6 @@ from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import already_exists, bad_request, forbidden, not_found
 from moorage.model.kinds import KINDS, Kind
 
-EVENTS = KINDS[("v1", "Event")]
 POD = {"kind": "Pod", "namespace": "default", "name": "web", "uid": "u", "apiVersion": "v1"}
 
 
@@ -49,7 +48,7 @@ class _EventServer:
 
 
 def _action(name: str, patch: dict[str, Any] | None = None) -> EventAction:
-    return EventAction(EVENTS, {"metadata": {"name": name, "namespace": "default"}, "count": 1}, patch)
+    return EventAction(KINDS.EVENT, {"metadata": {"name": name, "namespace": "default"}, "count": 1}, patch)
 
 
 @asynccontextmanager
@@ -111,8 +110,8 @@ async def test_what_the_server_refuses_is_given_up(server: _EventServer, sender:
 async def test_events_about_a_namespace_that_is_gone_are_given_up_without_a_word(
     caplog: pytest.LogCaptureFixture, server: _EventServer, sender: EventSender
 ) -> None:
-    namespace = KINDS["v1", "Namespace"]
-    ending = forbidden(EVENTS, "b", "unable to create new content in namespace x because it is being terminated")
+    namespace = KINDS.NAMESPACE
+    ending = forbidden(KINDS.EVENT, "b", "unable to create new content in namespace x because it is being terminated")
     ending.status["details"]["causes"] = [{"reason": "NamespaceTerminating"}]
     server.trouble = [not_found(namespace, "x"), ending, bad_request("no")]
     for name in "abc":
@@ -137,7 +136,7 @@ async def test_an_event_that_appears_between_patch_and_create_is_patched_after_a
     server: _EventServer, sender: EventSender
 ) -> None:
     server.events["a"] = {}
-    server.trouble = [not_found(EVENTS, "a")]
+    server.trouble = [not_found(KINDS.EVENT, "a")]
     sender.put(_action("a", {"count": 7}))
     await sender.drain(100)
     assert server.calls == ["patch", "create", "patch"]

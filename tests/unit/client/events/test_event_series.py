@@ -27,7 +27,7 @@ def _state() -> EventSeriesState:
 def test_the_first_event_is_created() -> None:
     (action,) = _state().report(START, POD, WARNING, "FailedScheduling", "Scheduling", "0/1 nodes are available")
     assert action.patch is None
-    assert action.kind is KINDS[("events.k8s.io/v1", "Event")]
+    assert action.kind is KINDS.REPORTED_EVENT
     assert action.document == {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -131,9 +131,9 @@ def test_names_that_are_no_names_of_events_are_replaced() -> None:
 
 def test_references_and_times() -> None:
     raw = {"metadata": {"uid": "u"}}
-    found = Object(KINDS[("v1", "Pod")], "default/web", 5, raw=raw).reference
+    found = Object(KINDS.POD, "default/web", 5, raw=raw).reference
     assert found == POD
-    node = Object(KINDS[("v1", "Node")], "n1", 0, body=b'{"metadata":{"uid":"x"}}').reference
+    node = Object(KINDS.NODE, "n1", 0, body=b'{"metadata":{"uid":"x"}}').reference
     assert node == {"kind": "Node", "name": "n1", "uid": "x", "apiVersion": "v1"}
     assert time_text((START + 1) / NANOSECONDS) == "2023-11-14T22:13:20Z"
     assert micro_time_text((START + 1_234_567) // 1000) == "2023-11-14T22:13:20.001234Z"

@@ -18,8 +18,6 @@ from moorage.model.kinds import KINDS
 
 pytestmark = pytest.mark.real_time
 
-PODS, NODES, DEPLOYMENTS = KINDS[("v1", "Pod")], KINDS[("v1", "Node")], KINDS[("apps/v1", "Deployment")]
-
 
 def _pod(name: str, revision: int, **rest: Any) -> dict[str, Any]:
     metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": str(revision)}
@@ -46,17 +44,17 @@ def _always(status: int, body: Any, headers: str = "") -> Answering:
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 async def test_what_is_sent_for_each_verb(loop: str) -> None:
     async with telling(_always(200, _pod("a", 7))) as (client, server):
-        found = await client.get(PODS, "a b", "default")
+        found = await client.get(KINDS.POD, "a b", "default")
         assert (found.key, found.revision, found.uid, found.raw) == ("default/a", 7, "uid-a", _pod("a", 7))
-        await client.get(NODES, "n1")
-        await client.create(DEPLOYMENTS, {"metadata": {"namespace": "x", "name": "d"}})
-        await client.create(PODS, {"metadata": {"generateName": "d-"}}, "y")
-        await client.update(NODES, {"metadata": {"name": "n1"}}, subresource="status")
-        await client.patch(PODS, "p", "x", [{"op": "test"}], patch_type=PatchType.JSON)
-        await client.patch(PODS, "p", "x", {"status": {}}, subresource="status")
-        await client.patch(PODS, "p", "x", {"kind": "Pod"}, patch_type=PatchType.APPLY)
-        await client.delete(PODS, "p", "x")
-        await client.delete(PODS, "p", "x", uid="u", grace_seconds=0, propagation="Background")
+        await client.get(KINDS.NODE, "n1")
+        await client.create(KINDS.DEPLOYMENT, {"metadata": {"namespace": "x", "name": "d"}})
+        await client.create(KINDS.POD, {"metadata": {"generateName": "d-"}}, "y")
+        await client.update(KINDS.NODE, {"metadata": {"name": "n1"}}, subresource="status")
+        await client.patch(KINDS.POD, "p", "x", [{"op": "test"}], patch_type=PatchType.JSON)
+        await client.patch(KINDS.POD, "p", "x", {"status": {}}, subresource="status")
+        await client.patch(KINDS.POD, "p", "x", {"kind": "Pod"}, patch_type=PatchType.APPLY)
+        await client.delete(KINDS.POD, "p", "x")
+        await client.delete(KINDS.POD, "p", "x", uid="u", grace_seconds=0, propagation="Background")
         await client.bind("x", "p", "u", "n1")
         await client.evict("x", "p", "u")
         sent = [(asked.method, asked.target, asked.headers.get("content-type", "")) for asked in server.asked]
@@ -96,7 +94,7 @@ async def test_what_is_sent_for_each_verb(loop: str) -> None:
 async def test_a_name_never_leads_elsewhere(name: str) -> None:
     async with telling(_always(200, {})) as (client, server):
         with pytest.raises(ApiError) as refusal:
-            await client.get(PODS, name, "default")
+            await client.get(KINDS.POD, name, "default")
         assert refusal.value.reason == "BadRequest"
         assert server.asked == []
 
@@ -104,7 +102,7 @@ async def test_a_name_never_leads_elsewhere(name: str) -> None:
 async def test_a_refusal_says_what_the_server_said() -> None:
     async with telling(_always(410, expired("too old").status)) as (client, _server):
         with pytest.raises(ApiError) as refusal:
-            await client.get(PODS, "a", "default")
+            await client.get(KINDS.POD, "a", "default")
         assert (refusal.value.code, refusal.value.reason, refusal.value.message) == (410, "Expired", "too old")
 
 
@@ -115,7 +113,7 @@ async def test_a_refusal_in_other_words_is_passed_on(status: int, reason: str) -
         _server,
     ):
         with pytest.raises(ApiError) as refusal:
-            await client.get(PODS, "a", "default")
+            await client.get(KINDS.POD, "a", "default")
         assert (refusal.value.code, refusal.value.reason) == (status, reason)
         assert refusal.value.message == "Sorry, no pods."
 
@@ -124,7 +122,7 @@ async def test_a_refusal_in_other_words_is_passed_on(status: int, reason: str) -
 async def test_an_answer_that_is_no_object_is_an_error_not_a_crash(body: bytes) -> None:
     async with telling(_always(200, body)) as (client, _server):
         with pytest.raises(Unreachable):
-            await client.get(PODS, "a", "default")
+            await client.get(KINDS.POD, "a", "default")
 
 
 async def test_what_does_not_speak_http_is_unreachable() -> None:
@@ -133,7 +131,7 @@ async def test_what_does_not_speak_http_is_unreachable() -> None:
 
     async with telling(gibberish) as (client, _server):
         with pytest.raises(Unreachable, match="does not speak HTTP"):
-            await client.get(PODS, "a", "default")
+            await client.get(KINDS.POD, "a", "default")
 
 
 async def test_a_port_that_nobody_listens_on_is_unreachable() -> None:
@@ -141,16 +139,16 @@ async def test_a_port_that_nobody_listens_on_is_unreachable() -> None:
         pass
     client = HttpClient(access)
     with pytest.raises(Unreachable, match=r"^http://127\.0\.0\.1:\d+: Connection refused$"):
-        await client.get(PODS, "a", "default")
+        await client.get(KINDS.POD, "a", "default")
     await client.close()
     with pytest.raises(Unreachable, match="closed"):
-        await client.get(PODS, "a", "default")
+        await client.get(KINDS.POD, "a", "default")
 
 
 async def test_an_answer_beyond_the_limit_is_cut_off() -> None:
     async with telling(_always(200, b" " * 2000), max_answer_bytes=1000) as (client, _server):
         with pytest.raises(Unreachable, match="more than 1000 bytes"):
-            await client.get(PODS, "a", "default")
+            await client.get(KINDS.POD, "a", "default")
 
 
 async def test_a_server_that_does_not_answer_is_given_up() -> None:
@@ -159,7 +157,7 @@ async def test_a_server_that_does_not_answer_is_given_up() -> None:
 
     async with telling(silence, request_seconds=0.05) as (client, _server):
         with pytest.raises(Unreachable, match=r"no answer within 0\.05 seconds"):
-            await client.get(PODS, "a", "default")
+            await client.get(KINDS.POD, "a", "default")
 
 
 async def test_an_answer_that_ends_with_its_connection_is_whole() -> None:
@@ -168,8 +166,8 @@ async def test_an_answer_that_ends_with_its_connection_is_whole() -> None:
         reply._writer.close()
 
     async with telling(old) as (client, server):
-        assert (await client.get(PODS, "a", "default")).revision == 7
-        assert (await client.get(PODS, "a", "default")).revision == 7
+        assert (await client.get(KINDS.POD, "a", "default")).revision == 7
+        assert (await client.get(KINDS.POD, "a", "default")).revision == 7
         assert server.connections == 2
 
 
@@ -185,23 +183,23 @@ async def test_a_read_is_repeated_when_a_kept_connection_turns_out_closed_and_a_
             reply.say(200, _pod("a", 7))
 
     async with telling(answering) as (client, server):
-        await client.get(PODS, "a", "default")
+        await client.get(KINDS.POD, "a", "default")
         hang_up = True
-        await client.get(PODS, "a", "default")
+        await client.get(KINDS.POD, "a", "default")
         assert len(server.asked) == 3
         hang_up = True
         with pytest.raises(Unreachable):
-            await client.create(PODS, _pod("a", 0))
+            await client.create(KINDS.POD, _pod("a", 0))
         assert len(server.asked) == 4
 
 
 async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async with telling(_always(200, _pod("a", 7))) as (client, server):
-        await client.get(PODS, "a", "default")
-        await client.get(PODS, "a", "default")
+        await client.get(KINDS.POD, "a", "default")
+        await client.get(KINDS.POD, "a", "default")
         assert server.connections == 1
         monkeypatch.setattr(moorage.client.http.connection, "IDLE_SECONDS", -1.0)
-        await client.get(PODS, "a", "default")
+        await client.get(KINDS.POD, "a", "default")
         assert server.connections == 2
 
 
@@ -211,7 +209,7 @@ async def test_a_server_that_hangs_up_on_every_new_connection_is_not_asked_for_e
 
     async with telling(hang_up) as (client, server):
         with pytest.raises(Unreachable):
-            await client.get(PODS, "a", "default")
+            await client.get(KINDS.POD, "a", "default")
         assert len(server.asked) == 1
 
 
@@ -226,7 +224,7 @@ async def test_come_back_later_is_obeyed_but_not_for_ever() -> None:
         server,
     ):
         with pytest.raises(ApiError) as refusal:
-            await client.create(PODS, _pod("a", 0))
+            await client.create(KINDS.POD, _pod("a", 0))
         assert refusal.value.headers == (("Retry-After", "3"),)
         assert waited == [3.0] * 10
         assert len(server.asked) == 11
@@ -243,7 +241,7 @@ async def test_a_list_takes_as_many_pages_as_there_are() -> None:
         reply.say(200, {"kind": "PodList", "metadata": metadata, "items": items})
 
     async with telling(pages) as (client, server):
-        items, revision = await client.list_all(PODS, labels="a=b", fields="x!=y")
+        items, revision = await client.list_all(KINDS.POD, labels="a=b", fields="x!=y")
         assert [item.key for item in items] == ["p0-0", "p0-1", "p1-0", "p1-1", "p2-0", "p2-1"]
         assert revision == 9
         assert items[0].raw["kind"] == "Pod"
@@ -263,7 +261,7 @@ async def test_a_list_whose_pages_are_forgotten_is_taken_at_once() -> None:
             reply.say(200, {"metadata": metadata, "items": items})
 
     async with telling(pages) as (client, _server):
-        items, revision = await client.list_all(PODS)
+        items, revision = await client.list_all(KINDS.POD)
         assert ([item.name for item in items], revision) == (["a", "b"], 12)
 
 
@@ -285,7 +283,7 @@ async def test_a_watch_gives_events_in_batches_however_they_are_cut(loop: str) -
 
     async with telling(answering, random=lambda: 0.5) as (client, server):
         events: list[WatchEvent] = []
-        async for batch in client.watch(PODS, 4, "default", labels="a"):
+        async for batch in client.watch(KINDS.POD, 4, "default", labels="a"):
             events += batch
         seen = [(event.type, event.object.key, event.object.revision) for event in events]
         assert seen == [
@@ -308,7 +306,7 @@ async def test_an_error_in_a_watch_comes_after_what_was_said_before() -> None:
         reply.chunk(_event("ADDED", "a", 5) + error)
 
     async with telling(answering) as (client, _server):
-        watch = client.watch(PODS, 4)
+        watch = client.watch(KINDS.POD, 4)
         assert [event.object.revision for event in await anext(watch)] == [5]
         with pytest.raises(ApiError) as refusal:
             await anext(watch)
@@ -318,7 +316,7 @@ async def test_an_error_in_a_watch_comes_after_what_was_said_before() -> None:
 async def test_a_watch_that_is_refused_raises() -> None:
     async with telling(_always(410, expired("too old").status)) as (client, _server):
         with pytest.raises(ApiError) as refusal:
-            await anext(client.watch(PODS, 4))
+            await anext(client.watch(KINDS.POD, 4))
         assert refusal.value.code == 410
 
 
@@ -331,7 +329,7 @@ async def test_a_watch_that_breaks_off_is_unreachable_after_what_was_whole(loop:
         reply._writer.close()
 
     async with telling(answering) as (client, _server):
-        watch = client.watch(PODS, 4)
+        watch = client.watch(KINDS.POD, 4)
         assert len(await anext(watch)) == 1
         with pytest.raises(Unreachable):
             await anext(watch)
@@ -345,7 +343,7 @@ async def test_a_watch_that_says_nonsense_is_unreachable(line: bytes) -> None:
 
     async with telling(answering) as (client, _server):
         with pytest.raises(Unreachable):
-            await anext(client.watch(PODS, 4))
+            await anext(client.watch(KINDS.POD, 4))
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
@@ -361,7 +359,7 @@ async def test_a_reader_that_is_slow_holds_the_server_up_and_loses_nothing(loop:
 
     async with telling(answering) as (client, _server):
         revisions: list[int] = []
-        async for batch in client.watch(PODS, 4):
+        async for batch in client.watch(KINDS.POD, 4):
             revisions += [event.object.revision for event in batch]
             await asyncio.sleep(0.001)
         assert revisions == list(range(5, 5 + count))
@@ -370,7 +368,7 @@ async def test_a_reader_that_is_slow_holds_the_server_up_and_loses_nothing(loop:
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 async def test_many_at_once_share_the_connections_there_may_be(loop: str) -> None:
     async with telling(_always(200, _pod("a", 7)), most_connections=4) as (client, server):
-        found = await asyncio.gather(*(client.get(PODS, "a", "default") for _ in range(100)))
+        found = await asyncio.gather(*(client.get(KINDS.POD, "a", "default") for _ in range(100)))
         assert len(found) == 100
         assert server.connections == 4
 
@@ -383,12 +381,12 @@ async def test_whoever_gives_up_waiting_takes_no_connection_with_them(loop: str)
 
     async with telling(answering, most_connections=2) as (client, _server):
         for _ in range(3):
-            slow = [asyncio.create_task(client.get(PODS, "slow", "default")) for _ in range(5)]
+            slow = [asyncio.create_task(client.get(KINDS.POD, "slow", "default")) for _ in range(5)]
             await asyncio.sleep(0.01)
             for task in slow:
                 task.cancel()
             await asyncio.gather(*slow, return_exceptions=True)
-        found = await asyncio.gather(*(client.get(PODS, "a", "default") for _ in range(10)))
+        found = await asyncio.gather(*(client.get(KINDS.POD, "a", "default") for _ in range(10)))
         assert len(found) == 10
 
 
@@ -398,7 +396,7 @@ async def test_closing_ends_what_is_under_way(loop: str) -> None:
         return
 
     async with telling(silence, most_connections=2) as (client, server):
-        waiting = [asyncio.create_task(client.get(PODS, "a", "default")) for _ in range(3)]
+        waiting = [asyncio.create_task(client.get(KINDS.POD, "a", "default")) for _ in range(3)]
         while len(server.asked) < 2:
             await asyncio.sleep(0.001)
         await client.close()
@@ -409,9 +407,9 @@ async def test_closing_ends_what_is_under_way(loop: str) -> None:
 async def test_documents_are_sent_with_the_escapes_of_go() -> None:
     async with telling(_always(200, _pod("a", 7))) as (client, server):
         labelled = {"metadata": {"name": "a", "namespace": "x", "annotations": {"note": "a<b & c>d"}}}
-        await client.create(PODS, labelled)
-        await client.update(PODS, labelled)
-        await client.patch(PODS, "a", "x", labelled)
+        await client.create(KINDS.POD, labelled)
+        await client.update(KINDS.POD, labelled)
+        await client.patch(KINDS.POD, "a", "x", labelled)
         for asked in server.asked:
             assert b'"a\\u003cb \\u0026 c\\u003ed"' in asked.body
 
@@ -419,14 +417,14 @@ async def test_documents_are_sent_with_the_escapes_of_go() -> None:
 async def test_a_client_that_only_tries_says_so_with_every_write() -> None:
     async with telling(_always(200, _pod("a", 7))) as (client, server):
         trial = HttpClient(client._access, "test", dry_run=True)
-        await trial.get(PODS, "a", "x")
-        await trial.create(PODS, {"metadata": {"name": "p"}}, "x")
-        await trial.update(NODES, {"metadata": {"name": "n1"}})
-        await trial.patch(PODS, "p", "x", {"spec": {}})
-        await trial.patch(PODS, "p", "x", {"kind": "Pod"}, patch_type=PatchType.APPLY)
+        await trial.get(KINDS.POD, "a", "x")
+        await trial.create(KINDS.POD, {"metadata": {"name": "p"}}, "x")
+        await trial.update(KINDS.NODE, {"metadata": {"name": "n1"}})
+        await trial.patch(KINDS.POD, "p", "x", {"spec": {}})
+        await trial.patch(KINDS.POD, "p", "x", {"kind": "Pod"}, patch_type=PatchType.APPLY)
         await trial.bind("x", "p", "u", "n1")
         await trial.evict("x", "p")
-        await trial.delete(PODS, "p", "x")
+        await trial.delete(KINDS.POD, "p", "x")
         await trial.close()
         assert [asked.target.partition("?")[2] for asked in server.asked] == [
             "",

@@ -18,7 +18,6 @@ from moorage.model.kinds import KINDS
 
 pytestmark = pytest.mark.real_time
 
-NODES = KINDS["v1", "Node"]
 VERSION = "client.authentication.k8s.io/v1"
 
 
@@ -128,7 +127,7 @@ async def test_a_refused_token_is_renewed_once_for_all_who_wait(tmp_path: Path) 
 
     async with small_server(answering) as (_, access):
         client = HttpClient(access._replace(plugin=_counting(tmp_path)))
-        await asyncio.gather(*(client.get(NODES, "n") for _ in range(5)))
+        await asyncio.gather(*(client.get(KINDS.NODE, "n") for _ in range(5)))
         assert (tmp_path / "runs").read_text() == "2"
         await client.close()
 
@@ -142,10 +141,10 @@ async def test_an_expired_token_is_renewed_before_it_is_sent(tmp_path: Path) -> 
     async with small_server(answering) as (server, access):
         plugin = _counting(tmp_path, expirationTimestamp="2001-09-09T01:50:00Z")
         client = HttpClient(access._replace(plugin=plugin), clock=lambda: now)
-        await client.get(NODES, "n")
-        await client.get(NODES, "n")
+        await client.get(KINDS.NODE, "n")
+        await client.get(KINDS.NODE, "n")
         now += 1000
-        await client.get(NODES, "n")
+        await client.get(KINDS.NODE, "n")
         assert [asked.headers["authorization"] for asked in server.asked] == ["Bearer t1", "Bearer t1", "Bearer t2"]
         await client.close()
 
@@ -157,7 +156,7 @@ async def test_a_token_that_stays_refused_is_not_asked_for_again_and_again(tmp_p
     async with small_server(answering) as (server, access):
         client = HttpClient(access._replace(plugin=_counting(tmp_path)))
         with pytest.raises(ApiError, match="Unauthorized"):
-            await client.get(NODES, "n")
+            await client.get(KINDS.NODE, "n")
         assert len(server.asked) == 2
         await client.close()
 
@@ -165,5 +164,5 @@ async def test_a_token_that_stays_refused_is_not_asked_for_again_and_again(tmp_p
 async def test_a_plugin_that_fails_makes_the_server_unreachable() -> None:
     client = HttpClient(Access("http://127.0.0.1:1", plugin=_plugin("raise SystemExit(1)"), origin="o"))
     with pytest.raises(Unreachable, match=r"o: exec: .* failed with exit code 1"):
-        await client.get(NODES, "n")
+        await client.get(KINDS.NODE, "n")
     await client.close()

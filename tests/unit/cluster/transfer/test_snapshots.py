@@ -21,7 +21,6 @@ from moorage.model.kinds import KINDS
 
 pytestmark = pytest.mark.real_time
 
-MAP = KINDS["v1", "ConfigMap"]
 TOLD = Description(name="first", options={"gates": ["AllAlpha=true"], "port": 7}, contexts=("/c",), port=7)
 
 
@@ -37,12 +36,15 @@ async def _stopped(process: ApiServerProcess, client: HttpClient) -> None:
 
 
 async def _make(client: HttpClient, *names: str) -> list[Object]:
-    return [await client.create(MAP, {"metadata": {"name": name}, "data": {"a": name}}, "default") for name in names]
+    return [
+        await client.create(KINDS.CONFIG_MAP, {"metadata": {"name": name}, "data": {"a": name}}, "default")
+        for name in names
+    ]
 
 
 async def _seen_after(client: HttpClient, revision: int) -> str:
     async with asyncio.timeout(10):
-        async for batch in client.watch(MAP, revision):
+        async for batch in client.watch(KINDS.CONFIG_MAP, revision):
             for event in batch:
                 if event.object is not None and event.object.name:
                     return event.object.name
@@ -53,7 +55,7 @@ async def test_a_running_cluster_is_saved_and_goes_on_where_it_is_restored(tmp_p
     file, second = tmp_path / "s", KeptCluster("second", tmp_path / "second")
     process, client = await _started(tmp_path / "first")
     one, two = await _make(client, "one", "two")
-    await client.delete(MAP, "one", "default")
+    await client.delete(KINDS.CONFIG_MAP, "one", "default")
     access = load_access(str(process.kubeconfig.path))
     saved = await asyncio.to_thread(save_running, access, file)
     (late,) = await _make(client, "late")  # it goes on
@@ -62,8 +64,8 @@ async def test_a_running_cluster_is_saved_and_goes_on_where_it_is_restored(tmp_p
 
     assert restore_cluster(file, second) == saved
     process, client = await _started(second.directory)
-    assert [item.name for item in (await client.list_all(MAP, "default")).items] == ["two"]
-    again = await client.get(MAP, "two", "default")
+    assert [item.name for item in (await client.list_all(KINDS.CONFIG_MAP, "default")).items] == ["two"]
+    again = await client.get(KINDS.CONFIG_MAP, "two", "default")
     assert (again.revision, again.uid) == (two.revision, two.uid)
     assert await _seen_after(client, one.revision) == "two"  # history is there, too
     assert (await _make(client, "next"))[0].revision >= late.revision  # the server has said where it is now
@@ -92,7 +94,7 @@ async def test_one_that_keeps_nothing_is_saved_by_its_kubeconfig(tmp_path: Path)
     await _stopped(process, client)
     restore_cluster(tmp_path / "s", KeptCluster("", tmp_path / "data"))
     process, client = await _started(tmp_path / "data")
-    assert (await client.get(MAP, "one", "default")).revision == one.revision
+    assert (await client.get(KINDS.CONFIG_MAP, "one", "default")).revision == one.revision
     await _stopped(process, client)
 
 
@@ -113,7 +115,7 @@ async def test_objects_are_replaced_by_force_only_and_revisions_never_go_back(tm
     restore_cluster(file, cluster, force=True)
 
     process, client = await _started(cluster.directory)
-    assert [item.name for item in (await client.list_all(MAP, "default")).items] == ["one"]
+    assert [item.name for item in (await client.list_all(KINDS.CONFIG_MAP, "default")).items] == ["one"]
     with pytest.raises(ApiError) as caught:  # who has seen what is gone now must list again
         await _seen_after(client, late.revision - 1)
     assert caught.value.code == 410

@@ -235,13 +235,13 @@ async def test_what_an_api_server_wrote_is_well(kept_in: str, etcd: EtcdCluster,
     client = HttpClient(load_access(str(process.kubeconfig.path)))
     for name, port in (("a", 30080), ("b", 30081)):
         await client.create(
-            KINDS["v1", "Service"],
+            KINDS.SERVICE,
             {"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}},
             "default",
         )
     reference = {"apiVersion": "v1", "kind": "Pod", "name": "p", "namespace": "default"}
     await client.create(
-        KINDS["v1", "Event"], {"metadata": {"name": "e"}, "involvedObject": reference, "reason": "Why"}, "default"
+        KINDS.EVENT, {"metadata": {"name": "e"}, "involvedObject": reference, "reason": "Why"}, "default"
     )
     await client.close()
     if kept_in == "etcd":

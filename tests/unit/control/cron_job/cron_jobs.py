@@ -10,8 +10,9 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE
 
 from moorage.client.protocol import Object
-from moorage.control.cron_job.controller import CRON_JOB, CronJobController
-from moorage.control.job.controller import JOB, JobController
+from moorage.control.cron_job.controller import CronJobController
+from moorage.control.job.controller import JobController
+from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
@@ -39,21 +40,21 @@ class Crons(NamedTuple):
     books: list[Metrics]
 
     async def create(self, wanted: Raw, settle: float = 5) -> Object:
-        made = await self.cluster.client.create(CRON_JOB, wanted)
+        made = await self.cluster.client.create(KINDS.CRON_JOB, wanted)
         await self.cluster.settle(settle)
         return made
 
     async def change(self, spec: Raw, settle: float = 5) -> None:
-        await self.cluster.client.patch(CRON_JOB, "tick", "default", {"spec": spec})
+        await self.cluster.client.patch(KINDS.CRON_JOB, "tick", "default", {"spec": spec})
         await self.cluster.settle(settle)
 
     async def status(self) -> Raw:
-        found = await self.cluster.client.get(CRON_JOB, "tick", "default")
+        found = await self.cluster.client.get(KINDS.CRON_JOB, "tick", "default")
         status: Raw = found.raw.get("status") or {}
         return status
 
     async def jobs(self) -> list[str]:
-        return sorted(job.name for job in await self.cluster.all(JOB))
+        return sorted(job.name for job in await self.cluster.all(KINDS.JOB))
 
     async def active(self) -> list[str]:
         return [reference["name"] for reference in (await self.status()).get("active", ())]

@@ -8,9 +8,9 @@ from tests.unit.control.job.jobs import FOREVER, End, job
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.control.cron_job.controller import CRON_JOB, SCHEDULED_AT, last_due, seconds_until_next
-from moorage.control.job.controller import JOB
+from moorage.control.cron_job.controller import SCHEDULED_AT, last_due, seconds_until_next
 from moorage.model.cron_schedule import ScheduleError, parse_schedule
+from moorage.model.kinds import KINDS
 
 
 async def test_a_job_is_made_each_time_it_is_due() -> None:
@@ -19,7 +19,7 @@ async def test_a_job_is_made_each_time_it_is_due() -> None:
         assert not await seen.jobs()
         await seen.cluster.settle(2)
         assert await seen.jobs() == [name_at(2)] == await seen.active()
-        metadata = (await seen.cluster.client.get(JOB, name_at(2), "default")).raw["metadata"]
+        metadata = (await seen.cluster.client.get(KINDS.JOB, name_at(2), "default")).raw["metadata"]
         assert metadata["annotations"][SCHEDULED_AT] == "2026-01-01T00:02:00Z"
         assert metadata["labels"] == {"app": "tick"}
         assert metadata["ownerReferences"][0]["uid"] == made.uid
@@ -38,7 +38,7 @@ async def test_a_job_is_made_each_time_it_is_due() -> None:
 async def test_times_are_local_where_a_time_zone_is_given() -> None:
     async with crons() as seen:
         await seen.create(cron_job("30 9 * * *", timeZone="Asia/Tokyo"), settle=30 * 60 + 5)
-        (made,) = await seen.cluster.all(JOB)
+        (made,) = await seen.cluster.all(KINDS.JOB)
         assert made.name == name_at(30)
         assert made.view.metadata.annotations[SCHEDULED_AT] == "2026-01-01T09:30:00+09:00"
 
@@ -146,7 +146,7 @@ async def test_a_deadline_lets_few_times_be_missed() -> None:
 async def test_a_job_that_somebody_deletes_is_missed() -> None:
     async with crons(lambda pod: End(FOREVER)) as seen:
         await seen.create(cron_job("5 * * * *"), settle=310)
-        await seen.cluster.client.delete(JOB, name_at(5), "default", propagation="Background")
+        await seen.cluster.client.delete(KINDS.JOB, name_at(5), "default", propagation="Background")
         await seen.cluster.settle(5)
         assert seen.messages("MissingJob") == [f"Active job went missing: {name_at(5)}"]
         assert await seen.active() == await seen.jobs() == []
@@ -161,7 +161,7 @@ async def test_a_job_that_somebody_else_made_is_told_of_once() -> None:
             "annotations": {"cronjob.kubernetes.io/instantiate": "manual"},
             "ownerReferences": [owner],
         }
-        await seen.cluster.client.create(JOB, by_hand)
+        await seen.cluster.client.create(KINDS.JOB, by_hand)
         await seen.cluster.settle(30)
         message = "Saw a job that the controller did not create or forgot: by-hand"
         assert seen.messages("UnexpectedJob") == [message]
@@ -170,7 +170,7 @@ async def test_a_job_that_somebody_else_made_is_told_of_once() -> None:
 
 async def test_a_name_that_is_taken_is_left_to_its_owner() -> None:
     async with crons() as seen:
-        await seen.cluster.client.create(JOB, job(name_at(1)))
+        await seen.cluster.client.create(KINDS.JOB, job(name_at(1)))
         await seen.create(cron_job(), settle=130)
         assert await seen.jobs() == [name_at(1), name_at(2)]
         assert not seen.messages("FailedCreate")
@@ -195,9 +195,9 @@ async def test_what_cannot_be_planned_is_told(change: dict[str, str], reason: st
         await seen.create(cron_job("0 12 * * *"))
         controller = seen.cluster.manager.runners[0].controller
         world = seen.cluster.manager.world
-        (found,) = world.all(CRON_JOB)
+        (found,) = world.all(KINDS.CRON_JOB)
         raw = {**found.raw, "spec": {**found.raw["spec"], **change}}
-        world.apply(CRON_JOB, Delta(found, Object(CRON_JOB, found.key, found.revision, raw=raw)))
+        world.apply(KINDS.CRON_JOB, Delta(found, Object(KINDS.CRON_JOB, found.key, found.revision, raw=raw)))
         first = controller.reconcile("default/tick", world, 1_767_225_610.0)
         assert [getattr(action, "reason", "") for action in first.actions] == [reason]
         assert text in getattr(first.actions[0], "message", "")
@@ -209,10 +209,10 @@ async def test_a_template_that_is_refused_is_told_and_does_not_loop_hot() -> Non
         await seen.create(cron_job(), settle=55)
         # Such a template cannot be stored, but may have been before.
         world = seen.cluster.manager.world
-        (found,) = world.all(CRON_JOB)
+        (found,) = world.all(KINDS.CRON_JOB)
         template = {"spec": {**found.raw["spec"]["jobTemplate"]["spec"], "parallelism": -1}}
         raw = {**found.raw, "spec": {**found.raw["spec"], "jobTemplate": template}}
-        world.apply(CRON_JOB, Delta(found, Object(CRON_JOB, found.key, found.revision, raw=raw)))
+        world.apply(KINDS.CRON_JOB, Delta(found, Object(KINDS.CRON_JOB, found.key, found.revision, raw=raw)))
         await seen.cluster.settle(45)
         tries = seen.messages("FailedCreate")
         assert "spec.parallelism: Invalid value: -1" in tries[0]

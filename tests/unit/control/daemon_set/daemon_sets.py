@@ -10,11 +10,10 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_nodes import VirtualNodes, add_node
 
 from moorage.client.protocol import Object, PatchType
-from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
+from moorage.control.daemon_set.controller import DaemonSetController
 from moorage.control.framework.controller import Controller
-from moorage.control.framework.revisions import CONTROLLER_REVISION
-from moorage.control.framework.workloads import POD
 from moorage.model.gates import GateSet, default_gates
+from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
 ON_DELETE = {"type": "OnDelete"}
@@ -48,12 +47,12 @@ class Daemons(NamedTuple):
     nodes: VirtualNodes
 
     async def create(self, wanted: Raw, settle: float = 10) -> Object:
-        made = await self.cluster.client.create(DAEMON_SET, wanted)
+        made = await self.cluster.client.create(KINDS.DAEMON_SET, wanted)
         await self.cluster.settle(settle)
         return made
 
     async def change(self, patch: Raw, name: str = "agent", settle: float = 10) -> None:
-        await self.cluster.client.patch(DAEMON_SET, name, "default", patch, patch_type=PatchType.STRATEGIC)
+        await self.cluster.client.patch(KINDS.DAEMON_SET, name, "default", patch, patch_type=PatchType.STRATEGIC)
         await self.cluster.settle(settle)
 
     async def change_image(self, image: str, settle: float = 10) -> None:
@@ -61,7 +60,7 @@ class Daemons(NamedTuple):
         await self.change({"spec": {"template": {"spec": {"containers": containers}}}}, settle=settle)
 
     async def pods(self) -> list[Object]:
-        found = [pod for pod in await self.cluster.all(POD) if pod.view.metadata.deletionTimestamp is None]
+        found = [pod for pod in await self.cluster.all(KINDS.POD) if pod.view.metadata.deletionTimestamp is None]
         return sorted(found, key=lambda pod: (pod.view.spec.nodeName, pod.name))
 
     async def where(self) -> list[str]:
@@ -72,12 +71,12 @@ class Daemons(NamedTuple):
         return [pod.view.spec.containers[0].image for pod in await self.pods()]
 
     async def status(self, name: str = "agent") -> Raw:
-        found = await self.cluster.client.get(DAEMON_SET, name, "default")
+        found = await self.cluster.client.get(KINDS.DAEMON_SET, name, "default")
         status: Raw = found.raw["status"]
         return status
 
     async def revisions(self) -> list[Object]:
-        found = await self.cluster.all(CONTROLLER_REVISION)
+        found = await self.cluster.all(KINDS.CONTROLLER_REVISION)
         return sorted(found, key=lambda revision: revision.view.revision)
 
     def messages(self, reason: str) -> list[str]:

@@ -7,13 +7,13 @@ from tests.log_text import log_text
 from tests.unit.control.daemon_set.daemon_sets import ON_DELETE, daemon_set, daemons
 from tests.virtual_nodes import add_node, change_node, taint
 
-from moorage.control.daemon_set.controller import DAEMON_SET, DaemonSetController
+from moorage.control.daemon_set.controller import DaemonSetController
 from moorage.control.framework.actions import Delete
-from moorage.control.framework.workloads import POD
 from moorage.control.framework.world import World
 from moorage.control.registry import CONTROLLERS, ControllerContext
 from moorage.model.api_error import internal
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
 ALL_ON = gates_from({"AllAlpha": True})
@@ -69,8 +69,8 @@ async def test_deletions_that_are_refused_are_told() -> None:
         await found.create(daemon_set())
         world: World = found.cluster.manager.world
         controller = found.cluster.manager.runners[0].controller
-        (said,) = controller.refused("default/agent", Delete(POD, "default", "p"), internal("no"), world)
+        (said,) = controller.refused("default/agent", Delete(KINDS.POD, "default", "p"), internal("no"), world)
         assert said[1:3] == ("Warning", "FailedDelete")
-        assert controller.refused("default/gone", Delete(POD, "default", "p"), internal("no"), world) == ()
-        other = Delete(DAEMON_SET, "default", "p")
+        assert controller.refused("default/gone", Delete(KINDS.POD, "default", "p"), internal("no"), world) == ()
+        other = Delete(KINDS.DAEMON_SET, "default", "p")
         assert controller.refused("default/agent", other, internal("no"), world) == ()

@@ -6,8 +6,8 @@ from tests.unit.control.daemon_set.daemon_sets import ON_DELETE, Daemons, daemon
 from tests.virtual_nodes import change_node
 
 from moorage.client.protocol import PatchType
-from moorage.control.daemon_set.controller import DAEMON_SET
-from moorage.control.framework.workloads import POD, ready_condition
+from moorage.control.framework.workloads import ready_condition
+from moorage.model.kinds import KINDS
 
 
 async def watch_rollout(found: Daemons, seconds: int) -> tuple[int, int]:
@@ -62,7 +62,7 @@ async def test_nothing_moves_until_somebody_deletes() -> None:
         await found.change_image("two", settle=30)
         assert await found.images() == ["one"] * 3
         assert "updatedNumberScheduled" not in await found.status()
-        await found.cluster.client.delete(POD, (await found.pods())[1].name, "default")
+        await found.cluster.client.delete(KINDS.POD, (await found.pods())[1].name, "default")
         await found.cluster.settle(10)
         assert await found.images() == ["one", "two", "one"]
         assert (await found.status())["updatedNumberScheduled"] == 1
@@ -87,7 +87,7 @@ async def test_revisions_are_counted_kept_and_gone_back_to() -> None:
         assert [one.view.revision for one in revisions] == [2, 3, 4]
         back = revisions[0].raw["data"]
         assert back["spec"]["template"]["$patch"] == "replace"
-        await found.cluster.client.patch(DAEMON_SET, "agent", "default", back, patch_type=PatchType.STRATEGIC)
+        await found.cluster.client.patch(KINDS.DAEMON_SET, "agent", "default", back, patch_type=PatchType.STRATEGIC)
         await found.cluster.settle(20)
         assert await found.images() == ["two"]
         again = await found.revisions()
@@ -99,7 +99,7 @@ async def test_a_name_that_is_taken_makes_another() -> None:
     async with daemons(1) as found:
         await found.create(daemon_set())
         (first,) = await found.revisions()
-        await found.cluster.client.delete(DAEMON_SET, "agent", "default", propagation="Orphan")
+        await found.cluster.client.delete(KINDS.DAEMON_SET, "agent", "default", propagation="Orphan")
         await found.cluster.settle(5)
         (left,) = await found.revisions()
         taken = {**left.raw, "metadata": {"name": first.name, "namespace": "default"}, "data": {"other": 1}}

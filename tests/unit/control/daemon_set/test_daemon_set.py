@@ -2,12 +2,12 @@
 
 from tests.unit.control.daemon_set.daemon_sets import ON_DELETE, daemon_set, daemons
 from tests.unit.control.workloads import pod
-from tests.virtual_nodes import NODE, add_node, change_node, taint
+from tests.virtual_nodes import add_node, change_node, taint
 from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import PatchType
-from moorage.control.framework.workloads import POD
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 
 CEL_ON = gates_from({"TaintTolerationCEL": True})
 
@@ -56,7 +56,7 @@ async def test_nodes_that_come_change_and_go() -> None:
         await found.cluster.settle(5)
         assert await found.where() == ["n9"]
         assert len(found.messages("SuccessfulDelete")) == 1
-        await found.cluster.client.delete(NODE, "n9")
+        await found.cluster.client.delete(KINDS.NODE, "n9")
         await found.cluster.settle(5)
         status = await found.status()
         assert (status["desiredNumberScheduled"], status["currentNumberScheduled"]) == (0, 0)
@@ -128,7 +128,7 @@ async def test_pods_that_ended_well_and_duplicates_go() -> None:
             f"Found succeeded daemon pod default/{first.name} on node n0, will try to delete it"
         ]
         extra = pod("extra", {"app": "agent"}, spec={"nodeName": "n0"})
-        await found.cluster.client.create(POD, extra)
+        await found.cluster.client.create(KINDS.POD, extra)
         await found.cluster.settle(5)
         (left,) = await found.pods()
         assert left.name == second.name
@@ -136,13 +136,13 @@ async def test_pods_that_ended_well_and_duplicates_go() -> None:
 
 async def test_orphans_are_adopted_and_strangers_let_go() -> None:
     async with daemons(1) as found:
-        await found.cluster.client.create(POD, pod("mine", {"app": "agent"}, spec={"nodeName": "n0"}))
+        await found.cluster.client.create(KINDS.POD, pod("mine", {"app": "agent"}, spec={"nodeName": "n0"}))
         made = await found.create(daemon_set(updateStrategy=ON_DELETE))
         (adopted,) = await found.pods()
         assert adopted.name == "mine"
         assert adopted.view.metadata.ownerReferences[0].uid == made.uid
         patch = {"metadata": {"labels": {"app": "other"}}}
-        await found.cluster.client.patch(POD, "mine", "default", patch, patch_type=PatchType.MERGE)
+        await found.cluster.client.patch(KINDS.POD, "mine", "default", patch, patch_type=PatchType.MERGE)
         await found.cluster.settle(5)
         pods = {one.name: one for one in await found.pods()}
         assert len(pods) == 2
@@ -176,6 +176,6 @@ async def test_a_deleted_daemon_set_is_left_alone() -> None:
         wanted["metadata"]["finalizers"] = ["example.com/wait"]
         await found.create(wanted)
         await found.cluster.client.delete(found.cluster.manager.runners[0].controller.watches[0], "agent", "default")
-        await found.cluster.client.delete(POD, (await found.pods())[0].name, "default")
+        await found.cluster.client.delete(KINDS.POD, (await found.pods())[0].name, "default")
         await found.cluster.settle(10)
         assert await found.pods() == []

@@ -1,11 +1,12 @@
 """A template with fields that the API server does not store any more, because their gate was switched off."""
 
-from tests.unit.control.workloads import DEPLOYMENT, REPLICA_SET, both, deployment
+from tests.unit.control.workloads import both, deployment
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
 from tests.virtual_time import time_of_day
 
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_AFFINITY, default_gates
+from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
 from moorage.serve.loopback import LoopbackClient
 
@@ -25,18 +26,18 @@ async def test_a_replica_set_that_lost_fields_is_not_made_again_and_again() -> N
         wanted = deployment("web", 2)
         affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}
         wanted["spec"]["template"]["spec"]["affinity"] = affinity
-        await LoopbackClient(before, "test").create(DEPLOYMENT, wanted)
+        await LoopbackClient(before, "test").create(KINDS.DEPLOYMENT, wanted)
         await cluster.settle(60)
-        [found] = await cluster.all(REPLICA_SET)
+        [found] = await cluster.all(KINDS.REPLICA_SET)
         assert "matchLabelKeys" not in str(found.raw)
-        made = await cluster.client.get(DEPLOYMENT, "web", "default")
+        made = await cluster.client.get(KINDS.DEPLOYMENT, "web", "default")
         assert "matchLabelKeys" in str(made.raw)
         assert made.view.status.collisionCount is None
         assert (made.view.status.updatedReplicas, made.view.status.availableReplicas) == (2, 2)
         # The next revision is another one, and rolled out as ever.
         image = {"template": {"spec": {"containers": [{"name": "c", "image": "two"}]}}}
-        await cluster.client.patch(DEPLOYMENT, "web", "default", {"spec": image})
+        await cluster.client.patch(KINDS.DEPLOYMENT, "web", "default", {"spec": image})
         await cluster.settle(60)
-        sizes = {one.name: one.view.status.replicas for one in await cluster.all(REPLICA_SET)}
+        sizes = {one.name: one.view.status.replicas for one in await cluster.all(KINDS.REPLICA_SET)}
         assert sorted(sizes.values()) == [0, 2]
         assert sizes[found.name] == 0

@@ -4,9 +4,11 @@ import re
 
 from tests.unit.control.workloads import deployment, seen, template
 
-from moorage.control.deployment.rollout import HASH_LABEL, is_same_template
-from moorage.control.framework.workloads import safe_encode, template_hash
+from moorage.control.deployment.rollout import is_same_template
+from moorage.control.framework.workloads import template_hash
+from moorage.model.generated_names import safe_encode
 from moorage.model.types.pod import PodTemplateSpec
+from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 
 
 def _view(image: str = "one", **labels: str) -> PodTemplateSpec:
@@ -18,7 +20,7 @@ def _view(image: str = "one", **labels: str) -> PodTemplateSpec:
 
 def test_templates_are_the_same_but_for_the_hash() -> None:
     assert is_same_template(_view(), _view())
-    assert is_same_template(_view(), _view(**{HASH_LABEL: "x"}))
+    assert is_same_template(_view(), _view(**{POD_TEMPLATE_HASH: "x"}))
     assert not is_same_template(_view(), _view("two"))
     assert not is_same_template(_view(), _view(tier="web"))
 

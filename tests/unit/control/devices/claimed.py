@@ -4,22 +4,15 @@ from random import Random
 from typing import Any
 
 from tests.controller_context import controller_context
-from tests.unit.control.cluster_objects import POD
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.client.protocol import Object
 from moorage.control.framework.controller import ControllerContext
-from moorage.control.resource_claim.claim_release import FINALIZER
-from moorage.control.resource_claim.pod_claims import CLAIM, TEMPLATE
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
-
-__all__ = ["CLAIM", "FINALIZER", "POD", "TEMPLATE"]
+from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
 
 Raw = dict[str, Any]
-SLICE = KINDS["resource.k8s.io/v1", "ResourceSlice"]
-NAMESPACE = KINDS["v1", "Namespace"]
-RULE = KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 DRIVER = "gpu.example.com"
 
 
@@ -33,13 +26,18 @@ def claim_spec(**more: Any) -> Raw:
 
 def claim(name: str, **spec: Any) -> Raw:
     metadata = {"name": name}
-    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.name, "metadata": metadata, "spec": claim_spec(**spec)}
+    return {
+        "apiVersion": KINDS.RESOURCE_CLAIM.api_version,
+        "kind": KINDS.RESOURCE_CLAIM.name,
+        "metadata": metadata,
+        "spec": claim_spec(**spec),
+    }
 
 
 def template(name: str, metadata: Raw | None = None, **spec: Any) -> Raw:
     return {
-        "apiVersion": TEMPLATE.api_version,
-        "kind": TEMPLATE.name,
+        "apiVersion": KINDS.RESOURCE_CLAIM_TEMPLATE.api_version,
+        "kind": KINDS.RESOURCE_CLAIM_TEMPLATE.name,
         "metadata": {"name": name},
         "spec": {"metadata": metadata or {}, "spec": claim_spec(**spec)},
     }
@@ -69,12 +67,22 @@ def device_slice(name: str, devices: dict[str, list[Raw]], *, pool: str = "pool"
     published = [{"name": one, **({"taints": taints} if taints else {})} for one, taints in devices.items()]
     about = {"name": pool, "generation": generation, "resourceSliceCount": 1}
     spec = {"driver": DRIVER, "pool": about, "allNodes": True, "devices": published}
-    return {"apiVersion": SLICE.api_version, "kind": SLICE.name, "metadata": {"name": name}, "spec": spec}
+    return {
+        "apiVersion": KINDS.RESOURCE_SLICE.api_version,
+        "kind": KINDS.RESOURCE_SLICE.name,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
 
 
 def rule(name: str, taint: Raw, **selector: str) -> Raw:
     spec = {"deviceSelector": selector, "taint": taint}
-    return {"apiVersion": RULE.api_version, "kind": RULE.name, "metadata": {"name": name}, "spec": spec}
+    return {
+        "apiVersion": KINDS.DEVICE_TAINT_RULE.api_version,
+        "kind": KINDS.DEVICE_TAINT_RULE.name,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
 
 
 def consumer(found: Object) -> Raw:
@@ -93,10 +101,10 @@ class Claims(VirtualCluster):
             await self.client.create(kind, {**document, "metadata": metadata}, metadata.get("namespace", ""))
 
     async def get(self, name: str) -> Object:
-        return await self.client.get(CLAIM, name, self.namespace)
+        return await self.client.get(KINDS.RESOURCE_CLAIM, name, self.namespace)
 
     async def pod(self, name: str) -> Object:
-        return await self.client.get(POD, name, self.namespace)
+        return await self.client.get(KINDS.POD, name, self.namespace)
 
     async def generated(self, pod: str) -> dict[str, str]:
         """The names of the claims in a pod's status, by entry."""
@@ -108,17 +116,17 @@ class Claims(VirtualCluster):
     ) -> None:
         """Add the finalizer, the allocation and the consumers, as the scheduler does."""
         found = await self.get(name)
-        metadata = {**found.raw["metadata"], "finalizers": [FINALIZER]}
-        found = await self.client.update(CLAIM, {**found.raw, "metadata": metadata})
+        metadata = {**found.raw["metadata"], "finalizers": [RESOURCE_CLAIM_IN_USE]}
+        found = await self.client.update(KINDS.RESOURCE_CLAIM, {**found.raw, "metadata": metadata})
         result: Raw = {"request": "gpu", "driver": DRIVER, "pool": "pool", "device": device}
         if tolerations:
             result["tolerations"] = tolerations
         consumers = [consumer(await self.pod(one)) for one in pods]
         status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": consumers}
-        await self.client.update(CLAIM, {**found.raw, "status": status}, subresource="status")
+        await self.client.update(KINDS.RESOURCE_CLAIM, {**found.raw, "status": status}, subresource="status")
 
     async def finish(self, name: str, phase: str = "Succeeded") -> None:
-        await self.client.patch(POD, name, self.namespace, {"status": {"phase": phase}}, subresource="status")
+        await self.client.patch(KINDS.POD, name, self.namespace, {"status": {"phase": phase}}, subresource="status")
 
     def messages(self, reason: str) -> list[str]:
         return [event.message for event in self.events if event.reason == reason]

@@ -1,26 +1,13 @@
 """Claims and rules go with their owners and namespaces; in virtual time with the real API server."""
 
-from tests.unit.control.devices.claimed import (
-    CLAIM,
-    NAMESPACE,
-    POD,
-    RULE,
-    SLICE,
-    TEMPLATE,
-    Claims,
-    claim,
-    context,
-    device_slice,
-    pod,
-    rule,
-    template,
-)
+from tests.unit.control.devices.claimed import Claims, claim, context, device_slice, pod, rule, template
 
 from moorage.control.framework.controller import Controller
 from moorage.control.garbage.controller import GarbageCollector
 from moorage.control.namespace import NamespaceController
 from moorage.control.resource_claim.controller import ResourceClaimController
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 
 _GATES = gates_from({"DRADeviceTaintRules": True})
 
@@ -36,10 +23,10 @@ async def test_the_claim_of_a_deleted_pod_goes_with_it() -> None:
         await cluster.settle()
         await cluster.allocate((await cluster.generated("p"))["own"], "p")
         for name in ("p", "q"):
-            await cluster.client.delete(POD, name, "default")
+            await cluster.client.delete(KINDS.POD, name, "default")
         await cluster.settle(5)
-        assert not await cluster.all(CLAIM)
-        assert await cluster.all(TEMPLATE)
+        assert not await cluster.all(KINDS.RESOURCE_CLAIM)
+        assert await cluster.all(KINDS.RESOURCE_CLAIM_TEMPLATE)
 
 
 async def test_a_deleted_namespace_is_emptied_of_claims_and_templates() -> None:
@@ -51,10 +38,10 @@ async def test_a_deleted_namespace_is_emptied_of_claims_and_templates() -> None:
         await cluster.settle()
         await cluster.allocate((await cluster.generated("p"))["own"], "p")
         await cluster.allocate("shared", "p", device="gpu-1")
-        await cluster.client.delete(NAMESPACE, "team")
+        await cluster.client.delete(KINDS.NAMESPACE, "team")
         await cluster.settle(60)
-        assert "team" not in {found.name for found in await cluster.all(NAMESPACE)}
-        for kind in (POD, CLAIM, TEMPLATE):
+        assert "team" not in {found.name for found in await cluster.all(KINDS.NAMESPACE)}
+        for kind in (KINDS.POD, KINDS.RESOURCE_CLAIM, KINDS.RESOURCE_CLAIM_TEMPLATE):
             assert not await cluster.all(kind)
 
 
@@ -62,11 +49,16 @@ async def test_a_rule_goes_with_the_slice_that_owns_it() -> None:
     async with Claims.running(controllers, gates=_GATES, collects_garbage=True) as cluster:
         assert isinstance(cluster, Claims)
         await cluster.make(device_slice("s", {"a": []}))
-        uid = (await cluster.client.get(SLICE, "s")).uid
+        uid = (await cluster.client.get(KINDS.RESOURCE_SLICE, "s")).uid
         owned = rule("bad", {"key": "k", "effect": "NoSchedule"}, device="a")
-        owner = {"apiVersion": SLICE.api_version, "kind": SLICE.name, "name": "s", "uid": uid}
+        owner = {
+            "apiVersion": KINDS.RESOURCE_SLICE.api_version,
+            "kind": KINDS.RESOURCE_SLICE.name,
+            "name": "s",
+            "uid": uid,
+        }
         owned["metadata"]["ownerReferences"] = [owner]
         await cluster.make(owned)
-        await cluster.client.delete(SLICE, "s")
+        await cluster.client.delete(KINDS.RESOURCE_SLICE, "s")
         await cluster.settle(5)
-        assert not await cluster.all(RULE)
+        assert not await cluster.all(KINDS.DEVICE_TAINT_RULE)

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 from tests.log_text import log_text
-from tests.unit.control.devices.claimed import POD, RULE, SLICE, Claims, Raw, claim, context, device_slice, pod, rule
+from tests.unit.control.devices.claimed import Claims, Raw, claim, context, device_slice, pod, rule
 from tests.virtual_time import time_of_day
 
 from moorage.control.device_taints.controller import DeviceTaintEvictionController
 from moorage.model.gates import gates_from
 from moorage.model.go.times import time_text
+from moorage.model.kinds import KINDS
 
 _RULES = gates_from({"DRADeviceTaintRules": True})
 BROKEN = {"key": "broken", "value": "yes", "effect": "NoExecute"}
@@ -29,12 +30,12 @@ async def running(cluster: Claims, *names: str, tolerations: list[Raw] | None = 
 async def taint(cluster: Claims, *tainted: str, taint: Raw = BROKEN) -> None:
     """Publish all devices anew, of which these have a taint."""
     document = device_slice("s", {name: [taint] if name in tainted else [] for name in ("a", "b", "c")})
-    found = await cluster.client.get(SLICE, "s")
-    await cluster.client.update(SLICE, {**found.raw, "spec": document["spec"]})
+    found = await cluster.client.get(KINDS.RESOURCE_SLICE, "s")
+    await cluster.client.update(KINDS.RESOURCE_SLICE, {**found.raw, "spec": document["spec"]})
 
 
 async def left(cluster: Claims) -> set[str]:
-    return {one.name for one in await cluster.all(POD)}
+    return {one.name for one in await cluster.all(KINDS.POD)}
 
 
 async def test_pods_that_use_a_tainted_device_are_evicted_at_once_and_others_are_not() -> None:
@@ -45,7 +46,7 @@ async def test_pods_that_use_a_tainted_device_are_evicted_at_once_and_others_are
         await running(cluster, "a", "b")
         await cluster.settle()
         assert not cluster.events
-        watched = cluster.client.watch(POD, (await cluster.client.list_all(POD)).revision)
+        watched = cluster.client.watch(KINDS.POD, (await cluster.client.list_all(KINDS.POD)).revision)
         await taint(cluster, "a", taint={**BROKEN, "effect": "NoSchedule"})
         await cluster.settle()
         assert await left(cluster) == {"a", "b"}
@@ -112,7 +113,7 @@ async def test_a_threshold_that_no_longer_holds_evicts() -> None:
 
 
 async def condition_of(cluster: Claims, name: str) -> Any:
-    (condition,) = (await cluster.client.get(RULE, name)).view.status.conditions
+    (condition,) = (await cluster.client.get(KINDS.DEVICE_TAINT_RULE, name)).view.status.conditions
     assert condition.type == "EvictionInProgress"
     return condition
 
@@ -179,7 +180,7 @@ async def test_a_rule_whose_time_came_while_the_controller_was_stopped_evicts_wh
 
 async def test_without_their_gate_rules_are_not_watched() -> None:
     (controller,) = [DeviceTaintEvictionController(context())]
-    assert RULE not in controller.watches
+    assert KINDS.DEVICE_TAINT_RULE not in controller.watches
     assert not DeviceTaintEvictionController(context(gates_from({"DRADeviceTaints": False}))).watches
     async with Claims.running(lambda: [controller]) as cluster:
         assert isinstance(cluster, Claims)

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from tests.unit.control.devices.claimed import CLAIM, FINALIZER, NAMESPACE, POD, Claims, claim, context, pod, template
+from tests.unit.control.devices.claimed import Claims, claim, context, pod, template
 
 from moorage.control.resource_claim.controller import ResourceClaimController
 from moorage.control.resource_claim.pod_claims import generate_name
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
 
 
 def controllers() -> list[ResourceClaimController]:
@@ -40,18 +42,18 @@ async def test_a_claim_that_was_deleted_is_made_again_and_one_that_was_not_recor
         await cluster.make(template("gpus"), pod("p", own="of:gpus"))
         await cluster.settle()
         first = (await cluster.generated("p"))["own"]
-        await cluster.client.delete(CLAIM, first, "default")
+        await cluster.client.delete(KINDS.RESOURCE_CLAIM, first, "default")
         await cluster.settle()
         second = (await cluster.generated("p"))["own"]
         assert second != first
         await cluster.stop()
         patch = {"status": {"resourceClaimStatuses": [{"$patch": "delete", "name": "own"}]}}
-        await cluster.client.patch(POD, "p", "default", patch, subresource="status")
+        await cluster.client.patch(KINDS.POD, "p", "default", patch, subresource="status")
         assert not await cluster.generated("p")
         await cluster.start()
         await cluster.settle()
         assert (await cluster.generated("p"))["own"] == second
-        assert len(await cluster.all(CLAIM)) == 1
+        assert len(await cluster.all(KINDS.RESOURCE_CLAIM)) == 1
 
 
 async def test_a_missing_template_is_reported_until_it_is_there() -> None:
@@ -71,7 +73,7 @@ async def test_created_and_refused_claims_are_counted_and_refusals_reported() ->
 
     async def allow(value: str | None) -> None:
         patch = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": value}}}
-        await cluster.client.patch(NAMESPACE, "default", "", patch)
+        await cluster.client.patch(KINDS.NAMESPACE, "default", "", patch)
 
     async with Claims.running(lambda: kept) as cluster:
         assert isinstance(cluster, Claims)
@@ -111,13 +113,13 @@ async def test_the_claim_of_a_finished_pod_is_released_and_deleted(end: str) -> 
         shared = (await cluster.get("shared")).view
         assert [one.name for one in shared.status.reservedFor] == ["q"]
         assert shared.status.allocation is not None
-        assert shared.metadata.finalizers == (FINALIZER,)
+        assert shared.metadata.finalizers == (RESOURCE_CLAIM_IN_USE,)
         with pytest.raises(ApiError, match="not found"):
             await cluster.get(own)
 
 
 async def delete_pod(cluster: Claims) -> None:
-    await cluster.client.delete(POD, "p", "default")
+    await cluster.client.delete(KINDS.POD, "p", "default")
 
 
 async def replace_pod(cluster: Claims) -> None:
@@ -154,9 +156,9 @@ async def test_a_claim_that_was_never_reserved_stays_allocated_until_it_is_delet
         await cluster.allocate("free")
         await cluster.settle()
         assert (await cluster.get("free")).view.status.allocation is not None
-        await cluster.client.delete(CLAIM, "free", "default")
+        await cluster.client.delete(KINDS.RESOURCE_CLAIM, "free", "default")
         await cluster.settle()
-        assert not await cluster.all(CLAIM)
+        assert not await cluster.all(KINDS.RESOURCE_CLAIM)
 
 
 async def test_a_used_claim_that_is_deleted_stays_until_its_pod_is_done() -> None:
@@ -164,12 +166,12 @@ async def test_a_used_claim_that_is_deleted_stays_until_its_pod_is_done() -> Non
         assert isinstance(cluster, Claims)
         await cluster.make(claim("shared"), pod("p", "n", other="shared"))
         await cluster.allocate("shared", "p")
-        await cluster.client.delete(CLAIM, "shared", "default")
+        await cluster.client.delete(KINDS.RESOURCE_CLAIM, "shared", "default")
         await cluster.settle(5)
-        assert await cluster.all(CLAIM)
+        assert await cluster.all(KINDS.RESOURCE_CLAIM)
         await cluster.finish("p")
         await cluster.settle()
-        assert not await cluster.all(CLAIM)
+        assert not await cluster.all(KINDS.RESOURCE_CLAIM)
 
 
 async def test_an_allocated_claim_is_reserved_for_a_pod_that_was_bound_without_the_scheduler() -> None:
@@ -206,12 +208,12 @@ async def test_the_claim_for_extended_resources_of_a_finished_pod_is_deleted() -
         mapping = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "gpu"}
         status = {"resourceClaimName": "p-extended-resources-x", "requestMappings": [mapping]}
         patch = {"status": {"extendedResourceClaimStatus": status}}
-        await cluster.client.patch(POD, "p", "default", patch, subresource="status")
+        await cluster.client.patch(KINDS.POD, "p", "default", patch, subresource="status")
         await cluster.settle()
-        assert await cluster.all(CLAIM)
+        assert await cluster.all(KINDS.RESOURCE_CLAIM)
         await cluster.finish("p")
         await cluster.settle()
-        assert not await cluster.all(CLAIM)
+        assert not await cluster.all(KINDS.RESOURCE_CLAIM)
 
 
 def test_long_names_are_cut_in_proportion() -> None:

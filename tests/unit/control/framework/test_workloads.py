@@ -2,7 +2,7 @@
 
 import pytest
 from tests.controller_context import controller_context
-from tests.unit.control.workloads import POD, REPLICA_SET, pod, ready, replica_set, seen
+from tests.unit.control.workloads import pod, ready, replica_set, seen
 from tests.virtual_time import BASE
 
 from moorage.client.informer import Delta
@@ -13,7 +13,7 @@ from moorage.control.framework.world import World
 from moorage.control.replica_set import ReplicaSetController
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.model.go.times import seconds_of, time_text
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement
 
 
@@ -24,7 +24,7 @@ class Narrow(World):
         raise AssertionError(f"all {kind.plural}")
 
     def in_namespace(self, kind: Kind, namespace: str) -> list[Object]:
-        assert kind is not POD
+        assert kind is not KINDS.POD
         return super().in_namespace(kind, namespace)
 
 
@@ -43,34 +43,37 @@ def _owned(name: str, owner: str, uid: str = "", **labels: str) -> Object:
 def test_a_pod_concerns_its_owner_and_the_one_it_had() -> None:
     world = _world(seen(replica_set("a", 1)), seen(replica_set("b", 1)))
     one, other = _owned("p", "a", app="a"), _owned("p", "b", app="a")
-    assert list(concerned_owners(REPLICA_SET, None, one, world)) == ["default/a"]
-    assert list(concerned_owners(REPLICA_SET, one, other, world)) == ["default/a", "default/b"]
-    assert list(concerned_owners(REPLICA_SET, one, None, world)) == ["default/a"]
+    assert list(concerned_owners(KINDS.REPLICA_SET, None, one, world)) == ["default/a"]
+    assert list(concerned_owners(KINDS.REPLICA_SET, one, other, world)) == ["default/a", "default/b"]
+    assert list(concerned_owners(KINDS.REPLICA_SET, one, None, world)) == ["default/a"]
 
 
 def test_a_pod_of_somebody_who_is_gone_or_was_replaced_concerns_nobody() -> None:
     world = _world(seen(replica_set("a", 1)))
-    assert not list(concerned_owners(REPLICA_SET, None, _owned("p", "gone", app="a"), world))
-    assert not list(concerned_owners(REPLICA_SET, None, _owned("p", "a", "former", app="a"), world))
+    assert not list(concerned_owners(KINDS.REPLICA_SET, None, _owned("p", "gone", app="a"), world))
+    assert not list(concerned_owners(KINDS.REPLICA_SET, None, _owned("p", "a", "former", app="a"), world))
 
 
 def test_an_orphan_concerns_those_who_would_have_it_when_it_comes_or_changes() -> None:
     world = _world(seen(replica_set("a", 1)), seen(replica_set("b", 1)))
     orphan = seen(pod("p", {"app": "a"}))
-    assert list(concerned_owners(REPLICA_SET, None, orphan, world)) == ["default/a"]
-    assert not list(concerned_owners(REPLICA_SET, orphan, orphan, world))
-    assert list(concerned_owners(REPLICA_SET, seen(pod("p", {"app": "b"})), orphan, world)) == ["default/a"]
-    assert list(concerned_owners(REPLICA_SET, _owned("p", "b", app="a"), orphan, world)) == ["default/b", "default/a"]
-    assert not list(concerned_owners(REPLICA_SET, orphan, None, world))
-    assert not list(concerned_owners(REPLICA_SET, None, seen(pod("p")), world))
+    assert list(concerned_owners(KINDS.REPLICA_SET, None, orphan, world)) == ["default/a"]
+    assert not list(concerned_owners(KINDS.REPLICA_SET, orphan, orphan, world))
+    assert list(concerned_owners(KINDS.REPLICA_SET, seen(pod("p", {"app": "b"})), orphan, world)) == ["default/a"]
+    assert list(concerned_owners(KINDS.REPLICA_SET, _owned("p", "b", app="a"), orphan, world)) == [
+        "default/b",
+        "default/a",
+    ]
+    assert not list(concerned_owners(KINDS.REPLICA_SET, orphan, None, world))
+    assert not list(concerned_owners(KINDS.REPLICA_SET, None, seen(pod("p")), world))
 
 
 def test_what_is_claimed() -> None:
     owner = seen(replica_set("a", 1))
     over = seen(pod("over", {"app": "a"}, status={"phase": "Failed"}))
     world = _world(owner, _owned("mine", "a", app="a"), _owned("astray", "a", app="x"), seen(pod("new", {"app": "a"})))
-    world.apply(POD, Delta(None, over))
-    found = claim(owner, owner.view.spec.selector, POD, world, only_active_pods=True)
+    world.apply(KINDS.POD, Delta(None, over))
+    found = claim(owner, owner.view.spec.selector, KINDS.POD, world, only_active_pods=True)
     assert [one.name for one in found.objects] == ["mine", "new"]
     assert [(patch.name, patch.patch) for patch in found.patches] == [
         ("astray", {"metadata": {"uid": "astray", "ownerReferences": [{"$patch": "delete", "uid": "a"}]}}),

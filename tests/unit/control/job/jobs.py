@@ -12,10 +12,10 @@ from tests.virtual_kubelet import VirtualKubelet
 from tests.virtual_time import time_of_day
 
 from moorage.client.protocol import Object
-from moorage.control.framework.workloads import POD
-from moorage.control.job.controller import JOB, JobController, TimeToLiveController
+from moorage.control.job.controller import JobController, TimeToLiveController
 from moorage.control.job.pods import completion_index
 from moorage.model.go.times import time_text
+from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
@@ -94,16 +94,16 @@ class Jobs(NamedTuple):
         return self.books[-1].render()[0].decode()
 
     async def create(self, wanted: Raw, settle: float = 5) -> Object:
-        made = await self.cluster.client.create(JOB, wanted)
+        made = await self.cluster.client.create(KINDS.JOB, wanted)
         await self.cluster.settle(settle)
         return made
 
     async def change(self, spec: Raw, settle: float = 5, name: str = "pi") -> None:
-        await self.cluster.client.patch(JOB, name, "default", {"spec": spec})
+        await self.cluster.client.patch(KINDS.JOB, name, "default", {"spec": spec})
         await self.cluster.settle(settle)
 
     async def status(self, name: str = "pi") -> Raw:
-        status: Raw = (await self.cluster.client.get(JOB, name, "default")).raw["status"]
+        status: Raw = (await self.cluster.client.get(KINDS.JOB, name, "default")).raw["status"]
         return status
 
     async def conditions(self, name: str = "pi") -> dict[str, tuple[str, str, str]]:
@@ -116,7 +116,7 @@ class Jobs(NamedTuple):
         return status.get("active", 0), status.get("succeeded", 0), status.get("failed", 0)
 
     async def pods(self, phase: str = "") -> list[Object]:
-        found = [pod for pod in await self.cluster.all(POD) if phase in ("", pod.view.status.phase)]
+        found = [pod for pod in await self.cluster.all(KINDS.POD) if phase in ("", pod.view.status.phase)]
         return sorted(found, key=lambda pod: (completion_index(pod.view) or 0, pod.name))
 
     async def running(self) -> list[Object]:

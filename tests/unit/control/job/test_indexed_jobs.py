@@ -6,7 +6,8 @@ import pytest
 from tests.unit.control.job.jobs import FOREVER, End, job, jobs
 
 from moorage.client.protocol import Object
-from moorage.control.job.pods import INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES, completion_index
+from moorage.control.job.pods import INDEX_FAILURES, INDEX_IGNORED_FAILURES, completion_index
+from moorage.model.well_known.labels import JOB_COMPLETION_INDEX
 
 
 def _index(pod: Object) -> int:
@@ -22,11 +23,15 @@ async def test_each_index_is_worked_on_by_one_pod_that_knows_it() -> None:
         assert [_index(pod) for pod in pods] == [0, 1, 2]
         raw = pods[2].raw
         assert raw["metadata"]["generateName"] == "pi-2-"
-        assert raw["metadata"]["labels"][INDEX] == raw["metadata"]["annotations"][INDEX] == "2"
+        assert (
+            raw["metadata"]["labels"][JOB_COMPLETION_INDEX]
+            == raw["metadata"]["annotations"][JOB_COMPLETION_INDEX]
+            == "2"
+        )
         assert raw["spec"]["hostname"] == "pi-2"
         variable = raw["spec"]["containers"][0]["env"][0]
         assert variable["name"] == "JOB_COMPLETION_INDEX"
-        assert variable["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.labels['{INDEX}']"
+        assert variable["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.labels['{JOB_COMPLETION_INDEX}']"
         await seen.cluster.settle(30)
         status = await seen.status()
         assert (status["completedIndexes"], status["succeeded"], status["active"]) == ("0,2-4", 4, 1)

@@ -6,9 +6,9 @@ import pytest
 from tests.unit.control.job.jobs import FOREVER, End, job, jobs
 
 from moorage.client.protocol import Object
-from moorage.control.framework.workloads import POD
 from moorage.control.job.situation import wait_after
 from moorage.model.go.times import seconds_of
+from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
 
@@ -71,7 +71,7 @@ async def test_a_pod_that_is_deleted_is_replaced_at_once_or_when_it_is_over(poli
     async with jobs(lambda pod: End(FOREVER), seconds_to_stop=60) as seen:
         await seen.create(job(podReplacementPolicy=policy))
         (pod,) = await seen.running()
-        await seen.cluster.client.delete(POD, pod.name, "default")
+        await seen.cluster.client.delete(KINDS.POD, pod.name, "default")
         await seen.cluster.settle(30)
         assert len(await seen.pods()) == at_once
         assert (await seen.status())["terminating"] == 1

@@ -3,9 +3,8 @@
 from tests.unit.control.job.jobs import FOREVER, End, job, jobs
 from tests.unit.control.workloads import pod
 
-from moorage.control.framework.workloads import POD
-from moorage.control.job.controller import JOB
 from moorage.control.job.pods import TRACKING, is_tracked
+from moorage.model.kinds import KINDS
 
 
 async def test_a_job_runs_its_pods_a_few_at_a_time_until_enough_have_succeeded() -> None:
@@ -107,22 +106,22 @@ async def test_a_job_goes_some_time_after_it_is_over() -> None:
         await seen.create(job(ttlSecondsAfterFinished=100), settle=90)
         assert "Complete" in await seen.conditions()
         await seen.cluster.settle(20)
-        assert not await seen.cluster.all(JOB)
+        assert not await seen.cluster.all(KINDS.JOB)
 
 
 async def test_a_job_that_gets_more_time_stays() -> None:
     async with jobs() as seen:
         await seen.create(job(ttlSecondsAfterFinished=100), settle=90)
         await seen.change({"ttlSecondsAfterFinished": 1000}, settle=500)
-        assert await seen.cluster.all(JOB)
+        assert await seen.cluster.all(KINDS.JOB)
         await seen.change({"ttlSecondsAfterFinished": 0})
-        assert not await seen.cluster.all(JOB)
+        assert not await seen.cluster.all(KINDS.JOB)
 
 
 async def test_pods_of_a_job_that_is_gone_are_held_by_nobody() -> None:
     async with jobs(lambda pod: End(FOREVER)) as seen:
         await seen.create(job(parallelism=2, completions=2))
-        await seen.cluster.client.delete(JOB, "pi", "default", propagation="Orphan")
+        await seen.cluster.client.delete(KINDS.JOB, "pi", "default", propagation="Orphan")
         await seen.cluster.settle(5)
         pods = await seen.pods()
         assert len(pods) == 2
@@ -131,16 +130,16 @@ async def test_pods_of_a_job_that_is_gone_are_held_by_nobody() -> None:
 
 async def test_pods_that_match_are_adopted_and_counted_and_let_go_when_they_do_not_match_any_more() -> None:
     async with jobs(lambda pod: End(FOREVER)) as seen:
-        await seen.cluster.client.create(POD, pod("lone", {"app": "pi"}, spec={"restartPolicy": "Never"}))
+        await seen.cluster.client.create(KINDS.POD, pod("lone", {"app": "pi"}, spec={"restartPolicy": "Never"}))
         selector = {"matchLabels": {"app": "pi"}}
         made = await seen.create(job(parallelism=2, completions=2, manualSelector=True, selector=selector))
-        lone = await seen.cluster.client.get(POD, "lone", "default")
+        lone = await seen.cluster.client.get(KINDS.POD, "lone", "default")
         assert [owner["uid"] for owner in lone.raw["metadata"]["ownerReferences"]] == [made.uid]
         assert is_tracked(lone.view)
         assert len(await seen.pods()) == 2
-        await seen.cluster.client.patch(POD, "lone", "default", {"metadata": {"labels": {"app": "other"}}})
+        await seen.cluster.client.patch(KINDS.POD, "lone", "default", {"metadata": {"labels": {"app": "other"}}})
         await seen.cluster.settle(5)
-        lone = await seen.cluster.client.get(POD, "lone", "default")
+        lone = await seen.cluster.client.get(KINDS.POD, "lone", "default")
         assert not lone.view.metadata.ownerReferences
         assert not is_tracked(lone.view)
         assert await seen.counts() == (2, 0, 0)

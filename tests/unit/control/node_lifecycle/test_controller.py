@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from tests.controller_context import controller_context
-from tests.unit.control.cluster_objects import LEASE, NODE, POD, node, pod, taint
+from tests.unit.control.cluster_objects import node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import time_of_day
 
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
 from moorage.model.go.times import time_text
+from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
@@ -29,8 +30,8 @@ class Nodes:
     async def start(self, names: Iterable[str], zone: str = "z", **more: Any) -> None:
         for name in names:
             labels = {"topology.kubernetes.io/zone": zone}
-            await self.cluster.client.create(NODE, node(name, metadata={"labels": labels}, **more))
-            await self.cluster.client.create(LEASE, {"metadata": {"name": name}, "spec": {}}, NAMESPACE)
+            await self.cluster.client.create(KINDS.NODE, node(name, metadata={"labels": labels}, **more))
+            await self.cluster.client.create(KINDS.LEASE, {"metadata": {"name": name}, "spec": {}}, NAMESPACE)
             await self.revive(name)
 
     async def report(self, name: str, **conditions: str) -> None:
@@ -45,7 +46,7 @@ class Nodes:
             {"type": kind, "status": status, "lastHeartbeatTime": text, "lastTransitionTime": text, "reason": "R"}
             for kind, status in said.items()
         ]
-        await self.cluster.client.patch(NODE, name, "", {"status": {"conditions": told}}, subresource="status")
+        await self.cluster.client.patch(KINDS.NODE, name, "", {"status": {"conditions": told}}, subresource="status")
 
     async def revive(self, name: str) -> None:
         await self.report(name)
@@ -58,16 +59,16 @@ class Nodes:
     async def _beat(self, name: str) -> None:
         while True:
             text = time_text(time_of_day()).replace("Z", ".000000Z")
-            await self.cluster.client.patch(LEASE, name, NAMESPACE, {"spec": {"renewTime": text}})
+            await self.cluster.client.patch(KINDS.LEASE, name, NAMESPACE, {"spec": {"renewTime": text}})
             await asyncio.sleep(10)
 
     async def taints(self, name: str) -> set[tuple[str, str]]:
-        found = await self.cluster.client.get(NODE, name)
+        found = await self.cluster.client.get(KINDS.NODE, name)
         return {(one.key.rpartition("/")[2], one.effect) for one in found.view.spec.taints}
 
     async def evicting(self) -> set[str]:
         """The nodes whose pods must go."""
-        found = await self.cluster.all(NODE)
+        found = await self.cluster.all(KINDS.NODE)
         return {one.name for one in found if any(taint.effect == "NoExecute" for taint in one.view.spec.taints)}
 
     def stop(self) -> None:
@@ -100,9 +101,9 @@ def nodes() -> AbstractAsyncContextManager[Nodes]:
 async def test_a_node_that_beats_is_left_alone(nodes: Nodes) -> None:
     await nodes.start(["a", "b"])
     await nodes.cluster.settle(1)
-    before = (await nodes.cluster.client.get(NODE, "a")).revision
+    before = (await nodes.cluster.client.get(KINDS.NODE, "a")).revision
     await nodes.cluster.settle(10_000)
-    assert (await nodes.cluster.client.get(NODE, "a")).revision == before
+    assert (await nodes.cluster.client.get(KINDS.NODE, "a")).revision == before
     cluster = nodes.cluster
     assert cluster.reasons() == ["RegisteredNode", "RegisteredNode"]
     assert cluster.events[0].message == "Node a event: Registered Node a in Controller"
@@ -111,20 +112,20 @@ async def test_a_node_that_beats_is_left_alone(nodes: Nodes) -> None:
 async def test_a_silent_node_becomes_unknown_and_its_pods_are_not_ready(nodes: Nodes) -> None:
     await nodes.start(["a", "b"])
     ready = [{"type": "Ready", "status": "True", "reason": "Kept"}]
-    await nodes.cluster.client.create(POD, pod("p", "a"))
-    await nodes.cluster.client.patch(POD, "p", "default", {"status": {"conditions": ready}}, subresource="status")
+    await nodes.cluster.client.create(KINDS.POD, pod("p", "a"))
+    await nodes.cluster.client.patch(KINDS.POD, "p", "default", {"status": {"conditions": ready}}, subresource="status")
     await nodes.cluster.settle(30)
     nodes.kill("a")
     await nodes.cluster.settle(39)
     assert await nodes.taints("a") == set()
     await nodes.cluster.settle(22)
-    found = await nodes.cluster.client.get(NODE, "a")
+    found = await nodes.cluster.client.get(KINDS.NODE, "a")
     told = {one.type: (one.status, one.reason, one.message) for one in found.view.status.conditions}
     silent = ("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
     assert told == dict.fromkeys(("MemoryPressure", "DiskPressure", "PIDPressure", "Ready"), silent)
     assert await nodes.taints("a") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
     assert all(one.timeAdded for one in found.view.spec.taints)
-    pod_found = (await nodes.cluster.client.get(POD, "p", "default")).view
+    pod_found = (await nodes.cluster.client.get(KINDS.POD, "p", "default")).view
     assert [(one.status, one.reason) for one in pod_found.status.conditions if one.type == "Ready"] == [
         ("False", "Kept")
     ]
@@ -142,11 +143,11 @@ async def test_a_silent_node_becomes_unknown_and_its_pods_are_not_ready(nodes: N
 
 async def test_a_node_that_never_says_anything_is_given_a_minute(nodes: Nodes) -> None:
     await nodes.start(["a"])
-    await nodes.cluster.client.create(NODE, node("mute"))
+    await nodes.cluster.client.create(KINDS.NODE, node("mute"))
     await nodes.cluster.settle(55)
     assert await nodes.taints("mute") == set()
     await nodes.cluster.settle(12)
-    found = await nodes.cluster.client.get(NODE, "mute")
+    found = await nodes.cluster.client.get(KINDS.NODE, "mute")
     told = {(one.type, one.status, one.reason, one.message) for one in found.view.status.conditions}
     assert ("Ready", "Unknown", "NodeStatusNeverUpdated", "Kubelet never posted node status.") in told
     assert await nodes.taints("mute") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
@@ -192,13 +193,13 @@ async def test_conditions_become_taints_and_other_taints_stay(condition: str, ke
 
 async def test_unschedulable_and_labels(nodes: Nodes) -> None:
     labels = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64", "beta.kubernetes.io/arch": "amd64"}
-    await nodes.cluster.client.create(NODE, node("a", metadata={"labels": labels}, spec={"unschedulable": True}))
+    await nodes.cluster.client.create(KINDS.NODE, node("a", metadata={"labels": labels}, spec={"unschedulable": True}))
     await nodes.cluster.settle(1)
-    found = await nodes.cluster.client.get(NODE, "a")
+    found = await nodes.cluster.client.get(KINDS.NODE, "a")
     assert found.view.metadata.labels["beta.kubernetes.io/arch"] == "arm64"
     assert found.view.metadata.labels["beta.kubernetes.io/os"] == "linux"
     assert await nodes.taints("a") == {("unschedulable", "NoSchedule")}
-    await nodes.cluster.client.patch(NODE, "a", "", {"spec": {"unschedulable": None}})
+    await nodes.cluster.client.patch(KINDS.NODE, "a", "", {"spec": {"unschedulable": None}})
     await nodes.cluster.settle(1)
     assert await nodes.taints("a") == set()
 
@@ -283,7 +284,7 @@ async def test_a_node_that_is_removed_is_reported(nodes: Nodes) -> None:
     await nodes.start(["a"])
     await nodes.cluster.settle(1)
     nodes.kill("a")
-    await nodes.cluster.client.delete(NODE, "a")
+    await nodes.cluster.client.delete(KINDS.NODE, "a")
     await nodes.cluster.settle(1)
     cluster = nodes.cluster
     assert [one.message for one in cluster.events] == [

@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 from tests.controller_context import controller_context
-from tests.unit.control.cluster_objects import NODE, node
+from tests.unit.control.cluster_objects import node
 from tests.virtual_time import run_virtual, time_of_day
 
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
 from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
 from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
@@ -32,10 +33,10 @@ def test_the_taint_comes_at_creation_and_goes_when_the_node_is_ready(taints_new_
         client = LoopbackClient(api)
 
         async def taints() -> list[str]:
-            return [one.key for one in (await client.get(NODE, "n")).view.spec.taints]
+            return [one.key for one in (await client.get(KINDS.NODE, "n")).view.spec.taints]
 
         not_ready = {"conditions": [{"type": "Ready", "status": "False"}]}
-        await client.create(NODE, node("n", status=not_ready))
+        await client.create(KINDS.NODE, node("n", status=not_ready))
         seen = [await taints()]
         surroundings = controller_context()
         manager = ControllerManager(client, Nobody(), [NodeLifecycleController(surroundings)], clock=time_of_day)
@@ -43,7 +44,7 @@ def test_the_taint_comes_at_creation_and_goes_when_the_node_is_ready(taints_new_
         await asyncio.sleep(1)
         seen.append(await taints())
         ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-        await client.patch(NODE, "n", "", ready, subresource="status")
+        await client.patch(KINDS.NODE, "n", "", ready, subresource="status")
         await asyncio.sleep(1)
         seen.append(await taints())
         task.cancel()

@@ -7,7 +7,8 @@ from tests.unit.control.workloads import pod, ready, seen
 from tests.virtual_time import BASE
 
 from moorage.client.protocol import Object
-from moorage.control.framework.deletion_order import DELETION_COST, deletion_cost, pods_to_delete
+from moorage.control.framework.deletion_order import deletion_cost, pods_to_delete
+from moorage.model.well_known.annotations import POD_DELETION_COST
 
 _NOW = BASE + 100_000
 
@@ -28,9 +29,9 @@ def _restarted(times: int) -> dict[str, Any]:
         (_pod("unassigned", ""), _pod("b", status={"phase": "Pending"})),
         (_pod("pending", status={"phase": "Pending"}), _pod("b", status={"phase": "Unknown"})),
         (_pod("unknown", status={"phase": "Unknown"}), _pod("b", status={"phase": "Running"})),
-        (_pod("not ready", status={"phase": "Running"}), _pod("b", annotations={DELETION_COST: "-9"})),
-        (_pod("cheap", annotations={DELETION_COST: "-1"}), _pod("b")),
-        (_pod("cheaper", annotations={DELETION_COST: "1"}), _pod("b", annotations={DELETION_COST: "2"})),
+        (_pod("not ready", status={"phase": "Running"}), _pod("b", annotations={POD_DELETION_COST: "-9"})),
+        (_pod("cheap", annotations={POD_DELETION_COST: "-1"}), _pod("b")),
+        (_pod("cheaper", annotations={POD_DELETION_COST: "1"}), _pod("b", annotations={POD_DELETION_COST: "2"})),
         (_pod("ready later", status=ready("2026-01-01T20:00:00Z")), _pod("b")),
         (_pod("ready, nobody knows since when", status=ready(None)), _pod("b")),
         (_pod("restarted", status=_restarted(3)), _pod("b", status=_restarted(2))),
@@ -53,7 +54,7 @@ def test_pods_that_share_their_node_go_before_those_that_do_not() -> None:
 
 def test_what_is_not_available_yet_goes_before_what_is_however_cheap_that_would_be() -> None:
     recent = _pod("recent", status=ready("2026-01-02T03:46:35Z"))
-    cheap = _pod("cheap", annotations={DELETION_COST: "-5"})
+    cheap = _pod("cheap", annotations={POD_DELETION_COST: "-5"})
     assert pods_to_delete([cheap, recent], [], 1, 10, _NOW) == [recent]
     assert pods_to_delete([cheap, recent], [], 1, 0, _NOW) == [cheap]
 
@@ -82,4 +83,4 @@ def test_all_of_them_need_no_order() -> None:
     [("5", 5), ("-5", -5), ("0", 0), ("05", 0), ("+5", 0), ("x", 0), ("", 0), ("2147483648", 0), ("9" * 99, 0)],
 )
 def test_costs_that_cannot_be_read_are_none(text: str, cost: int) -> None:
-    assert deletion_cost(_pod("a", annotations={DELETION_COST: text}).view) == cost
+    assert deletion_cost(_pod("a", annotations={POD_DELETION_COST: text}).view) == cost

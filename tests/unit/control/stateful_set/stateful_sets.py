@@ -10,10 +10,8 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
 
 from moorage.client.protocol import Object, PatchType
-from moorage.control.framework.revisions import CONTROLLER_REVISION
-from moorage.control.framework.workloads import POD
-from moorage.control.stateful_set.controller import STATEFUL_SET, StatefulSetController
-from moorage.control.stateful_set.members import CLAIM
+from moorage.control.stateful_set.controller import StatefulSetController
+from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]
 
@@ -34,12 +32,14 @@ class Numbered(NamedTuple):
     kubelet: VirtualKubelet
 
     async def create(self, wanted: Raw, settle: float = 30) -> Object:
-        made = await self.cluster.client.create(STATEFUL_SET, wanted)
+        made = await self.cluster.client.create(KINDS.STATEFUL_SET, wanted)
         await self.cluster.settle(settle)
         return made
 
     async def change(self, spec: Raw, settle: float = 30) -> None:
-        await self.cluster.client.patch(STATEFUL_SET, "web", "default", {"spec": spec}, patch_type=PatchType.STRATEGIC)
+        await self.cluster.client.patch(
+            KINDS.STATEFUL_SET, "web", "default", {"spec": spec}, patch_type=PatchType.STRATEGIC
+        )
         await self.cluster.settle(settle)
 
     async def change_image(self, image: str, settle: float = 30) -> None:
@@ -47,7 +47,7 @@ class Numbered(NamedTuple):
         await self.change({"template": {"spec": {"containers": containers}}}, settle)
 
     async def pods(self) -> list[Object]:
-        found = [pod for pod in await self.cluster.all(POD) if pod.view.metadata.deletionTimestamp is None]
+        found = [pod for pod in await self.cluster.all(KINDS.POD) if pod.view.metadata.deletionTimestamp is None]
         return sorted(found, key=lambda pod: int(pod.name.rpartition("-")[2]))
 
     async def names(self) -> list[str]:
@@ -57,14 +57,14 @@ class Numbered(NamedTuple):
         return [pod.view.spec.containers[0].image for pod in await self.pods()]
 
     async def claims(self) -> list[Object]:
-        return sorted(await self.cluster.all(CLAIM), key=lambda claim: claim.name)
+        return sorted(await self.cluster.all(KINDS.PERSISTENT_VOLUME_CLAIM), key=lambda claim: claim.name)
 
     async def status(self) -> Raw:
-        status: Raw = (await self.cluster.client.get(STATEFUL_SET, "web", "default")).raw["status"]
+        status: Raw = (await self.cluster.client.get(KINDS.STATEFUL_SET, "web", "default")).raw["status"]
         return status
 
     async def revisions(self) -> list[Object]:
-        found = await self.cluster.all(CONTROLLER_REVISION)
+        found = await self.cluster.all(KINDS.CONTROLLER_REVISION)
         return sorted(found, key=lambda revision: revision.view.revision)
 
     def messages(self, reason: str = "") -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 from tests.unit.control.stateful_set.stateful_sets import claim_template, numbered, stateful_set
 
 from moorage.client.protocol import PatchType
-from moorage.control.stateful_set.members import CLAIM
+from moorage.model.kinds import KINDS
 
 
 def owner(kind: str, name: str, api_version: str = "v1", *, controls: bool = True) -> dict[str, Any]:
@@ -31,7 +31,9 @@ async def test_somebody_else_controls_the_claim() -> None:
         other = owner("ConfigMap", "other")
         references = [{**ours[0], "controller": False}, other]
         patch = {"metadata": {"ownerReferences": references}}
-        await found.cluster.client.patch(CLAIM, claim.name, "default", patch, patch_type=PatchType.MERGE)
+        await found.cluster.client.patch(
+            KINDS.PERSISTENT_VOLUME_CLAIM, claim.name, "default", patch, patch_type=PatchType.MERGE
+        )
         await found.change({"minReadySeconds": 1})
         (claim,) = await found.claims()
         assert [one["name"] for one in claim.raw["metadata"]["ownerReferences"]] == ["other"]
@@ -52,7 +54,7 @@ async def test_the_claim_of_an_earlier_set_of_that_name_is_left_alone() -> None:
                 "ownerReferences": [owner("StatefulSet", "web", "apps/v1", controls=False)],
             },
         }
-        await found.cluster.client.create(CLAIM, claim, "default")
+        await found.cluster.client.create(KINDS.PERSISTENT_VOLUME_CLAIM, claim, "default")
         await found.create(
             stateful_set(
                 replicas=1,
@@ -73,14 +75,16 @@ async def test_a_claim_that_is_going_is_waited_for() -> None:
             "kind": "PersistentVolumeClaim",
             "metadata": {"name": "www-web-0", "finalizers": ["example.com/wait"]},
         }
-        await found.cluster.client.create(CLAIM, claim, "default")
-        await found.cluster.client.delete(CLAIM, "www-web-0", "default")
+        await found.cluster.client.create(KINDS.PERSISTENT_VOLUME_CLAIM, claim, "default")
+        await found.cluster.client.delete(KINDS.PERSISTENT_VOLUME_CLAIM, "www-web-0", "default")
         await found.create(stateful_set(replicas=1, volumeClaimTemplates=[claim_template()]))
         assert await found.names() == []
         text = "Create Pod web-0 in StatefulSet web failed error: pvc www-web-0 is being deleted"
         assert set(found.messages("FailedCreate")) == {text}
         patch = {"metadata": {"finalizers": None}}
-        await found.cluster.client.patch(CLAIM, "www-web-0", "default", patch, patch_type=PatchType.MERGE)
+        await found.cluster.client.patch(
+            KINDS.PERSISTENT_VOLUME_CLAIM, "www-web-0", "default", patch, patch_type=PatchType.MERGE
+        )
         await found.cluster.settle(10)
         assert await found.names() == ["web-0"]
 

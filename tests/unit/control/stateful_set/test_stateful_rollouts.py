@@ -8,9 +8,8 @@ from tests.unit.control.workloads import pod, ready, seen
 from tests.virtual_time import BASE
 
 from moorage.client.protocol import PatchType
-from moorage.control.framework.workloads import POD
-from moorage.control.stateful_set.controller import STATEFUL_SET
 from moorage.control.stateful_set.members import pods_to_replace
+from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.workload import StatefulSet
 
@@ -36,7 +35,7 @@ async def test_below_the_partition_pods_stay_old_even_if_they_are_made_anew() ->
         await found.create(stateful_set(updateStrategy={"rollingUpdate": {"partition": 2}}))
         await found.change_image("two", settle=60)
         assert await found.images() == ["one", "one", "two"]
-        await found.cluster.client.delete(POD, "web-0", "default")
+        await found.cluster.client.delete(KINDS.POD, "web-0", "default")
         await found.cluster.settle(20)
         assert await found.images() == ["one", "one", "two"]
         await found.change({"updateStrategy": {"rollingUpdate": {"partition": 0}}}, settle=60)
@@ -48,7 +47,7 @@ async def test_nothing_moves_until_somebody_deletes() -> None:
         await found.create(stateful_set(updateStrategy={"type": "OnDelete"}))
         await found.change_image("two", settle=60)
         assert await found.images() == ["one"] * 3
-        await found.cluster.client.delete(POD, "web-1", "default")
+        await found.cluster.client.delete(KINDS.POD, "web-1", "default")
         await found.cluster.settle(20)
         assert await found.images() == ["one", "two", "one"]
 
@@ -63,7 +62,7 @@ async def test_the_same_template_written_in_another_way_is_no_new_revision() -> 
             {"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": {}},
             {"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {}},
         ]
-        await found.cluster.client.patch(STATEFUL_SET, "web", "default", again, patch_type=PatchType.JSON)
+        await found.cluster.client.patch(KINDS.STATEFUL_SET, "web", "default", again, patch_type=PatchType.JSON)
         await found.cluster.settle(30)
         assert [pod.uid for pod in await found.pods()] == before
         assert [one.view.revision for one in await found.revisions()] == [1]
@@ -80,7 +79,7 @@ async def test_back_to_an_earlier_revision() -> None:
         revisions = await found.revisions()
         assert [one.view.revision for one in revisions] == [3, 4]
         back = revisions[0].raw["data"]
-        await found.cluster.client.patch(STATEFUL_SET, "web", "default", back, patch_type=PatchType.STRATEGIC)
+        await found.cluster.client.patch(KINDS.STATEFUL_SET, "web", "default", back, patch_type=PatchType.STRATEGIC)
         await found.cluster.settle(30)
         assert await found.images() == ["three"]
         assert [one.view.revision for one in await found.revisions()] == [4, 5]

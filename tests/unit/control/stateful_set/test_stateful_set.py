@@ -7,9 +7,8 @@ from tests.unit.control.stateful_set.stateful_sets import claim_template, number
 from tests.unit.control.workloads import pod
 
 from moorage.client.protocol import Object
-from moorage.control.framework.workloads import POD
-from moorage.control.stateful_set.controller import STATEFUL_SET
-from moorage.control.stateful_set.members import CLAIM, parent_and_ordinal
+from moorage.control.stateful_set.members import parent_and_ordinal
+from moorage.model.kinds import KINDS
 
 
 async def test_pods_have_names_numbers_and_a_place_in_the_service() -> None:
@@ -152,7 +151,7 @@ async def test_a_claim_that_will_go_with_an_earlier_pod_is_waited_for() -> None:
         assert [_owners(claim) for claim in await found.claims()] == [["Pod"]]
         await found.change({"replicas": 1})
         assert await found.names() == []
-        await found.cluster.client.delete(CLAIM, "www-web-0", "default")
+        await found.cluster.client.delete(KINDS.PERSISTENT_VOLUME_CLAIM, "www-web-0", "default")
         await found.cluster.settle(10)
         assert await found.names() == ["web-0"]
 
@@ -181,10 +180,10 @@ async def test_a_refused_template_is_told_and_tried_ever_less_often() -> None:
 async def test_only_members_are_adopted_and_labelled() -> None:
     async with numbered() as found:
         for name in ("web-0", "other-0"):
-            await found.cluster.client.create(POD, pod(name, {"app": "web"}))
+            await found.cluster.client.create(KINDS.POD, pod(name, {"app": "web"}))
         await found.cluster.settle(5)
         await found.create(stateful_set(replicas=1, updateStrategy={"type": "OnDelete"}))
-        pods = {one.name: one.view.metadata for one in await found.cluster.all(POD)}
+        pods = {one.name: one.view.metadata for one in await found.cluster.all(KINDS.POD)}
         assert [bool(pods[name].ownerReferences) for name in ("web-0", "other-0")] == [True, False]
         assert pods["web-0"].labels["statefulset.kubernetes.io/pod-name"] == "web-0"
         assert found.messages("SuccessfulUpdate") == ["Update Pod web-0 in StatefulSet web successful"]
@@ -195,8 +194,8 @@ async def test_while_it_goes_nothing_is_made() -> None:
         wanted = stateful_set()
         wanted["metadata"]["finalizers"] = ["example.com/wait"]
         await found.create(wanted)
-        await found.cluster.client.delete(STATEFUL_SET, "web", "default")
-        await found.cluster.client.delete(POD, "web-1", "default")
+        await found.cluster.client.delete(KINDS.STATEFUL_SET, "web", "default")
+        await found.cluster.client.delete(KINDS.POD, "web-1", "default")
         await found.cluster.settle(20)
         assert await found.names() == ["web-0", "web-2"]
         assert (await found.status())["replicas"] == 2

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from tests.controller_context import controller_context
 from tests.log_text import log_text
-from tests.unit.control.cluster_objects import NODE, POD, node, pod, taint
+from tests.unit.control.cluster_objects import node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.control.taint_eviction.controller import TaintEvictionController
 from moorage.model.gates import GateSet, default_gates, gates_from, parse_feature_gates
+from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
@@ -44,11 +45,11 @@ def cluster() -> AbstractAsyncContextManager[VirtualCluster]:
 
 
 async def names(cluster: VirtualCluster) -> set[str]:
-    return {found.name for found in await cluster.all(POD)}
+    return {found.name for found in await cluster.all(KINDS.POD)}
 
 
 async def set_taints(cluster: VirtualCluster, name: str, *taints: Raw) -> None:
-    await cluster.client.patch(NODE, name, "", {"spec": {"taints": list(taints)}})
+    await cluster.client.patch(KINDS.NODE, name, "", {"spec": {"taints": list(taints)}})
 
 
 def tolerates(key: str, operator: str = "Exists", value: str = "", **more: Any) -> Raw:
@@ -63,15 +64,15 @@ def value_of(cluster: VirtualCluster, name: str) -> float:
 
 async def test_at_once_with_condition_event_and_metrics(cluster: VirtualCluster) -> None:
     seen: list[Raw] = []
-    await cluster.client.create(NODE, node("n"))
+    await cluster.client.create(KINDS.NODE, node("n"))
     stays = pod("stays", "n", tolerates("gone"))
     leaves = pod("leaves", "n", metadata={"finalizers": ["example.com/wait"]})
-    await cluster.client.create(POD, stays)
-    await cluster.client.create(POD, leaves)
+    await cluster.client.create(KINDS.POD, stays)
+    await cluster.client.create(KINDS.POD, leaves)
     await cluster.settle()
     await set_taints(cluster, "n", taint("gone"))
     await cluster.settle()
-    seen.append((await cluster.client.get(POD, "leaves", "default")).raw)
+    seen.append((await cluster.client.get(KINDS.POD, "leaves", "default")).raw)
     await cluster.settle(1000)
     assert await names(cluster) == {"leaves", "stays"}
     assert value_of(cluster, "taint_eviction_controller_pod_deletions_total") == 1
@@ -89,9 +90,9 @@ async def test_at_once_with_condition_event_and_metrics(cluster: VirtualCluster)
 
 
 async def test_in_time_and_not_before(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n"))
+    await cluster.client.create(KINDS.NODE, node("n"))
     for seconds in (5, 30):
-        await cluster.client.create(POD, pod(f"p{seconds}", "n", tolerates("gone", tolerationSeconds=seconds)))
+        await cluster.client.create(KINDS.POD, pod(f"p{seconds}", "n", tolerates("gone", tolerationSeconds=seconds)))
     await cluster.settle(100)
     await set_taints(cluster, "n", taint("gone"))
     await cluster.settle(4.9)
@@ -105,12 +106,12 @@ async def test_in_time_and_not_before(cluster: VirtualCluster) -> None:
 
 
 async def test_timers_survive_a_restart_though_kubectl_writes_no_time(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n"))
-    await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=60)))
+    await cluster.client.create(KINDS.NODE, node("n"))
+    await cluster.client.create(KINDS.POD, pod("p", "n", tolerates("gone", tolerationSeconds=60)))
     await cluster.settle(10)
     await set_taints(cluster, "n", taint("gone"))
     await cluster.settle(1)
-    found = await cluster.client.get(NODE, "n")
+    found = await cluster.client.get(KINDS.NODE, "n")
     assert found.view.spec.taints[0].timeAdded == "2026-01-01T00:00:10Z"
     for _ in range(5):
         await cluster.restart()
@@ -124,9 +125,9 @@ async def test_timers_survive_a_restart_though_kubectl_writes_no_time(cluster: V
 
 
 async def test_a_pod_that_comes_later_has_all_its_time(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("gone", timeAdded="2020-01-01T00:00:00Z")))
+    await cluster.client.create(KINDS.NODE, node("n", taint("gone", timeAdded="2020-01-01T00:00:00Z")))
     await cluster.settle(10)
-    await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=60)))
+    await cluster.client.create(KINDS.POD, pod("p", "n", tolerates("gone", tolerationSeconds=60)))
     await cluster.settle(59)
     assert await names(cluster) == {"p"}
     await cluster.settle(2)
@@ -136,8 +137,8 @@ async def test_a_pod_that_comes_later_has_all_its_time(cluster: VirtualCluster) 
 @pytest.mark.parametrize("how", ["taint goes", "taint changes back", "tolerations grow", "seconds grow"])
 async def test_cancellation(how: str, cluster: VirtualCluster) -> None:
     first, limited = tolerates("sla", "Gt", "950"), tolerates("sla", "Exists", tolerationSeconds=30)
-    await cluster.client.create(NODE, node("n", taint("sla", "990")))
-    await cluster.client.create(POD, pod("p", "n", first, limited))
+    await cluster.client.create(KINDS.NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(KINDS.POD, pod("p", "n", first, limited))
     await cluster.settle(10)
     await set_taints(cluster, "n", taint("sla", "900"))
     await cluster.settle(10)
@@ -147,13 +148,13 @@ async def test_cancellation(how: str, cluster: VirtualCluster) -> None:
     elif how == "taint changes back":
         await set_taints(cluster, "n", taint("sla", "990"))
     else:
-        found = await cluster.client.get(POD, "p", "default")
+        found = await cluster.client.get(KINDS.POD, "p", "default")
         kept = found.raw["spec"]["tolerations"]
         if how == "tolerations grow":
             kept = [tolerates("sla", "Gt", "800"), *kept]
         else:
             kept = [one if "tolerationSeconds" not in one else {**one, "tolerationSeconds": 9000} for one in kept]
-        await cluster.client.patch(POD, "p", "default", {"spec": {"tolerations": kept}})
+        await cluster.client.patch(KINDS.POD, "p", "default", {"spec": {"tolerations": kept}})
     await cluster.settle(1000)
     assert await names(cluster) == {"p"}
     said = [event.message for event in cluster.events]
@@ -161,17 +162,17 @@ async def test_cancellation(how: str, cluster: VirtualCluster) -> None:
 
 
 async def test_a_pod_that_somebody_else_deletes_need_not_wait_any_more(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("gone")))
-    await cluster.client.create(POD, pod("p", "n", tolerates("gone", tolerationSeconds=30)))
+    await cluster.client.create(KINDS.NODE, node("n", taint("gone")))
+    await cluster.client.create(KINDS.POD, pod("p", "n", tolerates("gone", tolerationSeconds=30)))
     await cluster.settle(10)
-    await cluster.client.delete(POD, "p", "default")
+    await cluster.client.delete(KINDS.POD, "p", "default")
     await cluster.settle(100)
     assert [event.message for event in cluster.events] == ["Cancelling deletion of Pod default/p"]
 
 
 async def test_waiting_pods_go_at_once_when_nothing_tolerates_a_new_taint(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("a")))
-    await cluster.client.create(POD, pod("p", "n", tolerates("a", tolerationSeconds=300)))
+    await cluster.client.create(KINDS.NODE, node("n", taint("a")))
+    await cluster.client.create(KINDS.POD, pod("p", "n", tolerates("a", tolerationSeconds=300)))
     await cluster.settle(10)
     await set_taints(cluster, "n", taint("a"), taint("b"))
     await cluster.settle(1)
@@ -181,11 +182,11 @@ async def test_waiting_pods_go_at_once_when_nothing_tolerates_a_new_taint(cluste
 
 
 async def test_many_taints_each_with_its_time_the_first_deadline_counts(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("a")))
+    await cluster.client.create(KINDS.NODE, node("n", taint("a")))
     both = (tolerates("a", tolerationSeconds=60), tolerates("b", tolerationSeconds=20))
-    await cluster.client.create(POD, pod("p", "n", *both))
+    await cluster.client.create(KINDS.POD, pod("p", "n", *both))
     await cluster.settle(20)
-    found = await cluster.client.get(NODE, "n")
+    found = await cluster.client.get(KINDS.NODE, "n")
     await set_taints(cluster, "n", *found.raw["spec"]["taints"], taint("b"))
     await cluster.settle(19)
     assert await names(cluster) == {"p"}
@@ -194,9 +195,9 @@ async def test_many_taints_each_with_its_time_the_first_deadline_counts(cluster:
 
 
 async def test_an_sla_that_drops_evicts_exactly_those_whose_threshold_it_crosses(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(KINDS.NODE, node("n", taint("sla", "990")))
     for threshold in (900, 949, 950, 951, 980):
-        await cluster.client.create(POD, pod(f"gt{threshold}", "n", tolerates("sla", "Gt", str(threshold))))
+        await cluster.client.create(KINDS.POD, pod(f"gt{threshold}", "n", tolerates("sla", "Gt", str(threshold))))
     await cluster.settle()
     assert len(await names(cluster)) == 5
     await set_taints(cluster, "n", taint("sla", "950"))
@@ -228,8 +229,8 @@ async def test_every_operator_counts_where_the_controllers_own_gate_is_on(
     if seconds is not None:
         toleration = {**toleration, "tolerationSeconds": seconds}
     async with running(manager_gates=f"AllAlpha=true,{gate}={str(enabled).lower()}") as cluster:
-        await cluster.client.create(NODE, node("n"))
-        await cluster.client.create(POD, pod("p", "n", toleration))
+        await cluster.client.create(KINDS.NODE, node("n"))
+        await cluster.client.create(KINDS.POD, pod("p", "n", toleration))
         await cluster.settle(10)
         await set_taints(cluster, "n", taint("t", value))
         await cluster.settle(2)
@@ -240,20 +241,20 @@ async def test_every_operator_counts_where_the_controllers_own_gate_is_on(
 
 async def test_equal_and_exists_need_no_gate() -> None:
     async with running("") as cluster:
-        await cluster.client.create(NODE, node("n", taint("t", "v")))
-        await cluster.client.create(POD, pod("equal", "n", tolerates("t", "Equal", "v")))
-        await cluster.client.create(POD, pod("exists", "n", tolerates("t")))
-        await cluster.client.create(POD, pod("other", "n", tolerates("t", "Equal", "w")))
+        await cluster.client.create(KINDS.NODE, node("n", taint("t", "v")))
+        await cluster.client.create(KINDS.POD, pod("equal", "n", tolerates("t", "Equal", "v")))
+        await cluster.client.create(KINDS.POD, pod("exists", "n", tolerates("t")))
+        await cluster.client.create(KINDS.POD, pod("other", "n", tolerates("t", "Equal", "w")))
         await cluster.settle(100)
         assert await names(cluster) == {"equal", "exists"}
 
 
 async def test_expressions_have_a_cache_of_their_own_with_counters(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("t", "x")))
+    await cluster.client.create(KINDS.NODE, node("n", taint("t", "x")))
     for index in range(3):
         expression = {"expression": f"taint.value == 'x' || '{index}' == ''"}
-        await cluster.client.create(POD, pod(f"p{index}", "n", expression))
-    await cluster.client.create(POD, pod("fails", "n", {"expression": "int(taint.value) > 1"}))
+        await cluster.client.create(KINDS.POD, pod(f"p{index}", "n", expression))
+    await cluster.client.create(KINDS.POD, pod("fails", "n", {"expression": "int(taint.value) > 1"}))
     await cluster.settle(10)
     assert await names(cluster) == {"p0", "p1", "p2"}
     assert value_of(cluster, "taint_eviction_controller_cel_cache_misses_total") == 4
@@ -270,9 +271,9 @@ async def test_expressions_have_a_cache_of_their_own_with_counters(cluster: Virt
 async def test_a_taint_that_cannot_be_compared_is_told_once(
     toleration: Raw, value: str, said: str, caplog: pytest.LogCaptureFixture, cluster: VirtualCluster
 ) -> None:
-    await cluster.client.create(NODE, node("n", taint("t", value)))
+    await cluster.client.create(KINDS.NODE, node("n", taint("t", value)))
     for index in range(3):
-        await cluster.client.create(POD, pod(f"p{index}", "n", toleration))
+        await cluster.client.create(KINDS.POD, pod(f"p{index}", "n", toleration))
     await cluster.settle(10)
     assert await names(cluster) == set()
     lines = [line for line in log_text(caplog).splitlines() if said in line]
@@ -283,23 +284,23 @@ async def test_a_taint_that_cannot_be_compared_is_told_once(
 
 
 async def test_a_time_in_the_future_is_noticed_anew(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("t", timeAdded="2030-01-01T00:00:00Z")))
-    await cluster.client.create(POD, pod("p", "n", tolerates("t", tolerationSeconds=30)))
+    await cluster.client.create(KINDS.NODE, node("n", taint("t", timeAdded="2030-01-01T00:00:00Z")))
+    await cluster.client.create(KINDS.POD, pod("p", "n", tolerates("t", tolerationSeconds=30)))
     await cluster.settle(32)
     assert await names(cluster) == set()
 
 
 async def test_nodes_whose_time_concerns_nobody_are_left_alone(cluster: VirtualCluster) -> None:
-    made = await cluster.client.create(NODE, node("n", taint("t")))
-    await cluster.client.create(POD, pod("p", "n", tolerates("t")))
+    made = await cluster.client.create(KINDS.NODE, node("n", taint("t")))
+    await cluster.client.create(KINDS.POD, pod("p", "n", tolerates("t")))
     await cluster.settle(32)
-    assert (await cluster.client.get(NODE, "n")).revision == made.revision
+    assert (await cluster.client.get(KINDS.NODE, "n")).revision == made.revision
 
 
 async def test_what_is_far_in_the_future_is_never(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("t")))
-    await cluster.client.create(POD, pod("p", "n", tolerates("t", tolerationSeconds=2**63 - 1)))
-    await cluster.client.create(POD, pod("q", "n", tolerates("t", tolerationSeconds=10**12)))
+    await cluster.client.create(KINDS.NODE, node("n", taint("t")))
+    await cluster.client.create(KINDS.POD, pod("p", "n", tolerates("t", tolerationSeconds=2**63 - 1)))
+    await cluster.client.create(KINDS.POD, pod("q", "n", tolerates("t", tolerationSeconds=10**12)))
     await cluster.settle(10**6)
     assert await names(cluster) == {"p", "q"}
 
@@ -311,8 +312,8 @@ def sliding(**more: Any) -> Raw:
 
 
 async def test_a_value_that_changes_often_does_not_keep_those_whose_time_runs(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("sla", "990")))
-    await cluster.client.create(POD, sliding())
+    await cluster.client.create(KINDS.NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(KINDS.POD, sliding())
     await cluster.settle(100)
     for value in ("940", "935", "930"):
         await set_taints(cluster, "n", taint("sla", value))
@@ -324,8 +325,8 @@ async def test_a_value_that_changes_often_does_not_keep_those_whose_time_runs(cl
 
 
 async def test_a_value_that_recovers_in_between_begins_the_time_anew(cluster: VirtualCluster) -> None:
-    await cluster.client.create(NODE, node("n", taint("sla", "990")))
-    await cluster.client.create(POD, sliding())
+    await cluster.client.create(KINDS.NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(KINDS.POD, sliding())
     for _ in range(4):
         await set_taints(cluster, "n", taint("sla", "940"))
         await cluster.settle(20)
@@ -339,14 +340,14 @@ async def test_a_taint_that_is_edited_in_place_has_the_time_of_its_former_value(
     seconds: float, cluster: VirtualCluster
 ) -> None:
     """Somebody else's time was written down long ago, or just now, and the new value keeps it."""
-    await cluster.client.create(NODE, node("n", taint("sla", "990")))
-    await cluster.client.create(POD, pod("other", "n", tolerates("sla", tolerationSeconds=3000)))
-    await cluster.client.create(POD, sliding())
+    await cluster.client.create(KINDS.NODE, node("n", taint("sla", "990")))
+    await cluster.client.create(KINDS.POD, pod("other", "n", tolerates("sla", tolerationSeconds=3000)))
+    await cluster.client.create(KINDS.POD, sliding())
     await cluster.settle(0.1 + seconds)
-    (found,) = (await cluster.client.get(NODE, "n")).raw["spec"]["taints"]
+    (found,) = (await cluster.client.get(KINDS.NODE, "n")).raw["spec"]["taints"]
     assert found["timeAdded"]
     for value in ("940", "930"):
-        (found,) = (await cluster.client.get(NODE, "n")).raw["spec"]["taints"]
+        (found,) = (await cluster.client.get(KINDS.NODE, "n")).raw["spec"]["taints"]
         await set_taints(cluster, "n", {**found, "value": value})
         await cluster.settle(14)
         assert await names(cluster) == {"p", "other"}

@@ -15,8 +15,6 @@ from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
-VOLUME, CLAIM = KINDS["v1", "PersistentVolume"], KINDS["v1", "PersistentVolumeClaim"]
-STORAGE_CLASS = KINDS["storage.k8s.io/v1", "StorageClass"]
 SIMULATED = "moorage.dev/simulated"
 
 
@@ -83,10 +81,10 @@ class Storage(VirtualCluster):
             await self.client.create(kind, document, document["metadata"].get("namespace", ""))
 
     async def volume(self, name: str) -> Object:
-        return await self.client.get(VOLUME, name)
+        return await self.client.get(KINDS.PERSISTENT_VOLUME, name)
 
     async def claim(self, name: str) -> Object:
-        return await self.client.get(CLAIM, name, "default")
+        return await self.client.get(KINDS.PERSISTENT_VOLUME_CLAIM, name, "default")
 
     async def bound_to(self, name: str) -> str:
         """The volume that a claim is bound to, after everything agrees that it is."""

@@ -3,17 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.unit.control.volumes.stored import (
-    CLAIM,
-    STORAGE_CLASS,
-    VOLUME,
-    Raw,
-    Storage,
-    claim,
-    pod,
-    storage_class,
-    volume,
-)
+from tests.unit.control.volumes.stored import Raw, Storage, claim, pod, storage_class, volume
+
+from moorage.model.kinds import KINDS
 
 
 async def test_the_smallest_volume_that_will_do(cluster: Storage) -> None:
@@ -138,7 +130,7 @@ async def test_a_class_that_waits_for_a_consumer(cluster: Storage) -> None:
     assert cluster.messages("c", "WaitForPodScheduled") == ["waiting for pod p to be scheduled"]
     found = await cluster.claim("c")
     reference = {"namespace": "default", "name": "c", "uid": found.uid}
-    await cluster.client.patch(VOLUME, "v", "", {"spec": {"claimRef": reference}})
+    await cluster.client.patch(KINDS.PERSISTENT_VOLUME, "v", "", {"spec": {"claimRef": reference}})
     await cluster.settle()
     assert await cluster.bound_to("c") == "v"
 
@@ -194,14 +186,14 @@ async def test_claims_that_lose_their_volume(cluster: Storage) -> None:
     await cluster.make(volume("v"), claim("c"), volume("w"), claim("d"))
     await cluster.settle()
     taken, other = await cluster.bound_to("c"), await cluster.bound_to("d")
-    await cluster.client.delete(VOLUME, taken)
+    await cluster.client.delete(KINDS.PERSISTENT_VOLUME, taken)
     await cluster.settle()
     assert (await cluster.claim("c")).view.status.phase == "Lost"
     assert cluster.messages("c", "ClaimLost") == [
         "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
     ]
     thief = {"namespace": "default", "name": "d", "uid": "somebody-else"}
-    await cluster.client.patch(VOLUME, other, "", {"spec": {"claimRef": thief}})
+    await cluster.client.patch(KINDS.PERSISTENT_VOLUME, other, "", {"spec": {"claimRef": thief}})
     await cluster.settle()
     assert (await cluster.claim("d")).view.status.phase == "Lost"
     assert cluster.reasons("d").count("ClaimMisbound") == 1
@@ -211,7 +203,7 @@ async def test_nothing_is_written_when_nothing_changes(cluster: Storage) -> None
     await cluster.make(storage_class("s"), volume("v"), volume("free"), claim("c"), claim("waits", "1Ti"))
     await cluster.make(claim("made", storageClassName="s"))
     await cluster.settle(20)
-    kinds = (VOLUME, CLAIM, STORAGE_CLASS)
+    kinds = (KINDS.PERSISTENT_VOLUME, KINDS.PERSISTENT_VOLUME_CLAIM, KINDS.STORAGE_CLASS)
     before = {(kind, found.key): found.revision for kind in kinds for found in await cluster.all(kind)}
     await cluster.restart()
     await cluster.settle(100)

@@ -8,17 +8,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.controller_context import controller_context
-from tests.unit.control.volumes.stored import CLAIM, VOLUME, Storage, claim, volume
+from tests.unit.control.volumes.stored import Storage, claim, volume
 
 from moorage.client.protocol import Object
-from moorage.control.volumes.class_protection import (
-    ATTRIBUTES_CLASS,
-    CLASS_FINALIZER,
-    AttributesClassProtection,
-    named_classes,
-)
+from moorage.control.volumes.class_protection import AttributesClassProtection, named_classes
+from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.storage import PersistentVolumeClaim
+from moorage.model.well_known.finalizers import VOLUME_ATTRIBUTES_CLASS_IN_USE
 
 CSI = {"driver": "csi.test", "volumeHandle": "h"}
 
@@ -41,7 +38,7 @@ def attributes_class(name: str) -> dict[str, Any]:
 
 
 async def found(cluster: Storage, name: str) -> Object | None:
-    return next((one for one in await cluster.all(ATTRIBUTES_CLASS) if one.name == name), None)
+    return next((one for one in await cluster.all(KINDS.VOLUME_ATTRIBUTES_CLASS) if one.name == name), None)
 
 
 async def test_a_class_that_nothing_names_gets_its_finalizer_and_goes_when_it_is_deleted() -> None:
@@ -50,8 +47,8 @@ async def test_a_class_that_nothing_names_gets_its_finalizer_and_goes_when_it_is
         await cluster.settle()
         gold = await found(cluster, "gold")
         assert gold is not None
-        assert list(gold.view.metadata.finalizers) == [CLASS_FINALIZER]
-        await cluster.client.delete(ATTRIBUTES_CLASS, "gold")
+        assert list(gold.view.metadata.finalizers) == [VOLUME_ATTRIBUTES_CLASS_IN_USE]
+        await cluster.client.delete(KINDS.VOLUME_ATTRIBUTES_CLASS, "gold")
         await cluster.settle()
         assert await found(cluster, "gold") is None
 
@@ -65,16 +62,16 @@ async def test_a_class_goes_when_the_last_claim_and_volume_that_name_it_have_gon
             volume("v", volumeAttributesClassName="gold", hostPath=None, csi=CSI),
         )
         await cluster.settle()
-        await cluster.client.delete(ATTRIBUTES_CLASS, "gold")
+        await cluster.client.delete(KINDS.VOLUME_ATTRIBUTES_CLASS, "gold")
         await cluster.settle()
         assert await found(cluster, "gold") is not None
-        await cluster.client.delete(CLAIM, "a", "default")
+        await cluster.client.delete(KINDS.PERSISTENT_VOLUME_CLAIM, "a", "default")
         await cluster.settle()
         assert await found(cluster, "gold") is not None
         await cluster.restart()
         await cluster.settle()
         assert await found(cluster, "gold") is not None
-        await cluster.client.delete(VOLUME, "v")
+        await cluster.client.delete(KINDS.PERSISTENT_VOLUME, "v")
         await cluster.settle()
         assert await found(cluster, "gold") is None
 
@@ -83,13 +80,17 @@ async def test_a_class_that_a_claim_had_goes_when_the_claim_has_another() -> Non
     async with protected() as cluster:
         await cluster.make(attributes_class("gold"), claim("a", volumeAttributesClassName="silver"))
         status = {"currentVolumeAttributesClassName": "gold"}
-        await cluster.client.patch(CLAIM, "a", "default", {"status": status}, subresource="status")
+        await cluster.client.patch(
+            KINDS.PERSISTENT_VOLUME_CLAIM, "a", "default", {"status": status}, subresource="status"
+        )
         await cluster.settle()
-        await cluster.client.delete(ATTRIBUTES_CLASS, "gold")
+        await cluster.client.delete(KINDS.VOLUME_ATTRIBUTES_CLASS, "gold")
         await cluster.settle()
         assert await found(cluster, "gold") is not None
         status = {"currentVolumeAttributesClassName": "silver"}
-        await cluster.client.patch(CLAIM, "a", "default", {"status": status}, subresource="status")
+        await cluster.client.patch(
+            KINDS.PERSISTENT_VOLUME_CLAIM, "a", "default", {"status": status}, subresource="status"
+        )
         await cluster.settle()
         assert await found(cluster, "gold") is None
 

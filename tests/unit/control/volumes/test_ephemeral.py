@@ -1,10 +1,10 @@
 """Claims for the ephemeral volumes of pods; in virtual time with the real API server."""
 
 from tests.controller_context import controller_context
-from tests.unit.control.cluster_objects import POD
-from tests.unit.control.volumes.stored import CLAIM, Raw, Storage, claim, pod
+from tests.unit.control.volumes.stored import Raw, Storage, claim, pod
 
 from moorage.control.volumes.ephemeral import EphemeralVolumes
+from moorage.model.kinds import KINDS
 
 
 def scratchy(name: str, **metadata: Raw) -> Raw:
@@ -27,15 +27,15 @@ async def test_a_claim_is_made_of_the_template_and_made_again_but_never_taken_fr
         await cluster.make(claim("other-scratch"), scratchy("p", labels={"a": "b"}), scratchy("other"), pod("plain"))
         await cluster.settle()
         made = await cluster.claim("p-scratch")
-        owner = (await cluster.client.get(POD, "p", "default")).uid
+        owner = (await cluster.client.get(KINDS.POD, "p", "default")).uid
         (reference,) = made.view.metadata.ownerReferences
         assert (reference.uid, reference.controller, reference.blockOwnerDeletion) == (owner, True, True)
         assert made.view.metadata.labels == {"a": "b"}
         assert made.view.spec.storageClassName == "manual"
-        assert len(await cluster.all(CLAIM)) == 2
+        assert len(await cluster.all(KINDS.PERSISTENT_VOLUME_CLAIM)) == 2
         text = "PVC default/other-scratch was not created for pod default/other (pod is not owner)"
         assert set(cluster.messages("other", "FailedBinding")) == {f"ephemeral volume scratch: {text}"}
-        await cluster.client.delete(CLAIM, "p-scratch", "default")
+        await cluster.client.delete(KINDS.PERSISTENT_VOLUME_CLAIM, "p-scratch", "default")
         await cluster.settle()
         assert (await cluster.claim("p-scratch")).uid != made.uid
         assert "ephemeral_volume_controller_create_total 2" in cluster.metrics.render()[0].decode()

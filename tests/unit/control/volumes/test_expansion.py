@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from tests.unit.control.volumes.stored import CLAIM, Storage, claim, storage_class
+from tests.unit.control.volumes.stored import Storage, claim, storage_class
 
 from moorage.client.protocol import PatchType
+from moorage.model.kinds import KINDS
 
 
 async def ask(cluster: Storage, size: str) -> None:
     wanted: dict[str, Any] = {"spec": {"resources": {"requests": {"storage": size}}}}
-    await cluster.client.patch(CLAIM, "c", "default", wanted, patch_type=PatchType.STRATEGIC)
+    await cluster.client.patch(KINDS.PERSISTENT_VOLUME_CLAIM, "c", "default", wanted, patch_type=PatchType.STRATEGIC)
     await cluster.settle(10)
 
 
@@ -37,7 +38,9 @@ async def test_a_claim_whose_volume_has_grown_already_is_finished(cluster: Stora
     await cluster.settle()
     await ask(cluster, "5Gi")
     less = {"status": {"capacity": {"storage": "1Gi"}}}
-    await cluster.client.patch(CLAIM, "c", "default", less, subresource="status", patch_type=PatchType.STRATEGIC)
+    await cluster.client.patch(
+        KINDS.PERSISTENT_VOLUME_CLAIM, "c", "default", less, subresource="status", patch_type=PatchType.STRATEGIC
+    )
     await cluster.settle(10)
     assert await sizes(cluster) == ("5Gi", "5Gi")
     assert len(cluster.messages("c", "Resizing")) == 1

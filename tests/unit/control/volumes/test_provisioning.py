@@ -1,7 +1,9 @@
 """Volumes that are made for claims; in virtual time with the real API server."""
 
-from tests.unit.control.cluster_objects import NODE, node
-from tests.unit.control.volumes.stored import CLAIM, VOLUME, Storage, claim, storage, storage_class, volume
+from tests.unit.control.cluster_objects import node
+from tests.unit.control.volumes.stored import Storage, claim, storage, storage_class, volume
+
+from moorage.model.kinds import KINDS
 
 LAZY = "WaitForFirstConsumer"
 ZONE = "topology.kubernetes.io/zone"
@@ -10,7 +12,9 @@ SELECTED = "volume.kubernetes.io/selected-node"
 
 async def select(cluster: Storage, name: str, where: str) -> None:
     """What the scheduler writes."""
-    await cluster.client.patch(CLAIM, name, "default", {"metadata": {"annotations": {SELECTED: where}}})
+    await cluster.client.patch(
+        KINDS.PERSISTENT_VOLUME_CLAIM, name, "default", {"metadata": {"annotations": {SELECTED: where}}}
+    )
 
 
 def terms(spec: dict[str, object]) -> object:
@@ -61,7 +65,7 @@ async def test_a_volume_that_fits_is_taken_before_one_is_made(cluster: Storage) 
     await cluster.make(claim("c"), claim("d"))
     await cluster.settle()
     assert {await cluster.bound_to("c"), await cluster.bound_to("d")} >= {"v"}
-    assert len(await cluster.all(VOLUME)) == 2
+    assert len(await cluster.all(KINDS.PERSISTENT_VOLUME)) == 2
 
 
 async def test_a_class_that_waits_makes_the_volume_where_the_pod_goes(cluster: Storage) -> None:
@@ -73,7 +77,7 @@ async def test_a_class_that_waits_makes_the_volume_where_the_pod_goes(cluster: S
         claim("d", storageClassName="lazy"),
     )
     await cluster.settle()
-    assert await cluster.all(VOLUME) == []
+    assert await cluster.all(KINDS.PERSISTENT_VOLUME) == []
     await select(cluster, "c", "n")
     await select(cluster, "d", "nowhere")
     await cluster.settle()
@@ -122,7 +126,7 @@ async def test_a_node_that_is_gone_is_given_up(cluster: Storage) -> None:
     await cluster.settle()
     assert SELECTED not in (await cluster.claim("c")).view.metadata.annotations
     assert cluster.messages("c", "ProvisioningFailed") == ['Failed to get target node: node "gone" not found']
-    await cluster.client.create(NODE, node("n"))
+    await cluster.client.create(KINDS.NODE, node("n"))
     await select(cluster, "c", "n")
     await cluster.settle()
     assert await cluster.bound_to("c")
@@ -136,7 +140,7 @@ async def test_a_crash_at_any_point_makes_one_volume(cluster: Storage) -> None:
         await cluster.restart()
     await cluster.settle()
     bound = {await cluster.bound_to(f"c{number}") for number in range(12)}
-    assert bound == {found.name for found in await cluster.all(VOLUME)}
+    assert bound == {found.name for found in await cluster.all(KINDS.PERSISTENT_VOLUME)}
     assert len(bound) == 12
 
 
@@ -146,7 +150,7 @@ async def test_what_is_selected_by_labels_is_not_made(cluster: Storage) -> None:
     await cluster.settle(10)
     text = 'Failed to provision volume with StorageClass "fast": claim Selector is not supported'
     assert cluster.messages("c", "ProvisioningFailed") == [text]
-    assert await cluster.all(VOLUME) == []
+    assert await cluster.all(KINDS.PERSISTENT_VOLUME) == []
     await cluster.make(volume("v", metadata={"labels": {"disk": "old"}}, storageClassName="fast"))
     await cluster.settle(10)
     assert await cluster.bound_to("c") == "v"

@@ -166,7 +166,7 @@ def test_protobuf_schemas_are_read_as_json_ones_are() -> None:
     version = encode_bytes(1, b"v1") + encode_bytes(4, encode_bytes(1, properties))
     message = encode_bytes(2, encode_bytes(1, b"g") + encode_bytes(7, version))
     body = b"k8s\0" + encode_bytes(1, encode_bytes(1, b"v1")) + encode_bytes(2, message)
-    raw = read_object(body, KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"])
+    raw = read_object(body, KINDS.CUSTOM_RESOURCE_DEFINITION)
     assert raw["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] == {
         "items": {"items": {"type": "string"}},
         "tuple": {"items": [{"type": "string"}, {"type": "string"}]},

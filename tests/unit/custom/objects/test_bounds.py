@@ -53,7 +53,7 @@ def test_nothing_is_looked_for_that_is_not_reported(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_applied_has_a_thousand_problems_at_most() -> None:
-    schema = ownership_schema(KINDS["v1", "ConfigMap"])
+    schema = ownership_schema(KINDS.CONFIG_MAP)
     many: dict[str, Any] = {"data": {f"k{number}": 1 for number in range(50_000)}}
     assert len(check(many, schema)) == 1000
     assert not fits(many, schema)

@@ -15,7 +15,6 @@ from moorage.library.cluster import Cluster
 from moorage.model.kinds import KINDS
 
 pytestmark = pytest.mark.real_time
-_NODE, _POD, _DEPLOYMENT = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["apps/v1", "Deployment"]
 _TARGET = {"apiVersion": "v1", "kind": "Node", "name": "node-0"}
 _CORDON = {"target": _TARGET, "patch": [{"op": "add", "path": "/spec/unschedulable", "value": True}]}
 _WEB = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
@@ -33,9 +32,9 @@ async def connected(
         client, trial = HttpClient(access, "dashboard"), HttpClient(access, "dashboard", dry_run=True)
         admin = HttpClient(load_access(str(cluster.kubeconfig)), "test")
         try:
-            await admin.create(_NODE, node("node-0"))
-            await admin.create(_DEPLOYMENT, workload("Deployment", "web", replicas=1), "default")
-            await admin.create(_POD, pod("bare", schedulerName="none"), "default")
+            await admin.create(KINDS.NODE, node("node-0"))
+            await admin.create(KINDS.DEPLOYMENT, workload("Deployment", "web", replicas=1), "default")
+            await admin.create(KINDS.POD, pod("bare", schedulerName="none"), "default")
             yield ActionContext(client, trial, allow_changes)
         finally:
             for one in (client, trial, admin):
@@ -69,14 +68,14 @@ async def test_a_trial_stores_nothing_and_says_what_would_change(context: Action
     assert tried["dryRun"]
     assert tried["results"][0]["changes"] == _CORDON["patch"]
     assert tried["results"][0]["command"].startswith("kubectl patch node node-0 --type=json -p ")
-    assert "unschedulable" not in await spec_of(context, _NODE, "node-0")
+    assert "unschedulable" not in await spec_of(context, KINDS.NODE, "node-0")
 
 
 async def test_applying_stores_it_and_a_second_time_it_has_changed_meanwhile(context: ActionContext) -> None:
     made = await act("apply", _CORDON, context)
     assert made["ok"]
     assert not made["dryRun"]
-    assert (await spec_of(context, _NODE, "node-0"))["unschedulable"] is True
+    assert (await spec_of(context, KINDS.NODE, "node-0"))["unschedulable"] is True
     again = await act("apply", _CORDON, context)
     assert (again["ok"], again["done"], again["results"][0]["code"]) == (False, 0, 409)
     assert "has changed meanwhile" in again["results"][0]["message"]
@@ -101,7 +100,7 @@ async def test_a_change_between_reading_and_writing_is_a_conflict(context: Actio
     finally:
         await hasty.close()
     assert "node-0 has changed meanwhile: look again" in tried["results"][0]["message"]
-    assert "unschedulable" not in await spec_of(context, _NODE, "node-0")
+    assert "unschedulable" not in await spec_of(context, KINDS.NODE, "node-0")
 
 
 async def test_without_leave_nothing_is_applied_but_may_be_tried(reading: ActionContext) -> None:
@@ -109,7 +108,7 @@ async def test_without_leave_nothing_is_applied_but_may_be_tried(reading: Action
         await act("apply", _CORDON, reading)
     assert refused.value.code == 403
     assert (await act("dry-run", _CORDON, reading))["ok"]
-    assert "unschedulable" not in await spec_of(reading, _NODE, "node-0")
+    assert "unschedulable" not in await spec_of(reading, KINDS.NODE, "node-0")
 
 
 async def test_the_servers_own_words_are_told(context: ActionContext) -> None:
@@ -134,15 +133,17 @@ async def test_a_template_and_the_tolerations_of_a_pod(context: ActionContext) -
     }
     made = await act("apply", {"steps": [template, bare]}, context)
     assert (made["ok"], made["done"], made["of"]) == (True, 2, 2)
-    assert (await spec_of(context, _DEPLOYMENT, "web", "default"))["template"]["spec"]["tolerations"] == [toleration]
-    assert toleration in (await spec_of(context, _POD, "bare", "default"))["tolerations"]
+    assert (await spec_of(context, KINDS.DEPLOYMENT, "web", "default"))["template"]["spec"]["tolerations"] == [
+        toleration
+    ]
+    assert toleration in (await spec_of(context, KINDS.POD, "bare", "default"))["tolerations"]
 
 
 async def test_changes_end_with_the_first_that_fails(context: ActionContext) -> None:
     wrong = {"target": {**_TARGET, "name": "node-9"}, "patch": _CORDON["patch"]}
     made = await act("apply", {"steps": [wrong, _CORDON]}, context)
     assert (made["ok"], made["done"], len(made["results"])) == (False, 0, 1)
-    assert "unschedulable" not in await spec_of(context, _NODE, "node-0")
+    assert "unschedulable" not in await spec_of(context, KINDS.NODE, "node-0")
 
 
 async def test_rights_are_those_of_the_kubeconfig(context: ActionContext) -> None:

@@ -10,8 +10,6 @@ from moorage.dashboard.actions import ActionContext, ActionError, act
 from moorage.model.kinds import KINDS
 
 pytestmark = pytest.mark.real_time
-_NODE, _DEPLOYMENT = KINDS["v1", "Node"], KINDS["apps/v1", "Deployment"]
-_RULE = KINDS["resource.k8s.io/v1beta2", "DeviceTaintRule"]
 _OTHER = {"key": "other", "value": "1", "effect": "NoSchedule"}
 _OLD = {"key": "level", "value": "3", "effect": "NoExecute"}
 
@@ -23,11 +21,11 @@ def tainted(value: str, nodes: Any = "all") -> dict[str, Any]:
 async def add_pool(context: ActionContext) -> None:
     assert context.client is not None
     for name in ("spot-1", "spot-2"):
-        await context.client.create(_NODE, node(name, taints=[_OLD, _OTHER], pool="spot"))
+        await context.client.create(KINDS.NODE, node(name, taints=[_OLD, _OTHER], pool="spot"))
 
 
 async def taints_of(context: ActionContext, name: str) -> list[dict[str, str]]:
-    taints: list[dict[str, str]] = (await spec_of(context, _NODE, name)).get("taints", [])
+    taints: list[dict[str, str]] = (await spec_of(context, KINDS.NODE, name)).get("taints", [])
     return sorted(taints, key=lambda one: one["key"])
 
 
@@ -74,10 +72,10 @@ async def test_several_changes_of_a_node_are_one_patch() -> None:
         made = await act("apply", {"changes": changes}, context)
         assert [(one["target"]["kind"], one["ok"]) for one in made["results"]] == [("Node", True), ("Deployment", True)]
         assert await taints_of(context, "spot-1") == [_OTHER]
-        assert (await spec_of(context, _NODE, "spot-1"))["unschedulable"] is True
-        assert (await spec_of(context, _DEPLOYMENT, "web", "default"))["replicas"] == 4
+        assert (await spec_of(context, KINDS.NODE, "spot-1"))["unschedulable"] is True
+        assert (await spec_of(context, KINDS.DEPLOYMENT, "web", "default"))["replicas"] == 4
         assert context.client is not None
-        labels = (await context.client.get(_NODE, "spot-1")).raw["metadata"]["labels"]
+        labels = (await context.client.get(KINDS.NODE, "spot-1")).raw["metadata"]["labels"]
         assert labels["zone"] == "a"
 
 
@@ -96,7 +94,7 @@ async def test_a_device_taint_is_one_rule_that_moves_with_its_value() -> None:
         for value in ("9", "5"):
             made = await act("apply", change(value), context)
             assert made["ok"], made["results"]
-            (rule,) = (await context.client.list_all(_RULE)).items
+            (rule,) = (await context.client.list_all(KINDS.DEVICE_TAINT_RULE)).items
             assert rule.raw["spec"]["taint"]["value"] == value
             assert rule.raw["spec"]["deviceSelector"] == {"driver": "gpu.example.com", "pool": "p"}
         again = await act("apply", change("5"), context)

@@ -7,10 +7,9 @@ from tests.unit.plan.planning import Plan, node, workload
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.dashboard.state.deeds import deeds
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.rollout import kind_of_workload, restart
-from moorage.plan.simulation.api import POD
 
 
 def told_after(act: Any, *documents: dict[str, Any]) -> list[str]:
@@ -64,13 +63,13 @@ def test_pausing_and_deletion_are_told() -> None:
 
 def test_what_one_controller_creates_at_once_is_one_line() -> None:
     simulation = Plan(node("n1"), workload("Deployment", "web", replicas=3)).simulation
-    pods = [Delta(None, found) for found in simulation.world.all(POD)]
-    (line,) = deeds(POD, pods, simulation.clock.now)
+    pods = [Delta(None, found) for found in simulation.world.all(KINDS.POD)]
+    (line,) = deeds(KINDS.POD, pods, simulation.clock.now)
     assert line.detail == f"created Pod {pods[0].new and pods[0].new.name} and 2 more"
     assert line.workload == "Deployment default/web"
 
 
 def test_objects_of_a_first_list_are_no_news() -> None:
     simulation = Plan(node("n1"), workload("Deployment", "web", replicas=3)).simulation
-    pods = [Delta(None, found) for found in simulation.world.all(POD)]
-    assert deeds(POD, pods, simulation.clock.now + 3600) == []
+    pods = [Delta(None, found) for found in simulation.world.all(KINDS.POD)]
+    assert deeds(KINDS.POD, pods, simulation.clock.now + 3600) == []

@@ -8,11 +8,10 @@ from tests.unit.plan.planning import Plan, node, workload
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.dashboard.state.rollouts import MAX_ENDED, ROLLOUT_KINDS, Rollouts
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.outcome import why_unplaced
 from moorage.plan.rollout import kind_of_workload, restart
-from moorage.plan.simulation.api import POD
 
 Raw = dict[str, Any]
 NODES = (node("n1"), node("n2"))
@@ -59,7 +58,7 @@ class Followed:
                 said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
                 said["message"] = why_unplaced(self.simulation, pod)
                 patch = {"status": {"conditions": [said]}}
-                self.simulation.api.patch(POD, pod.name, pod.namespace, patch, "status")
+                self.simulation.api.patch(KINDS.POD, pod.name, pod.namespace, patch, "status")
 
     def told(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.rollouts.document()["rollouts"]

@@ -31,7 +31,7 @@ def _list(found: SchemaType) -> ListType:
 
 
 def test_a_pods_containers_are_a_map_by_name() -> None:
-    pod = schema_of(KINDS["v1", "Pod"])
+    pod = schema_of(KINDS.POD)
     containers = _list(_struct(pod.fields["spec"].type).fields["containers"].type)
     assert (containers.topology, containers.keys, containers.patch_merge_key) == ("map", ("name",), "name")
     assert _struct(containers.element).name == "Container"
@@ -66,7 +66,7 @@ def test_sets_and_atomic_lists() -> None:
 def test_retain_keys_is_told_apart_from_the_strategy() -> None:
     volumes = struct_type(PodSpec).fields["volumes"]
     assert (volumes.patch_strategy, volumes.retain_keys) == ("merge", True)
-    deployment = _struct(schema_of(KINDS["apps/v1", "Deployment"]).fields["spec"].type)
+    deployment = _struct(schema_of(KINDS.DEPLOYMENT).fields["spec"].type)
     strategy = deployment.fields["strategy"]
     assert (strategy.patch_strategy, strategy.retain_keys) == ("", True)
 
@@ -76,29 +76,29 @@ def test_atomic_objects_and_maps() -> None:
     selector = spec.fields["nodeSelector"].type
     assert isinstance(selector, MapType)
     assert selector.atomic
-    volume = _struct(schema_of(KINDS["v1", "PersistentVolume"]).fields["spec"].type)
+    volume = _struct(schema_of(KINDS.PERSISTENT_VOLUME).fields["spec"].type)
     claim = _struct(volume.fields["claimRef"].type)
     assert not claim.atomic
-    events = schema_of(KINDS["v1", "Event"])
+    events = schema_of(KINDS.EVENT)
     assert _struct(events.fields["involvedObject"].type).atomic
 
 
 def test_scalars_have_the_formats_of_the_api() -> None:
-    lease = _struct(schema_of(KINDS["coordination.k8s.io/v1", "Lease"]).fields["spec"].type)
+    lease = _struct(schema_of(KINDS.LEASE).fields["spec"].type)
     assert lease.fields["renewTime"].type == Scalar("string", "date-time", "MicroTime")
     assert lease.fields["leaseTransitions"].type == Scalar("integer", "int32")
-    secret = schema_of(KINDS["v1", "Secret"]).fields["data"].type
+    secret = schema_of(KINDS.SECRET).fields["data"].type
     assert secret == MapType(Scalar("string", "byte"))
 
 
 def test_what_a_view_does_not_know_has_no_type() -> None:
-    assert schema_of(KINDS["v1", "Pod"]).field("madeUp").type is UNTYPED
+    assert schema_of(KINDS.POD).field("madeUp").type is UNTYPED
 
 
 def test_schemas_are_made_once() -> None:
-    one = _struct(schema_of(KINDS["apps/v1", "Deployment"]).fields["metadata"].type)
-    assert one is _struct(schema_of(KINDS["v1", "Pod"]).fields["metadata"].type)
-    assert schema_of(KINDS["v1", "Pod"]) is schema_of(KINDS["v1", "Pod"])
+    one = _struct(schema_of(KINDS.DEPLOYMENT).fields["metadata"].type)
+    assert one is _struct(schema_of(KINDS.POD).fields["metadata"].type)
+    assert schema_of(KINDS.POD) is schema_of(KINDS.POD)
 
 
 def test_every_row_of_the_table_is_of_a_field_that_some_kind_has() -> None:

@@ -17,7 +17,6 @@ from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.loopback import LoopbackClient
 from moorage.store.memory import MemoryStore
 
-NODE, POD, SECRET = KINDS["v1", "Node"], KINDS["v1", "Pod"], KINDS["v1", "Secret"]
 SERVER = "https://example.com"
 
 
@@ -40,10 +39,10 @@ def _read(**refusals: Exception) -> tuple[list[dict[str, Any]], list[Missing]]:
         await api.start()
         await bootstrap(api, 443)
         client = _Reserved(api, refusals)
-        await client.create(NODE, {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "2", "pods": "9"}}})
+        await client.create(KINDS.NODE, {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "2", "pods": "9"}}})
         pod = {"metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
-        await client.create(POD, pod)
-        await client.create(SECRET, {"metadata": {"name": "s", "namespace": "default"}})
+        await client.create(KINDS.POD, pod)
+        await client.create(KINDS.SECRET, {"metadata": {"name": "s", "namespace": "default"}})
         try:
             return await read_objects(client, SERVER)
         finally:
@@ -53,7 +52,7 @@ def _read(**refusals: Exception) -> tuple[list[dict[str, Any]], list[Missing]]:
 
 
 def _forbidden(plural: str) -> ApiError:
-    return forbidden(KINDS["storage.k8s.io/v1", "StorageClass"], "", f"you may not list {plural}")
+    return forbidden(KINDS.STORAGE_CLASS, "", f"you may not list {plural}")
 
 
 def test_all_that_matters_is_read_and_secrets_are_not() -> None:

@@ -16,8 +16,6 @@ from moorage.model.api_error import ApiError, stale
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.patch.json_patch import apply_merge_patch
 
-POD = KINDS["v1", "Pod"]
-
 
 class Fate(Enum):
     """What becomes of a call."""
@@ -66,19 +64,20 @@ class FakeApi:
         container = {"name": "c", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}
         labels = spec.pop("labels", {})
         made = {"containers": [container], "schedulerName": "default-scheduler", **spec}
-        return self.put(POD, {"metadata": {"name": name, "namespace": "default", "labels": labels}, "spec": made})
+        return self.put(KINDS.POD, {"metadata": {"name": name, "namespace": "default", "labels": labels}, "spec": made})
 
     def node(self, name: str, cpu: str = "4", **more: Any) -> Object:
         status = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}}
         metadata = {"name": name, "labels": {"kubernetes.io/hostname": name, **more.pop("labels", {})}}
-        return self.put(KINDS["v1", "Node"], {"metadata": metadata, "spec": more, "status": status})
+        return self.put(KINDS.NODE, {"metadata": metadata, "spec": more, "status": status})
 
-    def raw(self, key: str, facts: Kind = POD) -> Raw:
+    def raw(self, key: str, facts: Kind = KINDS.POD) -> Raw:
         return self.objects[facts][key].raw
 
     def nodes_of_pods(self) -> dict[str, str]:
         return {
-            key.removeprefix("default/"): pod.raw["spec"].get("nodeName", "") for key, pod in self.objects[POD].items()
+            key.removeprefix("default/"): pod.raw["spec"].get("nodeName", "")
+            for key, pod in self.objects[KINDS.POD].items()
         }
 
     def release(self, events: int | None = None) -> None:
@@ -244,21 +243,21 @@ class FakeApi:
     def bind_now(self, key: str, uid: str, node: str) -> None:
         """What a server does: a pod is bound once, and only if it is that pod."""
         name = key.rpartition("/")[2]
-        document = deepcopy(self._existing(POD, key).raw)
+        document = deepcopy(self._existing(KINDS.POD, key).raw)
         if uid and document["metadata"]["uid"] != uid:
-            raise api_error.conflict(POD, name, "the UID in the precondition does not match")
+            raise api_error.conflict(KINDS.POD, name, "the UID in the precondition does not match")
         if document["spec"].get("nodeName"):
             raise api_error.conflict(
-                POD, name, f'pod {name} is already assigned to node "{document["spec"]["nodeName"]}"'
+                KINDS.POD, name, f'pod {name} is already assigned to node "{document["spec"]["nodeName"]}"'
             )
         document["spec"]["nodeName"] = node
         status = document.setdefault("status", {})
         others = [one for one in status.get("conditions", []) if one["type"] != "PodScheduled"]
         status["conditions"] = [*others, {"type": "PodScheduled", "status": "True"}]
-        self._store(POD, key, document)
+        self._store(KINDS.POD, key, document)
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
-        await self.delete(POD, name, namespace, uid=uid)
+        await self.delete(KINDS.POD, name, namespace, uid=uid)
 
     async def close(self) -> None:
         return None
@@ -272,4 +271,4 @@ class FakeApi:
         self.recorded_by.append((by, regarding))
 
 
-__all__ = ["POD", "ApiError", "FakeApi", "Fate"]
+__all__ = ["ApiError", "FakeApi", "Fate"]

@@ -10,8 +10,6 @@ from tests.unit.schedule.live.running import running, settle
 from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
-CLAIM, SLICE = KINDS["resource.k8s.io/v1", "ResourceClaim"], KINDS["resource.k8s.io/v1", "ResourceSlice"]
-CLASS = KINDS["resource.k8s.io/v1", "DeviceClass"]
 DRIVER = "gpu.example.com"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 Raw = dict[str, Any]
@@ -22,7 +20,7 @@ def world(*claims: str, devices: int = 1, **device: Any) -> FakeApi:
     api = FakeApi()
     api.node("n1", cpu="64")
     publish(api, "n1", devices, **device)
-    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
+    api.put(KINDS.DEVICE_CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
     for name in claims:
         add_claim(api, name)
         add_pod(api, f"pod-{name}", name)
@@ -36,13 +34,13 @@ def publish(api: FakeApi, node: str, devices: int, **device: Any) -> None:
         "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
         "devices": [{"name": f"gpu-{i}", **device} for i in range(devices)],
     }
-    api.put(SLICE, {"metadata": {"name": f"slice-{node}"}, "spec": spec})
+    api.put(KINDS.RESOURCE_SLICE, {"metadata": {"name": f"slice-{node}"}, "spec": spec})
 
 
 def add_claim(api: FakeApi, name: str, **more: Any) -> None:
     exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
     spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
-    api.put(CLAIM, {"metadata": {"name": name, "namespace": "default"}, "spec": spec, **more})
+    api.put(KINDS.RESOURCE_CLAIM, {"metadata": {"name": name, "namespace": "default"}, "spec": spec, **more})
 
 
 def add_pod(api: FakeApi, name: str, claim: str) -> None:
@@ -50,13 +48,13 @@ def add_pod(api: FakeApi, name: str, claim: str) -> None:
 
 
 def status(api: FakeApi, name: str) -> Raw:
-    found: Raw = api.raw(f"default/{name}", CLAIM).get("status") or {}
+    found: Raw = api.raw(f"default/{name}", KINDS.RESOURCE_CLAIM).get("status") or {}
     return found
 
 
 def devices(api: FakeApi) -> list[str]:
     """All devices that are allocated."""
-    allocations = [one.raw.get("status", {}).get("allocation") for one in api.objects[CLAIM].values()]
+    allocations = [one.raw.get("status", {}).get("allocation") for one in api.objects[KINDS.RESOURCE_CLAIM].values()]
     return [result["device"] for found in allocations if found for result in found["devices"]["results"]]
 
 
@@ -78,7 +76,7 @@ async def test_a_claim_is_allocated_and_reserved_before_its_pod_is_bound() -> No
     async with running(api) as live:
         assert api.nodes_of_pods() == {"pod-c": "n1"}
         written = status(api, "c")
-        assert api.raw("default/c", CLAIM)["metadata"]["finalizers"] == [FINALIZER]
+        assert api.raw("default/c", KINDS.RESOURCE_CLAIM)["metadata"]["finalizers"] == [FINALIZER]
         result = {"request": "r", "driver": DRIVER, "pool": "n1", "device": "gpu-0"}
         assert written["allocation"]["devices"] == {"results": [result]}
         assert written["allocation"]["allocationTimestamp"].endswith("Z")
@@ -129,16 +127,16 @@ async def test_a_conflict_is_resolved_with_the_newest_version() -> None:
     api.holds = True
 
     def meddle(verb: str, key: str) -> Fate:
-        if (verb, key) == ("patch", "default/c") and not api.raw(key, CLAIM)["metadata"].get("labels"):
-            raw = api.raw(key, CLAIM)
-            api.put(CLAIM, {**raw, "metadata": {**raw["metadata"], "labels": {"a": "b"}}})
+        if (verb, key) == ("patch", "default/c") and not api.raw(key, KINDS.RESOURCE_CLAIM)["metadata"].get("labels"):
+            raw = api.raw(key, KINDS.RESOURCE_CLAIM)
+            api.put(KINDS.RESOURCE_CLAIM, {**raw, "metadata": {**raw["metadata"], "labels": {"a": "b"}}})
         return Fate.OK
 
     api.fate = meddle
     async with running(api):
         await settle(1)
         assert devices(api) == ["gpu-0"]
-        assert api.raw("default/c", CLAIM)["metadata"]["labels"] == {"a": "b"}
+        assert api.raw("default/c", KINDS.RESOURCE_CLAIM)["metadata"]["labels"] == {"a": "b"}
         assert api.nodes_of_pods() == {"pod-c": "n1"}
 
 
@@ -148,8 +146,11 @@ async def test_a_claim_that_is_deleted_meanwhile_sends_the_pod_back() -> None:
 
     def delete(verb: str, key: str) -> Fate:
         if (verb, key) == ("patch", "default/c"):
-            raw = api.raw(key, CLAIM)
-            api.put(CLAIM, {**raw, "metadata": {**raw["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}})
+            raw = api.raw(key, KINDS.RESOURCE_CLAIM)
+            api.put(
+                KINDS.RESOURCE_CLAIM,
+                {**raw, "metadata": {**raw["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+            )
         return Fate.OK
 
     api.fate = delete
@@ -190,8 +191,8 @@ async def test_a_pod_that_goes_away_while_its_claim_is_written_leaves_nothing() 
     api = world("c", "d")
 
     def vanish(verb: str, key: str) -> Fate:
-        if (verb, key) == ("patch", "default/c") and "default/pod-c" in api.objects[KINDS["v1", "Pod"]]:
-            api.drop(KINDS["v1", "Pod"], "default/pod-c")
+        if (verb, key) == ("patch", "default/c") and "default/pod-c" in api.objects[KINDS.POD]:
+            api.drop(KINDS.POD, "default/pod-c")
         return Fate.OK
 
     api.fate = vanish
@@ -222,10 +223,10 @@ async def test_a_scheduler_that_starts_anew_uses_what_was_written() -> None:
 
 def report(api: FakeApi, kind: str) -> None:
     """What a driver does: tell that a condition of the device is true."""
-    raw = api.raw("default/c", CLAIM)
+    raw = api.raw("default/c", KINDS.RESOURCE_CLAIM)
     condition = {"type": kind, "status": "True", "reason": "Said", "message": "so"}
     told = [{"driver": DRIVER, "pool": "n1", "device": "gpu-0", "conditions": [condition]}]
-    api.put(CLAIM, {**raw, "status": {**raw["status"], "devices": told}})
+    api.put(KINDS.RESOURCE_CLAIM, {**raw, "status": {**raw["status"], "devices": told}})
 
 
 CONDITIONS: Raw = {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Failed"]}
@@ -275,9 +276,9 @@ async def test_a_device_that_is_not_ready_in_time_is_deallocated() -> None:
 def extended_world(**allocatable: str) -> FakeApi:
     """A node with a device that serves example.com/gpu, and a pod that requests one."""
     api = world()
-    node = api.raw("n1", KINDS["v1", "Node"])
-    api.put(KINDS["v1", "Node"], {**node, "status": {"allocatable": {**node["status"]["allocatable"], **allocatable}}})
-    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}})
+    node = api.raw("n1", KINDS.NODE)
+    api.put(KINDS.NODE, {**node, "status": {"allocatable": {**node["status"]["allocatable"], **allocatable}}})
+    api.put(KINDS.DEVICE_CLASS, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}})
     wanted = {"cpu": "100m", "example.com/gpu": "1"}
     container = {"name": "c", "image": "i", "resources": {"requests": wanted, "limits": wanted}}
     api.pod("user", containers=[container])
@@ -288,7 +289,7 @@ async def test_a_claim_is_made_for_an_extended_resource() -> None:
     api = extended_world()
     async with running(api) as live:
         assert api.nodes_of_pods() == {"user": "n1"}
-        ((key, made),) = api.objects[CLAIM].items()
+        ((key, made),) = api.objects[KINDS.RESOURCE_CLAIM].items()
         assert key.startswith("default/user-extended-resources-")
         assert made.raw["metadata"]["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}
         assert [user["name"] for user in made.raw["status"]["reservedFor"]] == ["user"]
@@ -305,7 +306,7 @@ async def test_a_node_that_has_the_resource_itself_needs_no_claim() -> None:
     api = extended_world(**{"example.com/gpu": "1"})
     async with running(api):
         assert api.nodes_of_pods() == {"user": "n1"}
-        assert not api.objects[CLAIM]
+        assert not api.objects[KINDS.RESOURCE_CLAIM]
 
 
 @pytest.mark.parametrize("fate", [Fate.ERROR, Fate.LOST, Fate.UNANSWERED])
@@ -324,7 +325,7 @@ async def test_whatever_fails_one_claim_is_left_in_the_end(verb: str, fate: Fate
     async with running(api) as live:
         await settle(60)
         assert api.nodes_of_pods() == {"user": "n1"}
-        assert len(api.objects[CLAIM]) == 1
+        assert len(api.objects[KINDS.RESOURCE_CLAIM]) == 1
         assert devices(api) == ["gpu-0"]
         assert not live.scheduler.cluster.devices.promises
 
@@ -341,10 +342,10 @@ async def test_without_devices_the_pod_waits_for_a_slice() -> None:
 
 async def test_a_class_that_serves_the_resource_lets_a_waiting_pod_in() -> None:
     api = extended_world()
-    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
+    api.put(KINDS.DEVICE_CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
     async with running(api):
         notes = [note for _, reason, note in api.recorded if reason == "FailedScheduling"]
         assert any("Insufficient example.com/gpu" in note for note in notes)
-        api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}})
+        api.put(KINDS.DEVICE_CLASS, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}})
         await settle(2)
         assert api.nodes_of_pods() == {"user": "n1"}

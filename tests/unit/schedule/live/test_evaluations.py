@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.fake_worker import SLOW, FakeWorker, evaluations
-from tests.unit.schedule.live.fake_api import POD, FakeApi
+from tests.unit.schedule.live.fake_api import FakeApi
 from tests.unit.schedule.live.running import running, settle
-from tests.unit.schedule.live.test_claims import CLAIM, CLASS, DRIVER, SLICE, add_pod
+from tests.unit.schedule.live.test_claims import DRIVER, add_pod
 
 from moorage.match.evaluation.accounts import BUDGET
 from moorage.match.evaluation.questions import CelAnswer
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 
 ALL_ON = gates_from({"AllAlpha": True})
 
@@ -102,7 +103,7 @@ async def test_a_new_taint_is_asked_about_and_a_deleted_pod_is_not() -> None:
         api.pod("gone", tolerations=[{"expression": SLOW + " && true"}])
         await settle(0.1)
         asked = len(worker.asked)
-        await api.delete(POD, "gone", "default")
+        await api.delete(KINDS.POD, "gone", "default")
         await settle(3)
         assert len(worker.asked) == asked
 
@@ -146,19 +147,19 @@ async def test_cordoned_nodes_and_long_expressions_are_left_to_the_worker() -> N
 
 async def test_tolerations_of_claims_are_evaluated_by_the_worker_too() -> None:
     api, worker = FakeApi(), FakeWorker()
-    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
+    api.put(KINDS.DEVICE_CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
     for number, key in enumerate(("a", "zz")):
         name = f"n{number}"
         api.node(name, cpu="64")
         device = {"name": "d", "taints": [{"key": key, "value": "v", "effect": "NoSchedule"}]}
         pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
         spec = {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": [device]}
-        api.put(SLICE, {"metadata": {"name": name}, "spec": spec})
+        api.put(KINDS.RESOURCE_SLICE, {"metadata": {"name": name}, "spec": spec})
     exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
     requests = [{"name": "r", "exactly": {**exactly, "tolerations": [{"expression": SLOW}]}}]
     metadata = {"name": "c", "namespace": "default"}
     async with scheduling(api, worker):
-        api.put(CLAIM, {"metadata": metadata, "spec": {"devices": {"requests": requests}}})
+        api.put(KINDS.RESOURCE_CLAIM, {"metadata": metadata, "spec": {"devices": {"requests": requests}}})
         add_pod(api, "slow", "c")
         api.pod("plain")
         await settle(0.1)

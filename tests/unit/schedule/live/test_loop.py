@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from tests.log_text import log_text
-from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
+from tests.unit.schedule.live.fake_api import FakeApi, Fate
 from tests.unit.schedule.live.running import running, settle
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS
 from moorage.schedule.config import third_party
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configured_scheduler import Configuration
@@ -99,7 +100,7 @@ async def test_pods_of_others_count_and_are_let_be() -> None:
         assert api.nodes_of_pods() == {"theirs": "n1", "waiting": "", "ours": ""}
         assert reasons(api, "waiting") == []
         document = {**api.raw("default/theirs"), "status": {"phase": "Succeeded"}}
-        api.put(POD, document)
+        api.put(KINDS.POD, document)
         await settle()
         assert api.nodes_of_pods()["ours"] == "n1"
 
@@ -112,7 +113,7 @@ async def test_a_pod_on_an_unknown_node_counts_when_the_node_comes() -> None:
         api.node("n1")
         await settle()
         assert api.nodes_of_pods() == {"first": "n1", "second": ""}
-        api.drop(POD, "default/first")
+        api.drop(KINDS.POD, "default/first")
         await settle(20)
         assert api.nodes_of_pods() == {"second": "n1"}
 
@@ -199,7 +200,7 @@ async def test_a_pod_that_matters_more_makes_room_for_itself() -> None:
         said = [
             one
             for facts, event in api.history
-            if facts is POD and event.object.key == "default/low"
+            if facts is KINDS.POD and event.object.key == "default/low"
             for one in event.object.raw.get("status", {}).get("conditions", [])
         ]
         assert said[0]["type"] == "DisruptionTarget"
@@ -208,7 +209,7 @@ async def test_a_pod_that_matters_more_makes_room_for_itself() -> None:
         assert any(
             event.object.raw.get("status", {}).get("nominatedNodeName") == "n1"
             for facts, event in api.history
-            if facts is POD and event.object.key == "default/high"
+            if facts is KINDS.POD and event.object.key == "default/high"
         )
 
 
@@ -218,7 +219,7 @@ async def test_a_pod_that_was_replaced_by_another_of_its_name_is_another() -> No
     api.pod("a")
     async with running(api):
         assert api.nodes_of_pods() == {"a": "n1"}
-        api.drop(POD, "default/a")
+        api.drop(KINDS.POD, "default/a")
         api.pod("a")
         await settle()
         assert api.nodes_of_pods() == {"a": "n1"}

@@ -2,10 +2,11 @@
 
 import asyncio
 
-from tests.unit.schedule.live.fake_api import POD, FakeApi, Fate
+from tests.unit.schedule.live.fake_api import FakeApi, Fate
 from tests.unit.schedule.live.running import settle
 
 from moorage.client.background_calls import BackgroundCalls
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.live.pod_status import PodStatusWriter
 
@@ -62,7 +63,7 @@ async def test_a_lost_patch_is_sent_again_and_one_that_stays_lost_is_forgotten()
     status.say(KEY, pod, condition("two"))
     await settle(60)
     api.fate = lambda verb, key: Fate.OK
-    assert status.say(KEY, api.objects[POD][KEY].view, condition("two"))
+    assert status.say(KEY, api.objects[KINDS.POD][KEY].view, condition("two"))
     await settle()
     assert api.raw(KEY)["status"]["conditions"][0]["message"] == "two"
 
@@ -70,7 +71,7 @@ async def test_a_lost_patch_is_sent_again_and_one_that_stays_lost_is_forgotten()
 async def test_a_pod_that_was_replaced_is_let_be() -> None:
     api = FakeApi()
     old = api.pod("p").view
-    api.drop(POD, KEY)
+    api.drop(KINDS.POD, KEY)
     api.pod("p")
     writer(api).say(KEY, old, condition("one"))
     await settle(60)

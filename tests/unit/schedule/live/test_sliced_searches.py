@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from tests.unit.schedule.live.fake_api import FakeApi
 from tests.unit.schedule.live.running import running, settle
-from tests.unit.schedule.live.test_claims import CLAIM, CLASS, DRIVER, SLICE, add_pod, status
+from tests.unit.schedule.live.test_claims import DRIVER, add_pod, status
 
+from moorage.model.kinds import KINDS
 from moorage.schedule.plugins.devices import device_needs, sliced_searches
 from moorage.schedule.plugins.devices.sliced_searches import OutdatedSearch, Pause, SlicedCall, SlicedSearches
 
@@ -15,7 +16,7 @@ from moorage.schedule.plugins.devices.sliced_searches import OutdatedSearch, Pau
 def counters_world(nodes: int, limit: str) -> FakeApi:
     """Two counters, of which every choice of eight devices needs much of both."""
     api = FakeApi()
-    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
+    api.put(KINDS.DEVICE_CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
     for number in range(nodes):
         name = f"n{number}"
         api.node(name, cpu="64")
@@ -33,10 +34,10 @@ def counters_world(nodes: int, limit: str) -> FakeApi:
         for part in ({"devices": devices}, {"sharedCounters": [{"name": "c", "counters": counters}]}):
             pool = {"name": name, "generation": 1, "resourceSliceCount": 2}
             spec = {"driver": DRIVER, "nodeName": name, "pool": pool, **part}
-            api.put(SLICE, {"metadata": {"name": f"{name}-{next(iter(part)).lower()}"}, "spec": spec})
+            api.put(KINDS.RESOURCE_SLICE, {"metadata": {"name": f"{name}-{next(iter(part)).lower()}"}, "spec": spec})
     exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 8}
     spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
-    api.put(CLAIM, {"metadata": {"name": "many", "namespace": "default"}, "spec": spec})
+    api.put(KINDS.RESOURCE_CLAIM, {"metadata": {"name": "many", "namespace": "default"}, "spec": spec})
     return api
 
 
@@ -87,18 +88,18 @@ async def test_what_a_long_search_finds_is_allocated(monkeypatch: pytest.MonkeyP
 
 async def test_many_long_selectors_are_compiled_in_slices() -> None:
     api = FakeApi()
-    api.put(CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
+    api.put(KINDS.DEVICE_CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
     api.node("n0", cpu="64")
     pool = {"name": "n0", "generation": 1, "resourceSliceCount": 1}
     spec = {"driver": DRIVER, "nodeName": "n0", "pool": pool, "devices": [{"name": "d"}]}
-    api.put(SLICE, {"metadata": {"name": "n0"}, "spec": spec})
+    api.put(KINDS.RESOURCE_SLICE, {"metadata": {"name": "n0"}, "spec": spec})
     long = " || ".join(f"device.driver == '{'x' * 200}{number}'" for number in range(40))
     selectors = [
         {"cel": {"expression": f"{long} || device.driver == '{DRIVER}' || {number} < 0"}} for number in range(3)
     ]
     exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1, "selectors": selectors}
     claim = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
-    api.put(CLAIM, {"metadata": {"name": "many", "namespace": "default"}, "spec": claim})
+    api.put(KINDS.RESOURCE_CLAIM, {"metadata": {"name": "many", "namespace": "default"}, "spec": claim})
     add_pod(api, "pod-many", "many")
     api.pod("plain")
     async with running(api):

@@ -1,7 +1,9 @@
 """Pods that are like no other come and go: what is remembered of them stays within bounds, and counts stay right."""
 
-from tests.unit.schedule.live.fake_api import POD, FakeApi
+from tests.unit.schedule.live.fake_api import FakeApi
 from tests.unit.schedule.live.running import running, settle
+
+from moorage.model.kinds import KINDS
 
 
 async def test_shapes_of_pods_that_are_gone_are_forgotten() -> None:
@@ -20,7 +22,7 @@ async def test_shapes_of_pods_that_are_gone_are_forgotten() -> None:
             api.pod(f"db-{number}", labels={"app": "db", "index": str(number)}, affinity=apart)
             await settle()
             if number >= 2:
-                api.drop(POD, f"default/db-{number - 2}")
+                api.drop(KINDS.POD, f"default/db-{number - 2}")
         await settle(60)
         assert len(live.scheduler.cluster.shapes) < 40
         assert len(live.scheduler.cluster.pods) == 2
@@ -28,6 +30,6 @@ async def test_shapes_of_pods_that_are_gone_are_forgotten() -> None:
         api.pod("db-58b", labels={"app": "db", "index": "0"}, affinity=apart)  # like one that was forgotten
         await settle(60)
         assert api.nodes_of_pods()["db-58b"] == ""
-        api.drop(POD, "default/db-59")
+        api.drop(KINDS.POD, "default/db-59")
         await settle(60)
         assert api.nodes_of_pods()["db-58b"] != ""

@@ -20,7 +20,6 @@ from moorage.store.protocol import ClaimTaken, Store
 from moorage.store.sqlite import SqliteStore
 
 Raw = dict[str, Any]
-SERVICE, NAMESPACE = KINDS["v1", "Service"], KINDS["v1", "Namespace"]
 
 pytestmark = pytest.mark.real_time
 
@@ -84,9 +83,9 @@ async def test_of_services_that_ask_for_the_same_at_once_one_gets_it(
 ) -> None:
     async with serving(tmp_path) as (client, _):
         names = [f"s{number}" for number in range(5)]
-        refusals = await at_once(*(client.create(SERVICE, make(name), "default") for name in names))
+        refusals = await at_once(*(client.create(KINDS.SERVICE, make(name), "default") for name in names))
         assert [one.code for one in refusals] == [code] * 4
-        listed = (await client.list_all(SERVICE, "default")).items
+        listed = (await client.list_all(KINDS.SERVICE, "default")).items
         [winner] = [item.name for item in listed if item.name != "kubernetes"]
         assert sorted(one.message for one in refusals) == sorted(
             refusal.format(name=name) for name in names if name != winner
@@ -96,9 +95,9 @@ async def test_of_services_that_ask_for_the_same_at_once_one_gets_it(
 async def test_services_that_are_changed_at_once_do_not_get_the_same(tmp_path: Path) -> None:
     async with serving(tmp_path) as (client, _):
         for name in ("a", "b"):
-            await client.create(SERVICE, service(name), "default")
+            await client.create(KINDS.SERVICE, service(name), "default")
         patch = {"spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}}
-        refusals = await at_once(*(client.patch(SERVICE, name, "default", patch) for name in ("a", "b")))
+        refusals = await at_once(*(client.patch(KINDS.SERVICE, name, "default", patch) for name in ("a", "b")))
         assert len(refusals) == 1
         assert refusals[0].message.endswith("30080: provided port is already allocated")
 
@@ -106,9 +105,11 @@ async def test_services_that_are_changed_at_once_do_not_get_the_same(tmp_path: P
 async def test_what_is_allocated_at_once_differs(tmp_path: Path) -> None:
     async with serving(tmp_path) as (client, api):
         api.directory._random = _Repeating()
-        await asyncio.gather(*(client.create(SERVICE, service(f"s{n}"), "default") for n in range(5)))
-        await asyncio.gather(*(client.create(SERVICE, service(f"t{n}", type="NodePort"), "default") for n in range(5)))
-        listed = [item.raw["spec"] for item in (await client.list_all(SERVICE, "default")).items]
+        await asyncio.gather(*(client.create(KINDS.SERVICE, service(f"s{n}"), "default") for n in range(5)))
+        await asyncio.gather(
+            *(client.create(KINDS.SERVICE, service(f"t{n}", type="NodePort"), "default") for n in range(5))
+        )
+        listed = [item.raw["spec"] for item in (await client.list_all(KINDS.SERVICE, "default")).items]
         assert len({spec["clusterIP"] for spec in listed}) == 11
         assert len({port["nodePort"] for spec in listed for port in spec["ports"] if "nodePort" in port}) == 5
 
@@ -136,16 +137,16 @@ class _Repeating(Random):
 async def test_what_a_service_had_is_free_again(tmp_path: Path, is_durable: bool) -> None:
     async with serving(tmp_path, is_durable=is_durable) as (client, _):
         document = service("a", ip="10.96.7.7", port=30080)
-        await client.create(SERVICE, document, "default")
-        await client.delete(SERVICE, "a", "default")
-        await client.create(SERVICE, {**document, "metadata": {"name": "b", "finalizers": ["x.io/y"]}}, "default")
-        await client.delete(SERVICE, "b", "default")
-        assert len(await at_once(client.create(SERVICE, document, "default"))) == 1
-        await client.patch(SERVICE, "b", "default", {"metadata": {"finalizers": None}})
-        await client.create(SERVICE, document, "default")
+        await client.create(KINDS.SERVICE, document, "default")
+        await client.delete(KINDS.SERVICE, "a", "default")
+        await client.create(KINDS.SERVICE, {**document, "metadata": {"name": "b", "finalizers": ["x.io/y"]}}, "default")
+        await client.delete(KINDS.SERVICE, "b", "default")
+        assert len(await at_once(client.create(KINDS.SERVICE, document, "default"))) == 1
+        await client.patch(KINDS.SERVICE, "b", "default", {"metadata": {"finalizers": None}})
+        await client.create(KINDS.SERVICE, document, "default")
         gone = {"spec": {"type": "ExternalName", "externalName": "x.io", "clusterIP": None, "ports": None}}
-        await client.patch(SERVICE, "a", "default", gone)
-        await client.create(SERVICE, service("c", ip="10.96.7.7", port=30080), "default")
+        await client.patch(KINDS.SERVICE, "a", "default", gone)
+        await client.create(KINDS.SERVICE, service("c", ip="10.96.7.7", port=30080), "default")
 
 
 async def test_a_dry_run_takes_nothing(tmp_path: Path) -> None:
@@ -155,13 +156,13 @@ async def test_a_dry_run_takes_nothing(tmp_path: Path) -> None:
     async with serving(tmp_path) as (client, api):
         document = service("a", ip="10.96.7.7", port=30080)
         document["metadata"]["namespace"] = "default"
-        await create(api, SERVICE, "default", document, WriteOptions("me", dry_run=True))
-        await client.create(SERVICE, service("b", ip="10.96.7.7", port=30080), "default")
+        await create(api, KINDS.SERVICE, "default", document, WriteOptions("me", dry_run=True))
+        await client.create(KINDS.SERVICE, service("b", ip="10.96.7.7", port=30080), "default")
 
 
 async def test_what_was_stored_before_a_start_is_held_after_it(tmp_path: Path) -> None:
     async with serving(tmp_path) as (client, _):
-        await client.create(SERVICE, service("a", ip="10.96.7.7", port=30080), "default")
+        await client.create(KINDS.SERVICE, service("a", ip="10.96.7.7", port=30080), "default")
     async with serving(tmp_path) as (_, api):
         for claim in ("ip/10.96.7.7", "port/30080", "ip/10.96.0.1"):
             with pytest.raises(ClaimTaken):

@@ -4,15 +4,10 @@ from typing import Any
 
 from tests.objects import pod as pod
 
-from moorage.model.kinds import KINDS
 from moorage.serve.apply.managed_fields import apply_patch, on_create, on_update
 
 Raw = dict[str, Any]
 
-POD = KINDS["v1", "Pod"]
-CONFIG_MAP = KINDS["v1", "ConfigMap"]
-NODE = KINDS["v1", "Node"]
-DEPLOYMENT = KINDS["apps/v1", "Deployment"]
 
 T1, T2, T3 = (f"2026-01-01T00:00:0{second}Z" for second in (1, 2, 3))
 

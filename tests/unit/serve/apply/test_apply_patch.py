@@ -3,22 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.apply.cases import (
-    DEPLOYMENT,
-    NODE,
-    POD,
-    T1,
-    T2,
-    T3,
-    Raw,
-    applied,
-    body,
-    created,
-    deployment,
-    owned,
-    pod,
-    updated,
-)
+from tests.unit.serve.apply.cases import T1, T2, T3, Raw, applied, body, created, deployment, owned, pod, updated
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
@@ -34,7 +19,7 @@ def node(**fields: Any) -> Raw:
 
 def test_an_object_may_be_created_by_applying_it() -> None:
     patch = deployment(SPEC, labels={"a": "b"})
-    after = applied(None, patch, DEPLOYMENT, "kubectl", time=T1)
+    after = applied(None, patch, KINDS.DEPLOYMENT, "kubectl", time=T1)
     assert body(after) == patch
     assert after["metadata"]["managedFields"] == [
         {
@@ -58,14 +43,14 @@ def test_an_object_may_be_created_by_applying_it() -> None:
 
 
 def test_applying_the_same_again_changes_nothing() -> None:
-    live = applied(None, deployment(SPEC), DEPLOYMENT, "me", time=T1)
-    assert applied(live, deployment(SPEC), DEPLOYMENT, "me", time=T3) is live
+    live = applied(None, deployment(SPEC), KINDS.DEPLOYMENT, "me", time=T1)
+    assert applied(live, deployment(SPEC), KINDS.DEPLOYMENT, "me", time=T3) is live
 
 
 def test_a_value_that_somebody_else_owns_is_a_conflict() -> None:
-    live = created(deployment(SPEC), DEPLOYMENT, "kubectl-client-side-apply")
+    live = created(deployment(SPEC), KINDS.DEPLOYMENT, "kubectl-client-side-apply")
     with pytest.raises(ApplyConflict) as refusal:
-        applied(live, deployment({"replicas": 3}), DEPLOYMENT, "me")
+        applied(live, deployment({"replicas": 3}), KINDS.DEPLOYMENT, "me")
     assert refusal.value.status == {
         "kind": "Status",
         "apiVersion": "v1",
@@ -89,12 +74,12 @@ def test_a_value_that_somebody_else_owns_is_a_conflict() -> None:
 
 
 def test_several_conflicts_are_told_by_owner() -> None:
-    live = applied(None, deployment({"replicas": 1}), DEPLOYMENT, "applier")
-    live = updated(live, DEPLOYMENT, "updater", {"spec": SPEC})
+    live = applied(None, deployment({"replicas": 1}), KINDS.DEPLOYMENT, "applier")
+    live = updated(live, KINDS.DEPLOYMENT, "updater", {"spec": SPEC})
     changed = {"spec": {"containers": [{"name": "c", "image": "j"}]}}
     patch = deployment({"replicas": 2, "selector": {"matchLabels": {"x": "y"}}, "template": changed})
     with pytest.raises(ApplyConflict) as refusal:
-        applied(live, patch, DEPLOYMENT, "me")
+        applied(live, patch, KINDS.DEPLOYMENT, "me")
     assert refusal.value.message == (
         'Apply failed with 3 conflicts: conflicts with "applier":\n- .spec.replicas\n'
         'conflicts with "updater" using apps/v1:\n- .spec.selector\n'
@@ -103,109 +88,111 @@ def test_several_conflicts_are_told_by_owner() -> None:
 
 
 def test_conflicts_with_a_subresource_say_so() -> None:
-    live = created(node(spec={"unschedulable": True}), NODE)
-    live = updated(live, NODE, "kubelet", {"status": {"capacity": {"cpu": "1"}}}, "status")
+    live = created(node(spec={"unschedulable": True}), KINDS.NODE)
+    live = updated(live, KINDS.NODE, "kubelet", {"status": {"capacity": {"cpu": "1"}}}, "status")
     with pytest.raises(ApplyConflict) as refusal:
-        apply_patch(live, node(status={"capacity": {"cpu": "2"}}), NODE, "me", False, "status", T2)
+        apply_patch(live, node(status={"capacity": {"cpu": "2"}}), KINDS.NODE, "me", False, "status", T2)
     assert refusal.value.message == (
         'Apply failed with 1 conflict: conflict with "kubelet" with subresource "status" using v1: .status.capacity.cpu'
     )
 
 
 def test_who_insists_takes_the_field() -> None:
-    live = created(deployment(SPEC), DEPLOYMENT)
-    after = applied(live, deployment({"replicas": 3}), DEPLOYMENT, "me", force=True)
+    live = created(deployment(SPEC), KINDS.DEPLOYMENT)
+    after = applied(live, deployment({"replicas": 3}), KINDS.DEPLOYMENT, "me", force=True)
     assert after["spec"] == {**SPEC, "replicas": 3}
     assert owned(after)[("me", "Apply")] == {"f:spec": {"f:replicas": {}}}
     assert "f:replicas" not in owned(after)[("creator", "Update")]["f:spec"]
 
 
 def test_the_same_value_is_shared() -> None:
-    live = created(deployment(SPEC), DEPLOYMENT)
-    after = applied(live, deployment({"replicas": 1}), DEPLOYMENT, "me")
+    live = created(deployment(SPEC), KINDS.DEPLOYMENT)
+    after = applied(live, deployment({"replicas": 1}), KINDS.DEPLOYMENT, "me")
     assert body(after) == body(live)
     assert owned(after) == {**owned(live), ("me", "Apply"): {"f:spec": {"f:replicas": {}}}}
     assert "time" not in after["metadata"]["managedFields"][0]  # nothing was written at any time
-    left = applied(after, deployment({"paused": True}), DEPLOYMENT, "me")
+    left = applied(after, deployment({"paused": True}), KINDS.DEPLOYMENT, "me")
     assert left["spec"] == {**SPEC, "paused": True}
 
 
 def test_what_is_no_longer_applied_is_removed() -> None:
-    live = applied(None, deployment(SPEC, labels={"a": "1", "b": "2"}), DEPLOYMENT, "me")
-    after = applied(live, deployment({"replicas": 1}, labels={"b": "2"}), DEPLOYMENT, "me")
+    live = applied(None, deployment(SPEC, labels={"a": "1", "b": "2"}), KINDS.DEPLOYMENT, "me")
+    after = applied(live, deployment({"replicas": 1}, labels={"b": "2"}), KINDS.DEPLOYMENT, "me")
     assert body(after) == deployment({"replicas": 1}, labels={"b": "2"})
     assert owned(after)[("me", "Apply")] == {"f:metadata": {"f:labels": {"f:b": {}}}, "f:spec": {"f:replicas": {}}}
 
 
 def test_what_somebody_else_put_inside_keeps_the_levels_above() -> None:
-    live = applied(None, deployment(SPEC, labels={"a": "1"}), DEPLOYMENT, "me")
-    live = updated(live, DEPLOYMENT, "other", {"metadata": {"labels": {"a": "1", "b": "2"}}})
-    after = applied(live, deployment(SPEC), DEPLOYMENT, "me")
+    live = applied(None, deployment(SPEC, labels={"a": "1"}), KINDS.DEPLOYMENT, "me")
+    live = updated(live, KINDS.DEPLOYMENT, "other", {"metadata": {"labels": {"a": "1", "b": "2"}}})
+    after = applied(live, deployment(SPEC), KINDS.DEPLOYMENT, "me")
     assert after["metadata"]["labels"] == {"b": "2"}
 
 
 def test_an_element_goes_with_its_last_owner() -> None:
     two = pod(containers=[{"name": "a", "image": "x"}, {"name": "b", "image": "y"}])
-    live = applied(None, two, POD, "me")
-    live = applied(live, pod(containers=[{"name": "b", "command": ["z"]}]), POD, "other")
-    after = applied(live, pod(containers=[{"name": "a", "image": "x"}]), POD, "me")
+    live = applied(None, two, KINDS.POD, "me")
+    live = applied(live, pod(containers=[{"name": "b", "command": ["z"]}]), KINDS.POD, "other")
+    after = applied(live, pod(containers=[{"name": "a", "image": "x"}]), KINDS.POD, "me")
     assert after["spec"]["containers"] == [{"name": "a", "image": "x"}, {"name": "b", "command": ["z"]}]
 
 
 def test_elements_come_in_the_order_of_the_applier() -> None:
-    live = created(pod(containers=[{"name": name} for name in ("a", "b", "c", "d")]), POD)
-    after = applied(live, pod(containers=[{"name": name} for name in ("d", "new", "a")]), POD, "me")
+    live = created(pod(containers=[{"name": name} for name in ("a", "b", "c", "d")]), KINDS.POD)
+    after = applied(live, pod(containers=[{"name": name} for name in ("d", "new", "a")]), KINDS.POD, "me")
     assert [container["name"] for container in after["spec"]["containers"]] == ["b", "c", "d", "new", "a"]
 
 
 def test_sets_are_joined_and_atomic_lists_replaced() -> None:
-    live = created(node(metadata={"finalizers": ["a"]}, spec={"taints": [{"key": "a", "effect": "NoSchedule"}]}), NODE)
+    live = created(
+        node(metadata={"finalizers": ["a"]}, spec={"taints": [{"key": "a", "effect": "NoSchedule"}]}), KINDS.NODE
+    )
     taints = [{"key": "b", "effect": "NoSchedule"}]
-    after = applied(live, node(metadata={"finalizers": ["b"]}, spec={"taints": taints}), NODE, "me", force=True)
+    after = applied(live, node(metadata={"finalizers": ["b"]}, spec={"taints": taints}), KINDS.NODE, "me", force=True)
     assert after["metadata"]["finalizers"] == ["a", "b"]
     assert after["spec"]["taints"] == taints
 
 
 def test_fields_that_go_always_writes_are_no_conflict() -> None:
-    live = created(pod(), POD)
+    live = created(pod(), KINDS.POD)
     assert "f:resources" in owned(live)[("creator", "Update")]["f:spec"]["f:containers"]['k:{"name":"c"}']
-    after = applied(live, pod(containers=[{"name": "c", "resources": {"limits": {"cpu": "1"}}}]), POD, "me")
+    after = applied(live, pod(containers=[{"name": "c", "resources": {"limits": {"cpu": "1"}}}]), KINDS.POD, "me")
     assert after["spec"]["containers"] == [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}]
     assert "status" not in after
 
 
 def test_null_asks_for_the_default_and_conflicts_like_a_value() -> None:
-    live = applied(None, deployment(SPEC), DEPLOYMENT, "me")
+    live = applied(None, deployment(SPEC), KINDS.DEPLOYMENT, "me")
     with pytest.raises(ApplyConflict):
-        applied(live, deployment({"replicas": None}), DEPLOYMENT, "other")
-    after = applied(live, deployment({"replicas": None}), DEPLOYMENT, "other", force=True)
+        applied(live, deployment({"replicas": None}), KINDS.DEPLOYMENT, "other")
+    after = applied(live, deployment({"replicas": None}), KINDS.DEPLOYMENT, "other", force=True)
     assert "replicas" not in after["spec"]
 
 
 def test_what_was_there_before_the_first_apply_has_an_owner_then() -> None:
     live = deployment(SPEC, uid="u")
-    after = applied(live, deployment({"paused": True}), DEPLOYMENT, "me")
+    after = applied(live, deployment({"paused": True}), KINDS.DEPLOYMENT, "me")
     assert list(owned(after)) == [("me", "Apply"), ("before-first-apply", "Update")]
     with pytest.raises(ApplyConflict, match="before-first-apply"):
-        applied(live, deployment({"replicas": 9}), DEPLOYMENT, "me")
+        applied(live, deployment({"replicas": 9}), KINDS.DEPLOYMENT, "me")
 
 
 def test_the_status_is_not_applied_to_through_the_object() -> None:
-    live = created(node(spec={"unschedulable": True}), NODE)
-    after = applied(live, node(spec={"unschedulable": True}, status={"phase": "x"}), NODE, "me")
+    live = created(node(spec={"unschedulable": True}), KINDS.NODE)
+    after = applied(live, node(spec={"unschedulable": True}, status={"phase": "x"}), KINDS.NODE, "me")
     assert owned(after)[("me", "Apply")] == {"f:spec": {"f:unschedulable": {}}}
 
 
 def test_who_lets_go_of_everything_is_forgotten() -> None:
-    live = created(deployment(SPEC), DEPLOYMENT)
-    after = applied(live, deployment({"paused": True}), DEPLOYMENT, "me")
+    live = created(deployment(SPEC), KINDS.DEPLOYMENT)
+    after = applied(live, deployment({"paused": True}), KINDS.DEPLOYMENT, "me")
     nothing = {name: value for name, value in deployment({}).items() if name != "spec"}
-    assert applied(after, nothing, DEPLOYMENT, "me") == live
+    assert applied(after, nothing, KINDS.DEPLOYMENT, "me") == live
 
 
 def test_old_elements_of_one_name_do_not_stand_in_the_way() -> None:
-    live = created(pod(containers=[{"name": "c", "image": "i"}, {"name": "c", "image": "j"}]), POD)
-    after = applied(live, pod(nodeName="n"), POD, "me", force=True)
+    live = created(pod(containers=[{"name": "c", "image": "i"}, {"name": "c", "image": "j"}]), KINDS.POD)
+    after = applied(live, pod(nodeName="n"), KINDS.POD, "me", force=True)
     assert after["spec"]["containers"] == [{"name": "c", "image": "i"}]
 
 
@@ -247,7 +234,7 @@ def test_old_elements_of_one_name_do_not_stand_in_the_way() -> None:
 )
 def test_what_does_not_fit_is_refused(patch: Raw, message: str) -> None:
     with pytest.raises(ApiError) as refusal:
-        applied(None, patch, DEPLOYMENT, "me")
+        applied(None, patch, KINDS.DEPLOYMENT, "me")
     assert (refusal.value.code, refusal.value.message) == (400, message)
 
 
@@ -262,7 +249,7 @@ def test_what_does_not_fit_is_refused(patch: Raw, message: str) -> None:
 )
 def test_text_that_is_none_is_shown_as_go_would(image: Any, shown: str) -> None:
     with pytest.raises(ApiError) as refusal:
-        applied(None, pod(containers=[{"name": "c", "image": image}]), POD, "me")
+        applied(None, pod(containers=[{"name": "c", "image": image}]), KINDS.POD, "me")
     assert refusal.value.message == (
         "failed to create typed patch object (default/p; /v1, Kind=Pod): "
         f'.spec.containers[name="c"].image: expected string, got &value.valueUnstructured{{Value:{shown}}}'
@@ -274,7 +261,7 @@ def test_text_that_is_none_is_shown_as_go_would(image: Any, shown: str) -> None:
 )
 def test_numbers_that_are_none_are_shown_by_type(replicas: Any, shown: str) -> None:
     with pytest.raises(ApiError, match=r"expected numeric \(int or float\), got ") as refusal:
-        applied(None, deployment({"replicas": replicas}), DEPLOYMENT, "me")
+        applied(None, deployment({"replicas": replicas}), KINDS.DEPLOYMENT, "me")
     assert refusal.value.message.endswith(f"got {shown}")
 
 
@@ -284,19 +271,19 @@ def test_elements_of_sets_are_plain_values() -> None:
         ([], "not supported: associative list with lists as elements"),
     ):
         with pytest.raises(ApiError) as refusal:
-            applied(None, node(metadata={"finalizers": [item]}), NODE, "me")
+            applied(None, node(metadata={"finalizers": [item]}), KINDS.NODE, "me")
         assert refusal.value.message.endswith(f".metadata.finalizers: element 0: {why}")
 
 
 def test_an_element_that_does_not_name_its_key_is_the_one_without() -> None:
-    after = applied(None, pod(containers=[{"image": "i"}]), POD, "me")
+    after = applied(None, pod(containers=[{"image": "i"}]), KINDS.POD, "me")
     assert owned(after) == {("me", "Apply"): {"f:spec": {"f:containers": {'k:{"name":""}': {".": {}, "f:image": {}}}}}}
 
 
 def test_an_element_may_have_to_name_its_key() -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}, "secrets": [{"kind": "Secret"}]}
     with pytest.raises(ApiError) as refusal:
-        applied(None, account, KINDS["v1", "ServiceAccount"], "me")
+        applied(None, account, KINDS.SERVICE_ACCOUNT, "me")
     assert refusal.value.message == (
         "failed to create typed patch object (/a; /v1, Kind=ServiceAccount): .secrets: element 0: "
         'associative list with keys has an element that omits all key fields ["name"] '
@@ -305,9 +292,9 @@ def test_an_element_may_have_to_name_its_key() -> None:
 
 
 def test_what_is_stored_may_be_beyond_applying_to() -> None:
-    live = created(pod(containers=["c"]), POD)
+    live = created(pod(containers=["c"]), KINDS.POD)
     with pytest.raises(ApiError) as refusal:
-        applied(live, pod(), POD, "me")
+        applied(live, pod(), KINDS.POD, "me")
     assert refusal.value.message == (
         "failed to create typed live object (default/p; /v1, Kind=Pod): "
         "associative list with keys may not have non-map elements"
@@ -316,12 +303,12 @@ def test_what_is_stored_may_be_beyond_applying_to() -> None:
 
 def test_elements_of_one_name_survive_what_the_applier_lets_go_of() -> None:
     double = [{"name": "c", "image": "i"}, {"name": "c", "image": "j"}]
-    live = applied(None, pod(nodeName="n"), POD, "me")
-    live = updated(live, POD, "doubler", {"spec": {"containers": double, "nodeName": "n"}})
+    live = applied(None, pod(nodeName="n"), KINDS.POD, "me")
+    live = updated(live, KINDS.POD, "doubler", {"spec": {"containers": double, "nodeName": "n"}})
     bare = {name: value for name, value in pod().items() if name != "spec"}
-    assert applied(live, bare, POD, "me")["spec"] == {"containers": double}
+    assert applied(live, bare, KINDS.POD, "me")["spec"] == {"containers": double}
 
 
 def test_amounts_may_be_numbers() -> None:
     patch = pod(containers=[{"name": "c", "resources": {"limits": {"cpu": 1}}}])
-    assert applied(None, patch, POD, "me")["spec"] == patch["spec"]
+    assert applied(None, patch, KINDS.POD, "me")["spec"] == patch["spec"]

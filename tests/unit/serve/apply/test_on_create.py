@@ -1,7 +1,8 @@
 """What the creator of an object owns of it."""
 
-from tests.unit.serve.apply.cases import DEPLOYMENT, NODE, POD, T1, created, deployment, owned, pod
+from tests.unit.serve.apply.cases import T1, created, deployment, owned, pod
 
+from moorage.model.kinds import KINDS
 from moorage.serve.apply.managed_fields import created_fields, entry_for, on_create
 
 
@@ -25,7 +26,7 @@ def test_a_pod() -> None:
     )
     document["metadata"]["labels"] = {"app": "x"}
     document["status"] = {"phase": "Running"}
-    entry = on_create(document, POD, "kubectl-create", T1)["metadata"]["managedFields"]
+    entry = on_create(document, KINDS.POD, "kubectl-create", T1)["metadata"]["managedFields"]
     assert entry == [
         {
             "manager": "kubectl-create",
@@ -71,7 +72,7 @@ def test_a_deployment_owns_no_level_that_every_deployment_has() -> None:
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}},
         "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "resources": {}}]}},
     }
-    assert owned(created(deployment(spec), DEPLOYMENT)) == {
+    assert owned(created(deployment(spec), KINDS.DEPLOYMENT)) == {
         ("creator", "Update"): {
             "f:spec": {
                 "f:replicas": {},
@@ -94,7 +95,7 @@ def test_sets_are_owned_by_value_and_status_by_nobody() -> None:
         "spec": {"podCIDRs": ["10.0.0.0/8"]},
         "status": {"capacity": {"cpu": "1"}},
     }
-    assert owned(on_create(node, NODE, "m", T1)) == {
+    assert owned(on_create(node, KINDS.NODE, "m", T1)) == {
         ("m", "Update"): {
             "f:metadata": {"f:finalizers": {".": {}, 'v:"a"': {}, 'v:"b"': {}}},
             "f:spec": {"f:podCIDRs": {".": {}, 'v:"10.0.0.0/8"': {}}},
@@ -104,23 +105,25 @@ def test_sets_are_owned_by_value_and_status_by_nobody() -> None:
 
 def test_who_sets_nothing_owns_nothing() -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
-    assert on_create(node, NODE, "m", T1) == {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    assert on_create(node, KINDS.NODE, "m", T1) == {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
 
 
 def test_elements_of_one_name_are_owned_as_a_whole() -> None:
     document = pod(containers=[{"name": "c", "image": "i"}, {"name": "c", "image": "j"}])
-    assert owned(created(document, POD)) == {
+    assert owned(created(document, KINDS.POD)) == {
         ("creator", "Update"): {"f:spec": {"f:containers": {'k:{"name":"c"}': {}}}}
     }
 
 
 def test_what_cannot_be_told_apart_is_owned_by_nobody() -> None:
-    assert "managedFields" not in on_create(pod(containers=["c"]), POD, "m", T1)["metadata"]
+    assert "managedFields" not in on_create(pod(containers=["c"]), KINDS.POD, "m", T1)["metadata"]
 
 
 def test_entries_of_a_restored_object_are_kept() -> None:
-    document = created(pod(nodeName="n"), POD, "before")
-    restored = on_create({**document, "metadata": {**document["metadata"], "labels": {"a": "b"}}}, POD, "restore", T1)
+    document = created(pod(nodeName="n"), KINDS.POD, "before")
+    restored = on_create(
+        {**document, "metadata": {**document["metadata"], "labels": {"a": "b"}}}, KINDS.POD, "restore", T1
+    )
     assert owned(restored)[("restore", "Update")]["f:metadata"] == {"f:labels": {".": {}, "f:a": {}}}
     assert ("before", "Update") not in owned(restored)  # all that it owned was written anew
 
@@ -128,11 +131,11 @@ def test_entries_of_a_restored_object_are_kept() -> None:
 def test_reading_entries_that_make_no_sense_is_not_tried() -> None:
     document = pod()
     document["metadata"]["managedFields"] = [{"manager": "m", "operation": "Dance"}]
-    assert list(owned(created(document, POD))) == [("creator", "Update")]
+    assert list(owned(created(document, KINDS.POD))) == [("creator", "Update")]
 
 
 def test_the_set_of_a_template_can_be_kept() -> None:
-    fields = created_fields(pod(), POD)
-    assert entry_for(fields, POD, "m", T1) == on_create(pod(), POD, "m", T1)["metadata"]["managedFields"]
-    assert entry_for({}, POD, "m", T1) == []
-    assert entry_for(fields, POD, "", T1)[0]["manager"] == "unknown"
+    fields = created_fields(pod(), KINDS.POD)
+    assert entry_for(fields, KINDS.POD, "m", T1) == on_create(pod(), KINDS.POD, "m", T1)["metadata"]["managedFields"]
+    assert entry_for({}, KINDS.POD, "m", T1) == []
+    assert entry_for(fields, KINDS.POD, "", T1)[0]["manager"] == "unknown"

@@ -14,11 +14,6 @@ from moorage.serve.resources.objects import decode, prefix_of
 from moorage.serve.verbs.changing import create
 from moorage.store.memory import MemoryStore
 
-API_SERVICE = KINDS["apiregistration.k8s.io/v1", "APIService"]
-SCHEMA = KINDS["flowcontrol.apiserver.k8s.io/v1", "FlowSchema"]
-LEVEL = KINDS["flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration"]
-DEFINITION = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
-
 
 async def configured() -> Api:
     api = Api(MemoryStore(), default_gates())
@@ -33,7 +28,7 @@ async def stored(api: Api, kind: Kind) -> dict[str, Any]:
 
 
 async def test_groups_that_are_served_are_local_and_available() -> None:
-    services = await stored(await configured(), API_SERVICE)
+    services = await stored(await configured(), KINDS.API_SERVICE)
     assert {"v1.", "v1.apps", "v1.autoscaling", "v2.autoscaling", "v1.storage.k8s.io"} <= set(services)
     assert "v1.apiregistration.k8s.io" not in services
     assert services["v1."]["spec"] == {"version": "v1", "groupPriorityMinimum": 18000, "versionPriority": 1}
@@ -46,7 +41,7 @@ async def test_groups_that_are_served_are_local_and_available() -> None:
 
 async def test_flow_control_is_that_of_kubernetes() -> None:
     api = await configured()
-    schemas, levels = await stored(api, SCHEMA), await stored(api, LEVEL)
+    schemas, levels = await stored(api, KINDS.FLOW_SCHEMA), await stored(api, KINDS.PRIORITY_LEVEL_CONFIGURATION)
     assert len(schemas) == 11
     used = {schema["spec"]["priorityLevelConfiguration"]["name"] for schema in schemas.values()}
     assert used == set(levels)
@@ -70,10 +65,10 @@ async def test_a_second_start_changes_nothing() -> None:
 async def test_custom_groups_come_and_go() -> None:
     api = await configured()
     definition = custom_resource_definition()
-    await create(api, DEFINITION, "", definition, WriteOptions("test"))
+    await create(api, KINDS.CUSTOM_RESOURCE_DEFINITION, "", definition, WriteOptions("test"))
     name = f"{definition['spec']['versions'][0]['name']}.{definition['spec']['group']}"
     await _until(api, lambda services: name in services)
-    found = (await stored(api, API_SERVICE))[name]
+    found = (await stored(api, KINDS.API_SERVICE))[name]
     assert (found["spec"]["groupPriorityMinimum"], found["spec"]["versionPriority"]) == (1000, 100)
     api.resources.serve(definition["metadata"]["name"], ())
     await _until(api, lambda services: name not in services)
@@ -81,7 +76,7 @@ async def test_custom_groups_come_and_go() -> None:
 
 async def _until(api: Api, holds: Any) -> None:
     for _ in range(100):
-        if holds(await stored(api, API_SERVICE)):
+        if holds(await stored(api, KINDS.API_SERVICE)):
             return
         await asyncio.sleep(0.01)
     raise AssertionError("it never happened")

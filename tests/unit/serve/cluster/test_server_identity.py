@@ -8,11 +8,9 @@ from typing import Any
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.model.kinds import KINDS
-from moorage.serve.cluster.server_identity import ADDRESS, HOST_NAME, LABEL, ServerIdentity, lease_name
+from moorage.model.well_known.labels import HOSTNAME
+from moorage.serve.cluster.server_identity import ADDRESS, LABEL, ServerIdentity, lease_name
 from moorage.store.protocol import StoreFailed
-
-_LEASE, _ENDPOINTS = KINDS["coordination.k8s.io/v1", "Lease"], KINDS["v1", "Endpoints"]
-_SLICE = KINDS["discovery.k8s.io/v1", "EndpointSlice"]
 
 
 class Servers:
@@ -41,17 +39,17 @@ class Servers:
         await self.made[name].end()
 
     async def leases(self) -> dict[str, dict[str, Any]]:
-        return {one.name: one.raw for one in await self.cluster.all(_LEASE) if one.name.startswith("apiserver-")}
+        return {one.name: one.raw for one in await self.cluster.all(KINDS.LEASE) if one.name.startswith("apiserver-")}
 
     async def endpoints(self) -> list[str]:
-        found = (await self.cluster.client.get(_ENDPOINTS, "kubernetes", "default")).raw
+        found = (await self.cluster.client.get(KINDS.ENDPOINTS, "kubernetes", "default")).raw
         pairs = [
             f"{address['ip']}:{port['port']}"
             for subset in found["subsets"]
             for address in subset["addresses"]
             for port in subset["ports"]
         ]
-        slices = [one.raw for one in await self.cluster.all(_SLICE)]
+        slices = [one.raw for one in await self.cluster.all(KINDS.ENDPOINT_SLICE)]
         assert pairs == [
             f"{address}:{port['port']}"
             for one in sorted(slices, key=lambda one: int(one["ports"][0]["port"]))
@@ -85,7 +83,7 @@ async def test_each_server_has_a_lease_that_it_renews() -> None:
     async with servers() as made:
         name = await made.start("one", "10.0.0.1")
         first = (await made.leases())[name]
-        assert first["metadata"]["labels"] == {LABEL: "kube-apiserver", HOST_NAME: "one"}
+        assert first["metadata"]["labels"] == {LABEL: "kube-apiserver", HOSTNAME: "one"}
         assert first["metadata"]["annotations"] == {ADDRESS: "10.0.0.1:6443"}
         assert first["spec"]["leaseDurationSeconds"] == 3600
         assert first["spec"]["holderIdentity"].startswith(f"{name}_")
@@ -116,7 +114,7 @@ async def test_servers_on_one_machine_have_a_slice_for_each_port() -> None:
         assert await made.endpoints() == ["10.0.0.1:6443", "10.0.0.1:6444"]
         await made.stop(second)
         assert await made.endpoints() == ["10.0.0.1:6443"]
-        assert [one.name for one in await made.cluster.all(_SLICE)] == ["kubernetes"]
+        assert [one.name for one in await made.cluster.all(KINDS.ENDPOINT_SLICE)] == ["kubernetes"]
 
 
 async def test_the_last_server_that_stops_leaves_the_endpoints_as_they_are() -> None:

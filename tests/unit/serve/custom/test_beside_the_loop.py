@@ -125,7 +125,7 @@ async def test_the_first_custom_object_and_definition_are_imported_for_beside_th
         with monkeypatch.context() as patch:
             patch.delitem(sys.modules, name)
             assert kind.is_heavy
-    definitions = KINDS["apiextensions.k8s.io/v1", "CustomResourceDefinition"]
+    definitions = KINDS.CUSTOM_RESOURCE_DEFINITION
     monkeypatch.setitem(sys.modules, "moorage.custom.definition.definition", ModuleType("definition"))
     assert not document_takes_long(definitions, definition())
     monkeypatch.delitem(sys.modules, "moorage.custom.definition.definition")
@@ -133,7 +133,7 @@ async def test_the_first_custom_object_and_definition_are_imported_for_beside_th
 
 
 def test_admission_policies_with_much_cel_take_long() -> None:
-    kind = KINDS["admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"]
+    kind = KINDS.VALIDATING_ADMISSION_POLICY
     rules = [{"expression": "object.spec.replicas > 1 && " * 20 + "true"}] * 5
     assert document_takes_long(kind, {"spec": {"validations": rules}})
     assert not document_takes_long(kind, {"spec": {"validations": [{"expression": "true"}]}})

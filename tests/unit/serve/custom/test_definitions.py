@@ -14,7 +14,6 @@ from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
-from moorage.serve.custom.definitions import DEFINITION
 from moorage.serve.options import ListOptions
 from moorage.serve.resources.objects import prefix_of
 from moorage.serve.verbs.watching import watch
@@ -130,7 +129,7 @@ async def test_a_deletion_that_was_interrupted_goes_on_after_a_restart() -> None
     again = Api(store, default_gates())
     await again.start()
     await asyncio.sleep(10)
-    assert await store.count(prefix_of(DEFINITION)) == 0
+    assert await store.count(prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION)) == 0
     assert await store.count("/harbour.test/boats/") == 0
 
 
@@ -147,7 +146,7 @@ async def test_another_cluster_brings_its_definitions_and_their_objects() -> Non
     assert notes == ["--from: owners that are not in the input, whose objects stay without them: 1 Boat anna"]
     found = await get(other, f"{BOATS}/anna")
     assert (found["metadata"]["uid"], found["spec"]) == (anna["metadata"]["uid"], {"length": 7})
-    assert await other.api.store.count(prefix_of(KINDS["v1", "ConfigMap"])) == 1
+    assert await other.api.store.count(prefix_of(KINDS.CONFIG_MAP)) == 1
 
 
 def _reference(owner: Raw) -> Raw:

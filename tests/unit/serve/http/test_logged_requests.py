@@ -18,8 +18,6 @@ from moorage.serve.pki.authenticator import Authenticator
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 
-CONFIG_MAP = KINDS["v1", "ConfigMap"]
-
 
 async def answer(request: Request) -> Response:
     if request.method == "POST":
@@ -62,13 +60,13 @@ async def test_requests_of_components_are_counted_and_logged(caplog: pytest.LogC
         client = LoopbackClient(api, "kubelet")
         with caplog.at_level(logging.INFO - 3, "moorage"):
             document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "namespace": "default"}}
-            await client.create(CONFIG_MAP, document)
-            await client.list_all(CONFIG_MAP)
+            await client.create(KINDS.CONFIG_MAP, document)
+            await client.list_all(KINDS.CONFIG_MAP)
             for _ in range(3):
                 with pytest.raises(ApiError):
-                    await client.get(CONFIG_MAP, "two", "default")
+                    await client.get(KINDS.CONFIG_MAP, "two", "default")
             with pytest.raises(ApiError):
-                await client.create(CONFIG_MAP, document)
+                await client.create(KINDS.CONFIG_MAP, document)
         counted = metrics.render()[0].decode()
         for verb, scope, code, times in (
             ("POST", "resource", 201, 1),

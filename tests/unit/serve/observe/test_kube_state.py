@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
-from tests.unit.serve.verbs.bench import ME, NODE, POD, document, new_api
+from tests.unit.serve.verbs.bench import ME, document, new_api
 
+from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
 from moorage.serve.http.messages import Stream
 from moorage.serve.observe import kube_state
@@ -28,9 +29,9 @@ async def page(api: Api) -> str:
 
 async def filled(api: Api) -> None:
     taints = [{"key": "sla", "value": "5", "effect": "NoSchedule"}]
-    await create(api, NODE, "", document(NODE, "n1", spec={"taints": taints}), ME)
-    await create(api, POD, "default", document(POD, "web", spec=SPEC), ME)
-    await create(api, POD, "default", document(POD, "idle", spec=SPEC), ME)
+    await create(api, KINDS.NODE, "", document(KINDS.NODE, "n1", spec={"taints": taints}), ME)
+    await create(api, KINDS.POD, "default", document(KINDS.POD, "web", spec=SPEC), ME)
+    await create(api, KINDS.POD, "default", document(KINDS.POD, "idle", spec=SPEC), ME)
     target = {"metadata": {"name": "web"}, "target": {"kind": "Node", "name": "n1"}}
     await bind(api, "default", "web", target)
 

@@ -11,10 +11,10 @@ from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
 Raw = dict[str, Any]
 
-POD = schema_of(KINDS["v1", "Pod"])
-NODE = schema_of(KINDS["v1", "Node"])
-DEPLOYMENT = schema_of(KINDS["apps/v1", "Deployment"])
-BUDGET = schema_of(KINDS["policy/v1", "PodDisruptionBudget"])
+POD = schema_of(KINDS.POD)
+NODE = schema_of(KINDS.NODE)
+DEPLOYMENT = schema_of(KINDS.DEPLOYMENT)
+BUDGET = schema_of(KINDS.POD_DISRUPTION_BUDGET)
 
 
 def _containers(*names: str) -> Raw:

@@ -7,8 +7,6 @@ import pytest
 from moorage.model.kinds import KINDS
 from moorage.serve.protobuf.reader import WireError, read_object
 
-POD, DEPLOYMENT = KINDS["v1", "Pod"], KINDS["apps/v1", "Deployment"]
-
 
 def field(number: int, value: bytes | int) -> bytes:
     if isinstance(value, int):
@@ -36,7 +34,7 @@ def test_a_pod() -> None:
     container = field(1, b"c") + field(2, b"i") + field(8, field(2, requests))
     toleration = field(1, b"sla") + field(2, b"Gt") + field(3, b"950") + field(5, -1)
     spec = field(2, container) + field(4, 0) + field(22, toleration)
-    assert read_object(envelope(b"v1", b"Pod", field(1, metadata) + field(2, spec)), POD) == {
+    assert read_object(envelope(b"v1", b"Pod", field(1, metadata) + field(2, spec)), KINDS.POD) == {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "p", "labels": {"app": "web"}},
@@ -51,7 +49,7 @@ def test_a_pod() -> None:
 def test_groups_without_a_level_and_shares() -> None:
     probe = field(1, field(2, field(1, b"/") + field(2, field(1, 1) + field(3, b"http")))) + field(4, 5)
     container = field(1, b"c") + field(11, probe)
-    document = read_object(envelope(b"v1", b"Pod", field(2, field(2, container))), POD)
+    document = read_object(envelope(b"v1", b"Pod", field(2, field(2, container))), KINDS.POD)
     assert document["spec"]["containers"][0]["readinessProbe"] == {
         "httpGet": {"path": "/", "port": "http"},
         "periodSeconds": 5,
@@ -60,7 +58,7 @@ def test_groups_without_a_level_and_shares() -> None:
 
 def test_a_pointer_to_zero_is_said_and_an_empty_field_is_not() -> None:
     spec = field(1, 0) + field(5, 0)
-    document = read_object(envelope(b"apps/v1", b"Deployment", field(2, spec)), DEPLOYMENT)
+    document = read_object(envelope(b"apps/v1", b"Deployment", field(2, spec)), KINDS.DEPLOYMENT)
     assert document["spec"] == {"replicas": 0}
 
 
@@ -72,11 +70,11 @@ def test_garbage_is_refused_whatever_it_is() -> None:
         for _ in range(noise.randrange(1, 6)):
             body[noise.randrange(4, len(body))] = noise.randrange(256)
         try:
-            read_object(bytes(body[: noise.randrange(4, len(body) + 1)]), POD)
+            read_object(bytes(body[: noise.randrange(4, len(body) + 1)]), KINDS.POD)
         except WireError:
             continue
     with pytest.raises(WireError, match="does not begin"):
-        read_object(b"{}", POD)
+        read_object(b"{}", KINDS.POD)
 
 
 def test_a_claim_whose_name_a_part_of_pods_has_too() -> None:
@@ -90,7 +88,7 @@ def test_a_claim_whose_name_a_part_of_pods_has_too() -> None:
     status = field(1, field(1, field(1, result))) + field(2, consumer) + field(4, device)
     message = field(1, field(1, b"c")) + field(2, spec) + field(3, status)
     body = envelope(b"resource.k8s.io/v1", b"ResourceClaim", message)
-    assert read_object(body, KINDS["resource.k8s.io/v1", "ResourceClaim"]) == {
+    assert read_object(body, KINDS.RESOURCE_CLAIM) == {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
         "metadata": {"name": "c"},
@@ -115,7 +113,7 @@ def test_attributes_of_devices() -> None:
     device = field(1, b"a") + b"".join(field(2, field(1, name) + field(2, value)) for name, value in values.items())
     message = field(2, field(1, b"d.example.com") + field(5, 1) + field(6, device))
     body = envelope(b"resource.k8s.io/v1", b"ResourceSlice", message)
-    found = read_object(body, KINDS["resource.k8s.io/v1", "ResourceSlice"])
+    found = read_object(body, KINDS.RESOURCE_SLICE)
     attributes = {"i": {"int": 7}, "b": {"bool": False}, "s": {"string": ""}, "l": {"ints": [1, 2]}}
     assert found["spec"] == {
         "driver": "d.example.com",
@@ -125,7 +123,7 @@ def test_attributes_of_devices() -> None:
 
 
 def test_lists_in_a_map_are_messages() -> None:
-    kind = KINDS["certificates.k8s.io/v1", "CertificateSigningRequest"]
+    kind = KINDS.CERTIFICATE_SIGNING_REQUEST
     extra = field(1, b"team") + field(2, field(1, b"a") + field(1, b"b"))
     raw = read_object(
         envelope(b"certificates.k8s.io/v1", b"CertificateSigningRequest", field(2, field(6, extra))), kind

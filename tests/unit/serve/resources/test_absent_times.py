@@ -9,13 +9,12 @@ from moorage.serve.resources.objects import decode
 from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.patching import Patch, patch_object
 
-CORE, REPORTED = KINDS["v1", "Event"], KINDS["events.k8s.io/v1", "Event"]
 TIME, MICRO_TIME = "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"
 
 
 def reported() -> dict[str, Any]:
     return document(
-        REPORTED,
+        KINDS.REPORTED_EVENT,
         "seen",
         eventTime=MICRO_TIME,
         reportingController="default-scheduler",
@@ -29,8 +28,8 @@ def reported() -> dict[str, Any]:
 
 async def test_a_reported_event_has_null_times_in_the_core_group() -> None:
     async with new_api() as api:
-        stored = (await create(api, REPORTED, "default", reported(), ME)).stored
-        core = decode(CORE, stored)
+        stored = (await create(api, KINDS.REPORTED_EVENT, "default", reported(), ME)).stored
+        core = decode(KINDS.EVENT, stored)
         assert core["eventTime"] == MICRO_TIME
         assert {name: core[name] for name in ("firstTimestamp", "lastTimestamp", "source")} == {
             "firstTimestamp": None,
@@ -38,26 +37,32 @@ async def test_a_reported_event_has_null_times_in_the_core_group() -> None:
             "source": {},
         }
         assert b'"lastTimestamp":null' in stored.value
-        same = decode(REPORTED, stored)
+        same = decode(KINDS.REPORTED_EVENT, stored)
         assert same["deprecatedLastTimestamp"] is None
         assert same["deprecatedSource"] == {}
         series = {"series": {"count": 2, "lastObservedTime": MICRO_TIME}}
-        ref = Ref(REPORTED, "default", "seen")
+        ref = Ref(KINDS.REPORTED_EVENT, "default", "seen")
         changed = await patch_object(api, ref, Patch("application/strategic-merge-patch+json", series), ME, "")
-        assert decode(CORE, changed.stored)["lastTimestamp"] is None
+        assert decode(KINDS.EVENT, changed.stored)["lastTimestamp"] is None
 
 
 async def test_a_counted_event_has_no_event_time_and_empty_words_are_left_out_of_the_new_group() -> None:
     involved = {"kind": "Pod", "name": "web", "namespace": "default"}
     event = document(
-        CORE, "seen", involvedObject=involved, reason="Started", firstTimestamp=TIME, lastTimestamp=TIME, type="Normal"
+        KINDS.EVENT,
+        "seen",
+        involvedObject=involved,
+        reason="Started",
+        firstTimestamp=TIME,
+        lastTimestamp=TIME,
+        type="Normal",
     )
     async with new_api() as api:
-        stored = (await create(api, CORE, "default", event, ME)).stored
-        core = decode(CORE, stored)
+        stored = (await create(api, KINDS.EVENT, "default", event, ME)).stored
+        core = decode(KINDS.EVENT, stored)
         assert core["eventTime"] is None
         assert core["reportingComponent"] == core["reportingInstance"] == ""
-        new = decode(REPORTED, stored)
+        new = decode(KINDS.REPORTED_EVENT, stored)
         assert (new["eventTime"], new["deprecatedLastTimestamp"]) == (None, TIME)
         assert "reportingController" not in new
         assert "reportingInstance" not in new

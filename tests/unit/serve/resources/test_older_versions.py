@@ -211,4 +211,4 @@ def test_discovery_prefers_the_newest_version_and_leaves_out_what_is_not_served(
     assert "devicetaintrules" not in resources("v1beta2")
     assert "devicetaintrules" in resources("v1beta2", DRADeviceTaintRules=True)
     assert resources("v1alpha3") == set()
-    assert KINDS["resource.k8s.io/v1", "ResourceClaim"].in_version("v1beta1").api_version == "resource.k8s.io/v1beta1"
+    assert KINDS.RESOURCE_CLAIM.in_version("v1beta1").api_version == "resource.k8s.io/v1beta1"

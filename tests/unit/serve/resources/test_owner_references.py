@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, shown
+from tests.unit.serve.verbs.bench import ME, document, make, shown
 
-from moorage.model.kinds import Ref
+from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api
 from moorage.serve.verbs.changing import name_owners_once, replace
 from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
@@ -36,10 +36,14 @@ def test_each_owner_once(owners: Any, left: Any, uids: str) -> None:
 
 async def test_every_way_to_write_an_object(api: Api) -> None:
     twice = {"ownerReferences": [A, dict(A)]}
-    made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", metadata=dict(twice)))
-    put = await replace(api, Ref(CONFIG_MAP, "default", "one"), document(CONFIG_MAP, "one", metadata=dict(twice)), ME)
-    patch = await patch_object(api, Ref(CONFIG_MAP, "default", "one"), Patch(MERGE_PATCH, {"metadata": twice}), ME)
+    made = await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "one", metadata=dict(twice)))
+    put = await replace(
+        api, Ref(KINDS.CONFIG_MAP, "default", "one"), document(KINDS.CONFIG_MAP, "one", metadata=dict(twice)), ME
+    )
+    patch = await patch_object(
+        api, Ref(KINDS.CONFIG_MAP, "default", "one"), Patch(MERGE_PATCH, {"metadata": twice}), ME
+    )
     for outcome, words in ((made, "entries; API"), (put, "entries; API"), (patch, "after mutating admission")):
-        assert shown(CONFIG_MAP, outcome)["metadata"]["ownerReferences"] == [A]
+        assert shown(KINDS.CONFIG_MAP, outcome)["metadata"]["ownerReferences"] == [A]
         (warning,) = outcome.warnings
         assert words in warning

@@ -135,7 +135,7 @@ def test_kinds_complain_differently() -> None:
     ],
 )
 def test_a_selector_for_one_name_says_so(text: str, name: str, is_only_name: bool) -> None:
-    matcher = compile_field_selector(KINDS["v1", "Pod"], text)
+    matcher = compile_field_selector(KINDS.POD, text)
     assert matcher is not None
     assert (matcher.name, matcher.is_only_name) == (name, is_only_name)
 
@@ -164,7 +164,7 @@ def test_many_requirements_select_what_few_of_them_do(text: str) -> None:
 
 
 def test_many_fields_select_what_few_of_them_do() -> None:
-    pod = KINDS["v1", "Pod"]
+    pod = KINDS.POD
     many = compile_field_selector(pod, ",".join(f"metadata.name!=n{i}" for i in range(20)) + ",spec.nodeName=a")
     assert many is not None
     assert many.matches({"metadata": {"name": "m"}, "spec": {"nodeName": "a"}})

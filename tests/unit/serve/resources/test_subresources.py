@@ -5,10 +5,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import DEPLOYMENT, POD, deployment, make, pod
+from tests.unit.serve.verbs.bench import deployment, make, pod
 
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
+from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.handler import Handler
@@ -32,8 +33,8 @@ def asked(method: str, target: str, body: Any = None, **headers: str) -> tuple[i
         api = Api(MemoryStore(), gates_from({}))
         await api.start()
         await bootstrap(api, 443)
-        await make(api, POD, pod("p"))
-        await make(api, DEPLOYMENT, deployment("web", 3))
+        await make(api, KINDS.POD, pod("p"))
+        await make(api, KINDS.DEPLOYMENT, deployment("web", 3))
         handler = Handler(api, WebPaths((), metrics.render), ApiServerMetrics(metrics))
         text = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}

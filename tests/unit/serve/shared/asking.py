@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
 from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response
@@ -13,7 +12,6 @@ from moorage.serve.web_paths import WebPaths
 
 Raw = dict[str, Any]
 
-CONFIG_MAP, NAMESPACE, POD = KINDS["v1", "ConfigMap"], KINDS["v1", "Namespace"], KINDS["v1", "Pod"]
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.etcd_process import EtcdCluster, etcd_cluster
-from tests.unit.serve.shared.asking import CONFIG_MAP, CONFIG_MAPS, POD, ask, config_map, content, namespace, pod
+from tests.unit.serve.shared.asking import CONFIG_MAPS, ask, config_map, content, namespace, pod
 from tests.unit.serve.shared.test_definitions import BOATS, CRDS, boat, definition
-from tests.unit.serve.shared.test_writes import QUOTA, SERVICE, clients, refusals, service
+from tests.unit.serve.shared.test_writes import clients, refusals, service
 
 from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS
 from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.resources.etcd_roots import etcd_roots
@@ -67,23 +68,30 @@ async def test_what_is_written_at_once_does_not_collide(etcd: EtcdCluster, tmp_p
     async with serving(etcd, tmp_path) as apis:
         all_clients = clients(apis)
         refused = await refusals(
-            *(all_clients[n % 3].create(SERVICE, service(f"s{n}", clusterIP="10.96.7.7"), "default") for n in range(9))
+            *(
+                all_clients[n % 3].create(KINDS.SERVICE, service(f"s{n}", clusterIP="10.96.7.7"), "default")
+                for n in range(9)
+            )
         )
         assert len(refused) == 8
         assert all(message.endswith("provided IP is already allocated") for message in refused)
         made = await asyncio.gather(
-            *(all_clients[n % 3].create(SERVICE, service(f"t{n}", type="NodePort"), "default") for n in range(30))
+            *(all_clients[n % 3].create(KINDS.SERVICE, service(f"t{n}", type="NodePort"), "default") for n in range(30))
         )
         assert len({one.raw["spec"]["clusterIP"] for one in made}) == 30
         assert len({one.raw["spec"]["ports"][0]["nodePort"] for one in made}) == 30
-        await all_clients[0].create(QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "5"}}}, "default")
+        await all_clients[0].create(
+            KINDS.RESOURCE_QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "5"}}}, "default"
+        )
         status = {"status": {"hard": {"pods": "5"}, "used": {"pods": "0"}}}
-        await all_clients[1].patch(QUOTA, "q", "default", status, subresource="status")
+        await all_clients[1].patch(KINDS.RESOURCE_QUOTA, "q", "default", status, subresource="status")
         await asyncio.gather(*(api.catch_up() for api in apis))
-        refused = await refusals(*(all_clients[n % 3].create(POD, pod(f"p{n}"), "default") for n in range(15)))
+        refused = await refusals(*(all_clients[n % 3].create(KINDS.POD, pod(f"p{n}"), "default") for n in range(15)))
         assert len(refused) == 10
         assert await apis[2].store.count("/pods/") <= 5
-        patches = (all_clients[n % 3].patch(CONFIG_MAP, "c", "default", {"data": {f"k{n}": "v"}}) for n in range(30))
+        patches = (
+            all_clients[n % 3].patch(KINDS.CONFIG_MAP, "c", "default", {"data": {f"k{n}": "v"}}) for n in range(30)
+        )
         await ask(apis[0], "POST", CONFIG_MAPS, config_map("c"))
         await asyncio.gather(*patches)
         found = content(await ask(apis[1], "GET", f"{CONFIG_MAPS}/c"))

@@ -17,15 +17,13 @@ from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.watching import watch
 from moorage.serve.web_paths import WebPaths
 
-CONFIG_MAP = KINDS["v1", "ConfigMap"]
-
 
 def config_map(name: str, value: str = "1") -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": value}}
 
 
 async def written(api: Api, name: str = "c") -> int:
-    return (await LoopbackClient(api, "test").create(CONFIG_MAP, config_map(name), "default")).revision
+    return (await LoopbackClient(api, "test").create(KINDS.CONFIG_MAP, config_map(name), "default")).revision
 
 
 async def asked(api: Api, path: str) -> Response:
@@ -39,7 +37,7 @@ async def asked(api: Api, path: str) -> Response:
 async def test_an_object_is_read_as_it_is_on_any_server(two: list[Api]) -> None:
     first, second = two
     revision = await written(first)
-    ref = Ref(CONFIG_MAP, "default", "c")
+    ref = Ref(KINDS.CONFIG_MAP, "default", "c")
     with pytest.raises(ApiError, match="not found"):
         await get(second, ref, 0)  # whatever is at hand
     assert (await get(second, ref)).revision == revision
@@ -49,11 +47,11 @@ async def test_an_object_is_not_older_than_what_was_seen(two: list[Api]) -> None
     first, second = two
     revision = await written(first)
     await written(first, "later")
-    assert (await get(second, Ref(CONFIG_MAP, "default", "c"), revision)).revision == revision
+    assert (await get(second, Ref(KINDS.CONFIG_MAP, "default", "c"), revision)).revision == revision
     assert second.store.revision == revision
     assert store_of(second).caught_up == 0
     with pytest.raises(ApiError, match="Too large resource version"):
-        await get(second, Ref(CONFIG_MAP, "default", "c"), revision + 100)
+        await get(second, Ref(KINDS.CONFIG_MAP, "default", "c"), revision + 100)
 
 
 async def test_a_list_has_what_was_written_on_any_server(two: list[Api]) -> None:
@@ -61,7 +59,7 @@ async def test_a_list_has_what_was_written_on_any_server(two: list[Api]) -> None
     revision = await written(first)
 
     async def names(**options: Any) -> list[str]:
-        page = await list_page(second, CONFIG_MAP, "default", ListOptions(**options))
+        page = await list_page(second, KINDS.CONFIG_MAP, "default", ListOptions(**options))
         return [item.key.rpartition("/")[2] for item in page.items]
 
     assert await names(resource_version=0) == []
@@ -75,22 +73,22 @@ async def test_a_list_goes_on_at_another_server(two: list[Api]) -> None:
     first, second = two
     for name in ("a", "b", "c"):
         await written(first, name)
-    page = await list_page(first, CONFIG_MAP, "default", ListOptions(limit=1))
-    rest = await list_page(second, CONFIG_MAP, "default", ListOptions(continues=page.continues))
+    page = await list_page(first, KINDS.CONFIG_MAP, "default", ListOptions(limit=1))
+    rest = await list_page(second, KINDS.CONFIG_MAP, "default", ListOptions(continues=page.continues))
     assert [item.key.rpartition("/")[2] for item in rest.items] == ["b", "c"]
 
 
 async def test_a_watch_begins_with_what_was_written_on_any_server(two: list[Api]) -> None:
     first, second = two
     revision = await written(first)
-    batches = await watch(second, CONFIG_MAP, "default", ListOptions(watch=True))
+    batches = await watch(second, KINDS.CONFIG_MAP, "default", ListOptions(watch=True))
     assert [event.object.name for event in await anext(batches)] == ["c"]
     await batches.aclose()
     later = await written(first, "later")
-    batches = await watch(second, CONFIG_MAP, "default", ListOptions(watch=True, resource_version=later))
+    batches = await watch(second, KINDS.CONFIG_MAP, "default", ListOptions(watch=True, resource_version=later))
     assert second.store.revision == later
     await batches.aclose()
-    batches = await watch(second, CONFIG_MAP, "default", ListOptions(watch=True, resource_version=revision))
+    batches = await watch(second, KINDS.CONFIG_MAP, "default", ListOptions(watch=True, resource_version=revision))
     assert [event.object.name for event in await anext(batches)] == ["later"]
     await batches.aclose()
 

@@ -5,17 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.unit.serve.shared.asking import (
-    CONFIG_MAP,
-    CONFIG_MAPS,
-    NAMESPACE,
-    POD,
-    ask,
-    config_map,
-    content,
-    namespace,
-    pod,
-)
+from tests.unit.serve.shared.asking import CONFIG_MAPS, ask, config_map, content, namespace, pod
 from tests.unit.serve.shared.lagging_store import store_of
 
 from moorage.model.api_error import ApiError
@@ -28,11 +18,6 @@ from moorage.serve.tokens.requests import request_token
 from moorage.telemetry.apiserver_metrics import asked_of
 
 JANE = User("jane", groups=(AUTHENTICATED,))
-ACCOUNT, CLASS, SERVICE = (
-    KINDS["v1", "ServiceAccount"],
-    KINDS["scheduling.k8s.io/v1", "PriorityClass"],
-    KINDS["v1", "Service"],
-)
 
 
 def client_of(api: Api, user: User | None = None) -> LoopbackClient:
@@ -43,9 +28,9 @@ async def test_a_namespace_of_another_server_can_be_used_at_once(two: list[Api])
     first, second = two
     await ask(first, "POST", "/api/v1/namespaces", namespace("new"))
     assert (await ask(second, "POST", "/api/v1/namespaces/new/configmaps", config_map("c"))).status == 201
-    await client_of(first).create(NAMESPACE, namespace("newer"))
+    await client_of(first).create(KINDS.NAMESPACE, namespace("newer"))
     document = config_map("c")
-    await client_of(second).create(CONFIG_MAP, document, "newer")
+    await client_of(second).create(KINDS.CONFIG_MAP, document, "newer")
     assert document == config_map("c")
 
 
@@ -62,9 +47,9 @@ async def test_an_object_of_another_server_can_be_changed_and_deleted_at_once(tw
     with pytest.raises(ApiError, match=r'configmaps "d" not found'):
         await ask(first, "GET", f"{CONFIG_MAPS}/d")
     client = client_of(second)
-    await client.update(CONFIG_MAP, {**put, "data": {"a": "4"}})
-    await client_of(first).patch(CONFIG_MAP, "c", "default", {"data": {"a": "5"}})
-    await client.delete(CONFIG_MAP, "c", "default")
+    await client.update(KINDS.CONFIG_MAP, {**put, "data": {"a": "4"}})
+    await client_of(first).patch(KINDS.CONFIG_MAP, "c", "default", {"data": {"a": "5"}})
+    await client.delete(KINDS.CONFIG_MAP, "c", "default")
 
 
 async def test_a_change_that_would_change_nothing_here_is_made_if_it_does_elsewhere(two: list[Api]) -> None:
@@ -75,7 +60,7 @@ async def test_a_change_that_would_change_nothing_here_is_made_if_it_does_elsewh
     await ask(second, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "1"}})
     assert content(await ask(first, "GET", f"{CONFIG_MAPS}/c"))["data"] == {"a": "1"}
     await ask(first, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "2"}})
-    await client_of(second).patch(CONFIG_MAP, "c", "default", {"data": {"a": "1"}})
+    await client_of(second).patch(KINDS.CONFIG_MAP, "c", "default", {"data": {"a": "1"}})
     assert content(await ask(first, "GET", f"{CONFIG_MAPS}/c"))["data"] == {"a": "1"}
 
 
@@ -111,14 +96,14 @@ async def test_a_right_that_another_server_was_told_of_holds_at_once(
     }
     await ask(first, "POST", f"{rbac}/clusterroles", role)
     await ask(first, "POST", f"{rbac}/namespaces/default/rolebindings", binding)
-    assert (await client_of(second, JANE).list_all(CONFIG_MAP, "default")).revision
+    assert (await client_of(second, JANE).list_all(KINDS.CONFIG_MAP, "default")).revision
     assert "Forbidden" not in caplog.text
     await ask(first, "POST", "/api/v1/namespaces", namespace("other"))
     await ask(first, "POST", f"{rbac}/namespaces/other/rolebindings", binding)
     assert (await ask(second, "GET", "/api/v1/namespaces/other/configmaps", user=JANE)).status == 200
     for refused in (
         ask(second, "GET", "/api/v1/namespaces/kube-system/configmaps", user=JANE),
-        client_of(second, JANE).list_all(CONFIG_MAP, "kube-system"),
+        client_of(second, JANE).list_all(KINDS.CONFIG_MAP, "kube-system"),
     ):
         with pytest.raises(ApiError) as refusal:
             await refused
@@ -142,7 +127,7 @@ async def test_who_impersonates_may_still_after_the_second_look(two: list[Api]) 
 async def test_a_token_of_an_account_that_another_server_made_is_known(two: list[Api]) -> None:
     first, second = two
     second.tokens.keys = first.tokens.keys
-    await client_of(first).create(ACCOUNT, {"metadata": {"name": "bot"}}, "default")
+    await client_of(first).create(KINDS.SERVICE_ACCOUNT, {"metadata": {"name": "bot"}}, "default")
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": {}, "spec": {}}
     token = (await request_token(first, "default", "bot", asked))[0]["status"]["token"]
     headers = {"authorization": f"Bearer {token}"}
@@ -182,8 +167,8 @@ async def test_a_review_goes_by_what_any_server_was_told(two: list[Api]) -> None
 async def test_what_admission_looks_up_is_known(two: list[Api]) -> None:
     first, second = two
     document = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
-    await client_of(first).create(CLASS, document)
-    made = await client_of(second).create(POD, pod("p", priorityClassName="high"), "default")
+    await client_of(first).create(KINDS.PRIORITY_CLASS, document)
+    made = await client_of(second).create(KINDS.POD, pod("p", priorityClassName="high"), "default")
     assert made.raw["spec"]["priority"] == 7
 
 
@@ -191,7 +176,7 @@ async def test_a_refusal_that_stands_is_counted_once_and_one_that_does_not_never
     first, second = two
 
     def counted(code: int) -> float:
-        return second.metrics.counted(asked_of("PATCH", CONFIG_MAP, "default", "c"), code)[0].value
+        return second.metrics.counted(asked_of("PATCH", KINDS.CONFIG_MAP, "default", "c"), code)[0].value
 
     async def patch() -> None:
         await ask(second, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "2"}})
@@ -217,7 +202,7 @@ async def test_a_refusal_that_cannot_be_confirmed_is_a_failure(two: list[Api], o
         if over_http:
             await ask(second, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "2"}}, user=user or ADMIN)
         else:
-            await client_of(second, user).patch(CONFIG_MAP, "c", "default", {"data": {"a": "2"}})
+            await client_of(second, user).patch(KINDS.CONFIG_MAP, "c", "default", {"data": {"a": "2"}})
 
     with pytest.raises(ApiError, match="the store does not answer: etcd cannot be reached"):
         await patch(None)
@@ -233,7 +218,7 @@ async def test_a_write_whose_fate_is_unknown_is_a_timeout(two: list[Api], over_h
     if over_http:
         create = lambda: ask(second, "POST", CONFIG_MAPS, config_map("c"))  # noqa: E731
     else:
-        create = lambda: client_of(second).create(CONFIG_MAP, config_map("c"), "default")  # noqa: E731
+        create = lambda: client_of(second).create(KINDS.CONFIG_MAP, config_map("c"), "default")  # noqa: E731
     with pytest.raises(ApiError) as refusal:
         await create()
     assert (refusal.value.code, refusal.value.reason) == (504, "Timeout")
@@ -255,7 +240,7 @@ async def test_a_dry_run_says_what_would_be_done_now(two: list[Api]) -> None:
     with pytest.raises(ApiError, match="not found"):
         await ask(second, "DELETE", f"{CONFIG_MAPS}/c?dryRun=All")
     assert await second.store.count("/configmaps/default/") == 0
-    made = await client_of(first).create(POD, pod("p"), "default")
+    made = await client_of(first).create(KINDS.POD, pod("p"), "default")
     store_of(second).deliver()
     await client_of(first).bind("default", "p", made.raw["metadata"]["uid"], "n1")
     binding = {

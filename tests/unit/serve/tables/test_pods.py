@@ -6,7 +6,6 @@ from moorage.model.kinds import KINDS
 from moorage.serve.tables.render import render_table, table_of
 
 Raw = dict[str, Any]
-POD = KINDS["v1", "Pod"]
 NOW = 100_000.0  # 1970-01-02T03:46:40Z
 CREATED = "1970-01-02T03:41:40Z"
 
@@ -37,7 +36,7 @@ def ended_at(text: str) -> Raw:
 
 def shown(raw: Raw) -> list[Any]:
     """READY, STATUS, RESTARTS."""
-    cells: list[Any] = render_table(POD, [raw], NOW)["rows"][0]["cells"]
+    cells: list[Any] = render_table(KINDS.POD, [raw], NOW)["rows"][0]["cells"]
     return cells[1:4]
 
 
@@ -177,9 +176,9 @@ def test_the_wide_columns() -> None:
             "readinessGates": [{"conditionType": "example.com/one"}, {"conditionType": "example.com/two"}],
         },
     )
-    assert render_table(POD, [raw], NOW)["rows"][0]["cells"][4:] == ["5m", "10.0.0.7", "n1", "n2", "1/2"]
-    assert render_table(POD, [pod({})], NOW)["rows"][0]["cells"][5:] == ["<none>"] * 4
-    assert [column["name"] for column in table_of(POD).columns if column["priority"]] == [
+    assert render_table(KINDS.POD, [raw], NOW)["rows"][0]["cells"][4:] == ["5m", "10.0.0.7", "n1", "n2", "1/2"]
+    assert render_table(KINDS.POD, [pod({})], NOW)["rows"][0]["cells"][5:] == ["<none>"] * 4
+    assert [column["name"] for column in table_of(KINDS.POD).columns if column["priority"]] == [
         "IP",
         "Node",
         "Nominated Node",
@@ -188,7 +187,7 @@ def test_the_wide_columns() -> None:
 
 
 def test_finished_pods_are_marked() -> None:
-    table = render_table(POD, [pod({"phase": phase}) for phase in ("Running", "Succeeded", "Failed")], NOW)
+    table = render_table(KINDS.POD, [pod({"phase": phase}) for phase in ("Running", "Succeeded", "Failed")], NOW)
     marks = [row.get("conditions", [{}])[0] for row in table["rows"]]
     assert [(mark.get("type"), mark.get("reason")) for mark in marks] == [
         (None, None),

@@ -17,7 +17,6 @@ from moorage.serve.tables.render import (
     table_of,
 )
 
-SECRET = KINDS["v1", "Secret"]
 OBJECT = {"metadata": {"name": "s", "labels": {"a": "b"}}, "type": "Opaque", "data": {"k": "dg=="}}
 
 
@@ -33,7 +32,7 @@ OBJECT = {"metadata": {"name": "s", "labels": {"a": "b"}}, "type": "Opaque", "da
     ],
 )
 def test_what_comes_with_a_row(include: IncludeObject, object_of_row: Any) -> None:
-    table = render_table(SECRET, [OBJECT], 0.0, include, {"resourceVersion": "7", "continue": "x"})
+    table = render_table(KINDS.SECRET, [OBJECT], 0.0, include, {"resourceVersion": "7", "continue": "x"})
     assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
     assert table["metadata"] == {"resourceVersion": "7", "continue": "x"}
     assert table["rows"] == [{"cells": ["s", "Opaque", 1, "<unknown>"], "object": object_of_row}]
@@ -41,7 +40,7 @@ def test_what_comes_with_a_row(include: IncludeObject, object_of_row: Any) -> No
 
 
 def test_later_events_of_a_watch_have_no_headers() -> None:
-    assert render_table(SECRET, [OBJECT], 0.0, headers=False)["columnDefinitions"] is None
+    assert render_table(KINDS.SECRET, [OBJECT], 0.0, headers=False)["columnDefinitions"] is None
 
 
 def test_metadata_alone() -> None:

@@ -182,7 +182,7 @@ async def test_a_pods_token_ends_a_minute_after_the_pod_should_have() -> None:
     clock = Clock()
     api = await started(clock)
     token = await token_of(api, boundObjectRef=bound_to("Pod", "pod"))
-    await delete(api, Ref(KINDS["v1", "Pod"], NAMESPACE, "pod"), DeleteOptions(gracePeriodSeconds=30))
+    await delete(api, Ref(KINDS.POD, NAMESPACE, "pod"), DeleteOptions(gracePeriodSeconds=30))
     assert api.authenticator.find(token) is not None, "it is being deleted"
     clock.now += 30 + 61
     assert review(api, token) == "service account token has been invalidated"

@@ -20,9 +20,6 @@ from moorage.store.protocol import Stored
 
 Raw = dict[str, Any]
 
-CONFIG_MAP, POD, NODE = KINDS["v1", "ConfigMap"], KINDS["v1", "Pod"], KINDS["v1", "Node"]
-NAMESPACE, LEASE = KINDS["v1", "Namespace"], KINDS["coordination.k8s.io/v1", "Lease"]
-DEPLOYMENT, BUDGET = KINDS["apps/v1", "Deployment"], KINDS["policy/v1", "PodDisruptionBudget"]
 ME = WriteOptions("me")
 DRY = WriteOptions("me", dry_run=True)
 AT, NOW = 1767323045.0, "2026-01-02T03:04:05Z"
@@ -51,14 +48,14 @@ def document(kind: Kind, name: str, **rest: Any) -> Raw:
 
 
 def pod(name: str, **metadata: Any) -> Raw:
-    return document(POD, name, metadata=metadata, spec={"containers": [{"name": "c", "image": "i"}]})
+    return document(KINDS.POD, name, metadata=metadata, spec={"containers": [{"name": "c", "image": "i"}]})
 
 
 def deployment(name: str, replicas: int = 1) -> Raw:
     labels = {"app": name}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
-    return document(DEPLOYMENT, name, spec=spec)
+    return document(KINDS.DEPLOYMENT, name, spec=spec)
 
 
 async def make(api: Api, kind: Kind, raw: Raw) -> WriteResult:

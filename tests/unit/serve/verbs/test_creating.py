@@ -7,20 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import (
-    CONFIG_MAP,
-    DRY,
-    ME,
-    NODE,
-    NOW,
-    Raw,
-    document,
-    make,
-    new_api,
-    read,
-    refused,
-    shown,
-)
+from tests.unit.serve.verbs.bench import DRY, ME, NOW, Raw, document, make, new_api, read, refused, shown
 
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, Ref
@@ -31,11 +18,11 @@ from moorage.serve.verbs.weight import has_much_cel
 
 
 async def test_what_is_created_is_stored_with_its_owner(api: Api) -> None:
-    raw = document(CONFIG_MAP, "one", data={"a": "1"})
-    outcome = await create(api, CONFIG_MAP, "default", raw, ME, ["careful"])
-    found = await read(api, CONFIG_MAP, "one")
+    raw = document(KINDS.CONFIG_MAP, "one", data={"a": "1"})
+    outcome = await create(api, KINDS.CONFIG_MAP, "default", raw, ME, ["careful"])
+    found = await read(api, KINDS.CONFIG_MAP, "one")
     assert found is not None
-    assert found == shown(CONFIG_MAP, outcome)
+    assert found == shown(KINDS.CONFIG_MAP, outcome)
     assert (outcome.created, outcome.deleted, outcome.warnings) == (True, False, ("careful",))
     metadata = found["metadata"]
     assert (metadata["namespace"], metadata["creationTimestamp"]) == ("default", NOW)
@@ -45,28 +32,28 @@ async def test_what_is_created_is_stored_with_its_owner(api: Api) -> None:
 
 async def test_a_dry_run_shows_what_it_would_make(api: Api) -> None:
     before = api.store.revision
-    outcome = await create(api, CONFIG_MAP, "default", document(CONFIG_MAP, "one"), DRY)
-    assert (outcome.created, shown(CONFIG_MAP, outcome)["metadata"]["creationTimestamp"]) == (True, NOW)
-    assert "resourceVersion" not in shown(CONFIG_MAP, outcome)["metadata"]
-    assert (api.store.revision, await read(api, CONFIG_MAP, "one")) == (before, None)
-    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
-    again = create(api, CONFIG_MAP, "default", document(CONFIG_MAP, "one"), DRY)
+    outcome = await create(api, KINDS.CONFIG_MAP, "default", document(KINDS.CONFIG_MAP, "one"), DRY)
+    assert (outcome.created, shown(KINDS.CONFIG_MAP, outcome)["metadata"]["creationTimestamp"]) == (True, NOW)
+    assert "resourceVersion" not in shown(KINDS.CONFIG_MAP, outcome)["metadata"]
+    assert (api.store.revision, await read(api, KINDS.CONFIG_MAP, "one")) == (before, None)
+    await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "one"))
+    again = create(api, KINDS.CONFIG_MAP, "default", document(KINDS.CONFIG_MAP, "one"), DRY)
     assert await refused(again) == (409, 'configmaps "one" already exists')
 
 
 async def test_names_are_generated_until_one_is_free() -> None:
     async with new_api(suffixes=iter(["a", "a", "a", "b", "c", "d"])) as api:
         for wanted in ("x-a", "x-b"):
-            raw = document(CONFIG_MAP, "", metadata={"generateName": "x-"})
-            assert shown(CONFIG_MAP, await make(api, CONFIG_MAP, raw))["metadata"]["name"] == wanted
-        named = document(CONFIG_MAP, "x", metadata={"generateName": "x-"})
-        assert shown(CONFIG_MAP, await make(api, CONFIG_MAP, named))["metadata"]["name"] == "x"
+            raw = document(KINDS.CONFIG_MAP, "", metadata={"generateName": "x-"})
+            assert shown(KINDS.CONFIG_MAP, await make(api, KINDS.CONFIG_MAP, raw))["metadata"]["name"] == wanted
+        named = document(KINDS.CONFIG_MAP, "x", metadata={"generateName": "x-"})
+        assert shown(KINDS.CONFIG_MAP, await make(api, KINDS.CONFIG_MAP, named))["metadata"]["name"] == "x"
 
 
 async def test_names_are_not_generated_for_ever() -> None:
     async with new_api(suffixes=iter("a" * 9)) as api:
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, "x-a"))
-        attempt = make(api, CONFIG_MAP, document(CONFIG_MAP, "", metadata={"generateName": "x-"}))
+        await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "x-a"))
+        attempt = make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "", metadata={"generateName": "x-"}))
         why = "already exists, the server was not able to generate a unique name for the object"
         assert await refused(attempt) == (409, f'configmaps "x-a" {why}')
 
@@ -89,21 +76,21 @@ REFUSED: list[tuple[str, Raw, int, str]] = [
 
 @pytest.mark.parametrize(("namespace", "metadata", "code", "said"), REFUSED)
 async def test_what_cannot_be_created(namespace: str, metadata: Raw, code: int, said: str, api: Api) -> None:
-    await make(api, CONFIG_MAP, document(CONFIG_MAP, "there"))
+    await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "there"))
     before = api.store.revision
-    attempt = create(api, CONFIG_MAP, namespace, document(CONFIG_MAP, "", metadata=metadata), ME)
+    attempt = create(api, KINDS.CONFIG_MAP, namespace, document(KINDS.CONFIG_MAP, "", metadata=metadata), ME)
     assert await refused(attempt) == (code, said)
     assert api.store.revision == before
 
 
 async def test_a_namespace_on_a_kind_without_namespaces_is_dropped(api: Api) -> None:
-    made = await make(api, NODE, document(NODE, "n1", metadata={"namespace": "kube-system"}))
-    assert "namespace" not in shown(NODE, made)["metadata"]
-    assert await read(api, NODE, "n1") is not None
+    made = await make(api, KINDS.NODE, document(KINDS.NODE, "n1", metadata={"namespace": "kube-system"}))
+    assert "namespace" not in shown(KINDS.NODE, made)["metadata"]
+    assert await read(api, KINDS.NODE, "n1") is not None
 
 
 def test_other_clients_are_answered_while_many_device_selectors_are_compiled() -> None:
-    kind = KINDS["resource.k8s.io/v1", "DeviceClass"]
+    kind = KINDS.DEVICE_CLASS
 
     def device_class(count: int) -> Raw:
         terms = [f'device.attributes["d.example.com"].m{{0}}{number} == "x"' for number in range(60)]
@@ -147,8 +134,8 @@ def test_pods_and_their_templates_with_much_cel_are_admitted_beside_the_loop_and
         assert has_much_cel(kind, placed(much)), name
         assert not has_much_cel(kind, placed(modest)), name
         assert has_much_cel(kind, [{"op": "add", "path": "/spec", "value": much}])
-    assert not has_much_cel(KINDS["v1", "ConfigMap"], {"spec": much})
-    assert not has_much_cel(KINDS["v1", "Pod"], {"spec": None})
+    assert not has_much_cel(KINDS.CONFIG_MAP, {"spec": much})
+    assert not has_much_cel(KINDS.POD, {"spec": None})
 
 
 def test_the_first_expression_is_compiled_beside_the_loop_because_cel_is_imported(
@@ -156,15 +143,15 @@ def test_the_first_expression_is_compiled_beside_the_loop_because_cel_is_importe
 ) -> None:
     document = {"spec": {"tolerations": [{"expression": "true"}]}}
     monkeypatch.setitem(sys.modules, "moorage.match.cel.program", ModuleType("cel"))
-    assert not has_much_cel(KINDS["v1", "Pod"], document)
+    assert not has_much_cel(KINDS.POD, document)
     monkeypatch.delitem(sys.modules, "moorage.match.cel.program")
-    assert has_much_cel(KINDS["v1", "Pod"], document)
-    assert not has_much_cel(KINDS["v1", "Pod"], {"spec": {"tolerations": [{"operator": "Exists"}]}})
+    assert has_much_cel(KINDS.POD, document)
+    assert not has_much_cel(KINDS.POD, {"spec": {"tolerations": [{"operator": "Exists"}]}})
 
 
 @pytest.mark.real_time
 async def test_a_pod_with_much_cel_is_also_changed_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = KINDS["v1", "Pod"]
+    kind = KINDS.POD
     much = [{"expression": f"taint.key == '{'k' * 60}{number}'"} for number in range(20)]
     async with new_api(gates=gates_from({"AllAlpha": True})) as api:
         raw = document(kind, "hostile", spec={"containers": [{"name": "c", "image": "i"}], "tolerations": much})

@@ -3,22 +3,10 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import (
-    CONFIG_MAP,
-    DRY,
-    ME,
-    NODE,
-    Raw,
-    document,
-    make,
-    meddle,
-    read,
-    refused,
-    shown,
-)
+from tests.unit.serve.verbs.bench import DRY, ME, Raw, document, make, meddle, read, refused, shown
 
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Ref
+from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api, WriteResult
 from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
 from moorage.serve.verbs.patching import (
@@ -77,7 +65,7 @@ def test_keys_that_are_applied_twice() -> None:
 
 
 async def patched(api: Api, language: str, patch: Any, options: WriteOptions = ME, name: str = "one") -> WriteResult:
-    return await patch_object(api, Ref(CONFIG_MAP, "default", name), Patch(language, patch), options)
+    return await patch_object(api, Ref(KINDS.CONFIG_MAP, "default", name), Patch(language, patch), options)
 
 
 CHANGES: list[tuple[str, Any, Raw]] = [
@@ -87,20 +75,20 @@ CHANGES: list[tuple[str, Any, Raw]] = [
     (STRATEGIC_MERGE, {"data": {"$patch": "replace", "b": "2"}}, {"b": "2"}),
     (JSON_PATCH, [{"op": "add", "path": "/data/b", "value": "2"}], {"a": "1", "b": "2"}),
     (JSON_PATCH, [{"op": "move", "from": "/data/a", "path": "/data/b"}], {"b": "1"}),
-    (APPLY, document(CONFIG_MAP, "one", data={"b": "2"}), {"a": "1", "b": "2"}),
+    (APPLY, document(KINDS.CONFIG_MAP, "one", data={"b": "2"}), {"a": "1", "b": "2"}),
 ]
 
 
 @pytest.mark.parametrize(("language", "patch", "data"), CHANGES)
 @pytest.mark.parametrize("options", [ME, DRY])
 async def test_what_a_patch_makes(language: str, patch: Any, data: Raw, options: WriteOptions, api: Api) -> None:
-    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+    await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "one", data={"a": "1"}))
     before, asked = api.store.revision, repr(patch)
     outcome = await patched(api, language, patch, options)
-    assert shown(CONFIG_MAP, outcome)["data"] == data
+    assert shown(KINDS.CONFIG_MAP, outcome)["data"] == data
     assert (api.store.revision == before) is options.dry_run
     assert repr(patch) == asked  # it is still the caller's
-    found = await read(api, CONFIG_MAP, "one")
+    found = await read(api, KINDS.CONFIG_MAP, "one")
     assert found is not None
     assert found["data"] == ({"a": "1"} if options.dry_run else data)
 
@@ -108,14 +96,14 @@ async def test_what_a_patch_makes(language: str, patch: Any, data: Raw, options:
 @pytest.mark.parametrize("language", [MERGE_PATCH, STRATEGIC_MERGE, APPLY])
 @pytest.mark.parametrize("insists", [False, True])
 async def test_a_patch_that_races(language: str, insists: bool, api: Api) -> None:
-    made = await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+    made = await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "one", data={"a": "1"}))
     metadata = {"resourceVersion": str(made.stored.revision)} if insists else {}
     meddle(api)
-    attempt = patched(api, language, document(CONFIG_MAP, "one", metadata=metadata, data={"b": "2"}))
+    attempt = patched(api, language, document(KINDS.CONFIG_MAP, "one", metadata=metadata, data={"b": "2"}))
     if insists:
         assert await refused(attempt) == (409, ON_ONE + STALE)
     else:
-        assert shown(CONFIG_MAP, await attempt)["data"] == {"a": "9", "b": "2"}
+        assert shown(KINDS.CONFIG_MAP, await attempt)["data"] == {"a": "9", "b": "2"}
 
 
 STALE = "the object has been modified; please apply your changes to the latest version and try again"
@@ -131,17 +119,17 @@ REFUSED: list[tuple[str, Any, int, str]] = [
     (JSON_PATCH, [{"op": "test", "path": "/data/a", "value": "9"}], 422, GENERIC),
     (STRATEGIC_MERGE, {"data": {"$patch": "bend"}}, 422, "unknown patch type: bend in map: map[$patch:bend]"),
     (APPLY, {"metadata": {}}, 400, "apply needs the apiVersion and the kind of configmaps 'one' in the patch"),
-    (APPLY, document(CONFIG_MAP, "two"), 400, "metadata.name (two) must match the name of the request (one)"),
+    (APPLY, document(KINDS.CONFIG_MAP, "two"), 400, "metadata.name (two) must match the name of the request (one)"),
     (
         APPLY,
-        document(CONFIG_MAP, "one", metadata={"managedFields": [{}]}),
+        document(KINDS.CONFIG_MAP, "one", metadata={"managedFields": [{}]}),
         400,
         "metadata.managedFields must be nil",
     ),
-    (APPLY, document(CONFIG_MAP, "one", metadata={"resourceVersion": "1"}), 409, ON_ONE + STALE),
+    (APPLY, document(KINDS.CONFIG_MAP, "one", metadata={"resourceVersion": "1"}), 409, ON_ONE + STALE),
     (
         APPLY,
-        document(CONFIG_MAP, "one", odd=1),
+        document(KINDS.CONFIG_MAP, "one", odd=1),
         400,
         "failed to create typed patch object (default/one; /v1, Kind=ConfigMap): .odd: field not declared in schema",
     ),
@@ -150,7 +138,7 @@ REFUSED: list[tuple[str, Any, int, str]] = [
 
 @pytest.mark.parametrize(("language", "patch", "code", "said"), REFUSED)
 async def test_what_a_patch_cannot_do(language: str, patch: Any, code: int, said: str, api: Api) -> None:
-    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one", data={"a": "1"}))
+    await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "one", data={"a": "1"}))
     before = api.store.revision
     assert await refused(patched(api, language, patch, WriteOptions("you", validation=STRICT))) == (code, said)
     assert api.store.revision == before
@@ -160,29 +148,29 @@ async def test_what_a_patch_cannot_do(language: str, patch: Any, code: int, said
 async def test_only_apply_creates(language: str, api: Api) -> None:
     patch: Any = [] if language == JSON_PATCH else {}
     assert await refused(patched(api, language, patch)) == (404, 'configmaps "one" not found')
-    applied = await patched(api, APPLY, document(CONFIG_MAP, "one", data={"a": "1"}))
+    applied = await patched(api, APPLY, document(KINDS.CONFIG_MAP, "one", data={"a": "1"}))
     assert applied.created
-    (entry,) = shown(CONFIG_MAP, applied)["metadata"]["managedFields"]
+    (entry,) = shown(KINDS.CONFIG_MAP, applied)["metadata"]["managedFields"]
     assert (entry["manager"], entry["operation"]) == ("me", "Apply")
     assert entry["fieldsV1"] == {"f:data": {"f:a": {}}}
 
 
 async def test_apply_does_not_make_what_was_meant_for_another(api: Api) -> None:
-    patch = document(CONFIG_MAP, "one", metadata={"uid": "gone"})
+    patch = document(KINDS.CONFIG_MAP, "one", metadata={"uid": "gone"})
     why = "uid mismatch: the provided object specified uid gone, and no existing object was found"
     assert await refused(patched(api, APPLY, patch)) == (409, ON_ONE + why)
-    status = patch_object(api, Ref(NODE, "", "n"), Patch(APPLY, document(NODE, "n")), ME, "status")
+    status = patch_object(api, Ref(KINDS.NODE, "", "n"), Patch(APPLY, document(KINDS.NODE, "n")), ME, "status")
     assert await refused(status) == (404, 'nodes "n" not found')
 
 
 async def test_who_owns_what(api: Api) -> None:
     you, forced = WriteOptions("you"), WriteOptions("you", force=True)
-    await patched(api, APPLY, document(CONFIG_MAP, "one", data={"a": "1", "b": "1"}))
-    theirs = document(CONFIG_MAP, "one", data={"a": "2"})
+    await patched(api, APPLY, document(KINDS.CONFIG_MAP, "one", data={"a": "1", "b": "1"}))
+    theirs = document(KINDS.CONFIG_MAP, "one", data={"a": "2"})
     said = 'Apply failed with 1 conflict: conflict with "me": .data.a'
     assert await refused(patched(api, APPLY, theirs, you)) == (409, said)
-    assert shown(CONFIG_MAP, await patched(api, APPLY, theirs, forced))["data"] == {"a": "2", "b": "1"}
-    mine = shown(CONFIG_MAP, await patched(api, APPLY, document(CONFIG_MAP, "one")))
+    assert shown(KINDS.CONFIG_MAP, await patched(api, APPLY, theirs, forced))["data"] == {"a": "2", "b": "1"}
+    mine = shown(KINDS.CONFIG_MAP, await patched(api, APPLY, document(KINDS.CONFIG_MAP, "one")))
     assert mine["data"] == {"a": "2"}  # what I no longer apply, and nobody else has, goes
     assert [entry["manager"] for entry in mine["metadata"]["managedFields"]] == ["you"]
 
@@ -192,9 +180,9 @@ async def test_who_owns_what(api: Api) -> None:
     ("validation", "said"), [(WARN, ['duplicate field "data.b"', 'unknown field "odd"']), (IGNORE, [])]
 )
 async def test_what_a_patch_says_twice(language: str, validation: str, said: list[str], api: Api) -> None:
-    await make(api, CONFIG_MAP, document(CONFIG_MAP, "one"))
+    await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "one"))
     patch = read_patch(b'{"odd": 1, "data": {"b": "1", "b": "2"}}', language)
-    where = (api, Ref(CONFIG_MAP, "default", "one"), patch)
+    where = (api, Ref(KINDS.CONFIG_MAP, "default", "one"), patch)
     code, message = await refused(patch_object(*where, WriteOptions("me", validation=STRICT)))
     assert code == 422
     assert message.endswith('strict decoding error: duplicate field "data.b", unknown field "odd"')

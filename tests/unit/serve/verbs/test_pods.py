@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import BUDGET, ME, POD, Raw, document, make, pod, read, refused
+from tests.unit.serve.verbs.bench import ME, Raw, document, make, pod, read, refused
 
-from moorage.model.kinds import Ref
+from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.subresources import bind, evict
@@ -16,13 +16,13 @@ def binding(name: str = "p", **rest: Any) -> Raw:
 
 
 async def test_a_pod_is_bound_once(api: Api) -> None:
-    await make(api, POD, pod("p"))
+    await make(api, KINDS.POD, pod("p"))
     await bind(api, "default", "p", binding(), dry_run=True)
-    found = await read(api, POD, "p")
+    found = await read(api, KINDS.POD, "p")
     assert found is not None
     assert "nodeName" not in found["spec"]
     await bind(api, "default", "p", binding())
-    found = await read(api, POD, "p")
+    found = await read(api, KINDS.POD, "p")
     assert found is not None
     assert found["spec"]["nodeName"] == "n1"
     (condition,) = (item for item in found["status"]["conditions"] if item["type"] == "PodScheduled")
@@ -44,7 +44,7 @@ REFUSED: list[tuple[Raw, int, str]] = [
 
 @pytest.mark.parametrize(("said", "code", "answer"), REFUSED)
 async def test_what_binds_nothing(said: Raw, code: int, answer: str, api: Api) -> None:
-    await make(api, POD, pod("p"))
+    await make(api, KINDS.POD, pod("p"))
     before = api.store.revision
     assert await refused(bind(api, "default", "p", said)) == (code, answer)
     assert api.store.revision == before
@@ -59,10 +59,10 @@ async def running(api: Api) -> Raw:
     """A pod that runs and is ready."""
     raw = pod("p", labels={"app": "web"})
     raw["spec"]["nodeName"] = "n1"
-    await make(api, POD, raw)
+    await make(api, KINDS.POD, raw)
     raw["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-    await replace(api, Ref(POD, "default", "p"), raw, ME, "status")
-    found = await read(api, POD, "p")
+    await replace(api, Ref(KINDS.POD, "default", "p"), raw, ME, "status")
+    found = await read(api, KINDS.POD, "p")
     assert found is not None
     return found
 
@@ -75,9 +75,9 @@ async def test_a_pod_is_marked_and_goes(api: Api) -> None:
     before = await running(api)
     await evict(api, "default", "p", eviction(), dry_run=True)
     await evict(api, "default", "p", eviction(dryRun=["All"]))
-    assert await read(api, POD, "p") == before
+    assert await read(api, KINDS.POD, "p") == before
     await evict(api, "default", "p", eviction())
-    found = await read(api, POD, "p")
+    found = await read(api, KINDS.POD, "p")
     assert found is not None
     assert found["metadata"]["deletionGracePeriodSeconds"] == 30
     reasons = [item.get("reason") for item in found["status"]["conditions"] if item["type"] == "DisruptionTarget"]
@@ -91,34 +91,34 @@ async def test_a_pod_that_is_not_the_one_is_left_alone(wrong: Raw, dry: bool, ap
     attempt = evict(api, "default", "p", eviction(preconditions=wrong), dry_run=dry)
     code, said = await refused(attempt)
     assert (code, "in the precondition" in said) == (409, True)
-    assert await read(api, POD, "p") == before
+    assert await read(api, KINDS.POD, "p") == before
 
 
 async def test_the_one_that_was_meant_goes_though_it_is_marked_in_between(api: Api) -> None:
     metadata = (await running(api))["metadata"]
     right = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     await evict(api, "default", "p", eviction(preconditions=right, gracePeriodSeconds=0))
-    assert await read(api, POD, "p") is None
+    assert await read(api, KINDS.POD, "p") is None
 
 
 @pytest.mark.parametrize("allowed", [0, 1])
 async def test_a_budget_is_used_up(allowed: int, api: Api) -> None:
     before = await running(api)
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
-    budget = document(BUDGET, "b", spec=spec)
-    await make(api, BUDGET, budget)
+    budget = document(KINDS.POD_DISRUPTION_BUDGET, "b", spec=spec)
+    await make(api, KINDS.POD_DISRUPTION_BUDGET, budget)
     counts = {"disruptionsAllowed": allowed, "currentHealthy": 1 + allowed, "desiredHealthy": 1, "expectedPods": 2}
     budget["status"] = {**counts, "observedGeneration": 1}
-    await replace(api, Ref(BUDGET, "default", "b"), budget, ME, "status")
+    await replace(api, Ref(KINDS.POD_DISRUPTION_BUDGET, "default", "b"), budget, ME, "status")
     attempt = evict(api, "default", "p", eviction(gracePeriodSeconds=0))
     if allowed:
         await attempt
-        left = await read(api, BUDGET, "b")
+        left = await read(api, KINDS.POD_DISRUPTION_BUDGET, "b")
         assert left is not None
         assert left["status"]["disruptionsAllowed"] == 0
         assert list(left["status"]["disruptedPods"]) == ["p"]
-        assert await read(api, POD, "p") is None
+        assert await read(api, KINDS.POD, "p") is None
     else:
         said = "Cannot evict pod as it would violate the pod's disruption budget."
         assert await refused(attempt) == (429, said)
-        assert await read(api, POD, "p") == before
+        assert await read(api, KINDS.POD, "p") == before

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, document, make, refused
+from tests.unit.serve.verbs.bench import document, make, refused
 
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Ref
+from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
@@ -21,12 +21,12 @@ async def five(api: Api) -> int:
     """Five objects, three of them odd; the revision of the last."""
     for number in range(1, 6):
         labels = {"odd": "yes"} if number % 2 else {}
-        await make(api, CONFIG_MAP, document(CONFIG_MAP, f"n{number}", metadata={"labels": labels}))
+        await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, f"n{number}", metadata={"labels": labels}))
     return api.store.revision
 
 
 async def listed(api: Api, namespace: str = "default", **options: Any) -> Page:
-    return await list_page(api, CONFIG_MAP, namespace, msgspec.convert(options, ListOptions))
+    return await list_page(api, KINDS.CONFIG_MAP, namespace, msgspec.convert(options, ListOptions))
 
 
 def names(page: Page) -> list[str]:
@@ -35,9 +35,9 @@ def names(page: Page) -> list[str]:
 
 async def test_one_object(api: Api) -> None:
     await five(api)
-    assert name_in((await get(api, Ref(CONFIG_MAP, "default", "n2"))).key) == "n2"
-    assert await refused(get(api, Ref(CONFIG_MAP, "default", "n9"))) == (404, 'configmaps "n9" not found')
-    assert await refused(get(api, Ref(CONFIG_MAP, "kube-system", "n2"))) == (404, 'configmaps "n2" not found')
+    assert name_in((await get(api, Ref(KINDS.CONFIG_MAP, "default", "n2"))).key) == "n2"
+    assert await refused(get(api, Ref(KINDS.CONFIG_MAP, "default", "n9"))) == (404, 'configmaps "n9" not found')
+    assert await refused(get(api, Ref(KINDS.CONFIG_MAP, "kube-system", "n2"))) == (404, 'configmaps "n2" not found')
 
 
 SELECTED: list[tuple[dict[str, Any], list[str]]] = [
@@ -70,8 +70,8 @@ async def test_pages_are_of_one_revision(labels: str, api: Api) -> None:
     wanted = names(await listed(api, labels=labels))
     page = await listed(api, labels=labels, limit=1)
     found = names(page)
-    await delete(api, Ref(CONFIG_MAP, "default", "n5"), DeleteOptions())
-    await make(api, CONFIG_MAP, document(CONFIG_MAP, "n1a"))
+    await delete(api, Ref(KINDS.CONFIG_MAP, "default", "n5"), DeleteOptions())
+    await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "n1a"))
     while page.continues:
         page = await listed(api, labels=labels, limit=2, continues=page.continues)
         assert page.revision == last
@@ -113,7 +113,7 @@ async def test_nobody_is_shown_less_than_they_have_seen(match: str, fields: str,
 async def test_a_past_that_is_forgotten(api: Api) -> None:
     last = await five(api)
     page = await listed(api, limit=2)
-    await make(api, CONFIG_MAP, document(CONFIG_MAP, "n6"))
+    await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, "n6"))
     await api.store.compact(last + 1)
     gone = listed(api, resource_version=last - 2, match="Exact")
     assert await refused(gone) == (410, "The resourceVersion for the provided list is too old.")

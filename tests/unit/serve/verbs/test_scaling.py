@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import DEPLOYMENT, DRY, ME, Raw, deployment, make, read, refused
+from tests.unit.serve.verbs.bench import DRY, ME, Raw, deployment, make, read, refused
 
-from moorage.model.kinds import Ref
+from moorage.model.kinds import KINDS, Ref
 from moorage.serve.api import Api
 from moorage.serve.options import WriteOptions
 from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH, Patch
@@ -18,19 +18,19 @@ def scale(replicas: Any, kind: str = "Scale", **metadata: Any) -> Raw:
 
 
 async def replicas(api: Api) -> int:
-    found = await read(api, DEPLOYMENT, "web")
+    found = await read(api, KINDS.DEPLOYMENT, "web")
     assert found is not None
     return int(found["spec"]["replicas"])
 
 
-WHERE = Ref(DEPLOYMENT, "default", "web")
+WHERE = Ref(KINDS.DEPLOYMENT, "default", "web")
 
 
 async def test_a_scale_is_read(api: Api) -> None:
-    await make(api, DEPLOYMENT, deployment("web", 3))
+    await make(api, KINDS.DEPLOYMENT, deployment("web", 3))
     found = await get_scale(api, WHERE)
     assert (found["kind"], found["spec"], found["status"]["selector"]) == ("Scale", {"replicas": 3}, "app=web")
-    missing = get_scale(api, Ref(DEPLOYMENT, "default", "nobody"))
+    missing = get_scale(api, Ref(KINDS.DEPLOYMENT, "default", "nobody"))
     assert await refused(missing) == (404, 'deployments.apps "nobody" not found')
 
 
@@ -44,7 +44,7 @@ async def test_a_scale_is_read(api: Api) -> None:
     ],
 )
 async def test_a_scale_is_written(language: str, said: Any, options: WriteOptions, api: Api) -> None:
-    await make(api, DEPLOYMENT, deployment("web", 3))
+    await make(api, KINDS.DEPLOYMENT, deployment("web", 3))
     asked = repr(said)
     write = (
         patch_scale(api, WHERE, Patch(language, said), options) if language else put_scale(api, WHERE, said, options)
@@ -82,18 +82,18 @@ REFUSED: list[tuple[Raw, int, str]] = [
 
 @pytest.mark.parametrize(("said", "code", "answer"), REFUSED)
 async def test_what_scales_nothing(said: Raw, code: int, answer: str, api: Api) -> None:
-    await make(api, DEPLOYMENT, deployment("web", 3))
+    await make(api, KINDS.DEPLOYMENT, deployment("web", 3))
     assert await refused(put_scale(api, WHERE, said, ME)) == (code, answer)
     assert await replicas(api) == 3
 
 
 async def test_a_scale_is_applied(api: Api) -> None:
-    await make(api, DEPLOYMENT, deployment("web", 3))
+    await make(api, KINDS.DEPLOYMENT, deployment("web", 3))
     you, forced = WriteOptions("you"), WriteOptions("you", force=True)
     said = 'Apply failed with 1 conflict: conflict with "me" using apps/v1: .spec.replicas'
     assert await refused(patch_scale(api, WHERE, Patch(APPLY, scale(5)), you)) == (409, said)
     assert (await patch_scale(api, WHERE, Patch(APPLY, scale(5)), forced))["spec"] == {"replicas": 5}
-    found = await read(api, DEPLOYMENT, "web")
+    found = await read(api, KINDS.DEPLOYMENT, "web")
     assert found is not None
     (yours,) = (entry for entry in found["metadata"]["managedFields"] if entry["manager"] == "you")
     assert (yours["operation"], yours["subresource"]) == ("Apply", "scale")

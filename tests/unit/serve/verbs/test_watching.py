@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import CONFIG_MAP, ME, document, make, new_api, refused
+from tests.unit.serve.verbs.bench import ME, document, make, new_api, refused
 
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import Ref
+from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.api import Api
 from moorage.serve.options import ListOptions
@@ -18,15 +18,15 @@ from moorage.serve.verbs.watching import INITIAL_EVENTS_END, Batches, watch
 
 async def settings(api: Api, name: str, label: str = "") -> None:
     """An object, made or changed."""
-    raw = document(CONFIG_MAP, name, metadata={"labels": {"is": label}} if label else {})
+    raw = document(KINDS.CONFIG_MAP, name, metadata={"labels": {"is": label}} if label else {})
     try:
-        await make(api, CONFIG_MAP, raw)
+        await make(api, KINDS.CONFIG_MAP, raw)
     except ApiError:
-        await replace(api, Ref(CONFIG_MAP, "default", name), raw, ME)
+        await replace(api, Ref(KINDS.CONFIG_MAP, "default", name), raw, ME)
 
 
 async def begun(api: Api, **options: Any) -> Batches:
-    return await watch(api, CONFIG_MAP, "default", ListOptions(watch=True, **options))
+    return await watch(api, KINDS.CONFIG_MAP, "default", ListOptions(watch=True, **options))
 
 
 async def told(batches: Batches, most: int = 99) -> list[str]:
@@ -83,7 +83,7 @@ async def test_what_begins_and_ceases_to_match(options: dict[str, Any], wanted: 
     await settings(api, "a", "on")
     await settings(api, "a", "off")
     await settings(api, "b", "on")
-    await delete(api, Ref(CONFIG_MAP, "default", "a"), DeleteOptions())
+    await delete(api, Ref(KINDS.CONFIG_MAP, "default", "a"), DeleteOptions())
     assert await told(batches) == wanted
 
 

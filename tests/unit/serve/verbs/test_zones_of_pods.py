@@ -22,7 +22,6 @@ from moorage.serve.verbs.patching import Patch, patch_object
 from moorage.serve.verbs.subresources import bind
 from moorage.store.memory import MemoryStore
 
-POD, NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 OPTIONS = WriteOptions("tester")
 REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
 CONTAINERS = [{"name": "c", "image": "i"}]
@@ -36,7 +35,7 @@ class Zones:
 
     async def create_pod(self, name: str, spec: Raw | None = None, **metadata: Any) -> Raw:
         raw = {"metadata": {"name": name, **metadata}, "spec": {"containers": CONTAINERS, **(spec or {})}}
-        await create(self.api, POD, "default", raw, OPTIONS)
+        await create(self.api, KINDS.POD, "default", raw, OPTIONS)
         return await self.labels(name)
 
     async def bind(self, name: str, node: str = "n1", kind: str = "Node", **metadata: Any) -> Raw:
@@ -47,8 +46,8 @@ class Zones:
     async def labels(self, name: str) -> Raw:
         found = await self.api.store.get(f"/pods/default/{name}")
         assert found is not None
-        raw = decode(POD, found._replace(revision=0))
-        assert found.view == cached_view(POD, convert_view(raw, Pod))
+        raw = decode(KINDS.POD, found._replace(revision=0))
+        assert found.view == cached_view(KINDS.POD, convert_view(raw, Pod))
         labels: Raw = raw["metadata"].get("labels", {})
         return labels
 
@@ -60,7 +59,7 @@ async def running() -> AsyncIterator[Zones]:
     await api.start()
     await bootstrap(api, 443)
     for name, labels in (("n1", {ZONE: "z1", REGION: "r", "kubernetes.io/hostname": "n1"}), ("n2", {"a": "b"})):
-        await create(api, NODE, "", {"metadata": {"name": name, "labels": labels}}, OPTIONS)
+        await create(api, KINDS.NODE, "", {"metadata": {"name": name, "labels": labels}}, OPTIONS)
     yield Zones(api)
 
 
@@ -107,11 +106,11 @@ async def test_new_pods_that_name_their_node_get_its_zone(zones: Zones) -> None:
 
 async def test_a_node_that_moves_or_goes_is_noticed(zones: Zones) -> None:
     moved = Patch("application/merge-patch+json", {"metadata": {"labels": {ZONE: "z2", REGION: None}}})
-    await patch_object(zones.api, Ref(NODE, "", "n1"), moved, OPTIONS)
+    await patch_object(zones.api, Ref(KINDS.NODE, "", "n1"), moved, OPTIONS)
     assert await zones.create_pod("a", {"nodeName": "n1"}) == {ZONE: "z2"}
     await zones.create_pod("b")
     assert await zones.bind("b") == {ZONE: "z2"}
-    await delete(zones.api, Ref(NODE, "", "n1"), DeleteOptions())
+    await delete(zones.api, Ref(KINDS.NODE, "", "n1"), DeleteOptions())
     assert await zones.create_pod("c", {"nodeName": "n1"}) == {}
 
 

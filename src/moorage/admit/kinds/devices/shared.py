@@ -27,6 +27,7 @@ from moorage.model.field_error import (
 from moorage.model.names import byte_length, label_value_errors, regex_error
 from moorage.model.types.meta import Condition
 from moorage.model.types.resource_slice import DeviceTaint
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 
 Item = TypeVar("Item")
 ValidateItem = Callable[[Any, str], FieldErrors]
@@ -41,7 +42,7 @@ _MAX_BINDING_CONDITIONS = 4
 _MAX_REASON, _MAX_MESSAGE = 1024, 32 * 1024
 _CONDITION_STATUSES = ("False", "True", "Unknown")
 
-DEVICE_TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
+DEVICE_TAINT_EFFECTS = (NO_EXECUTE, NO_SCHEDULE, "None")
 
 validate_driver_name = validate_csi_driver_name
 

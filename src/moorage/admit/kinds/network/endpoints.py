@@ -25,6 +25,7 @@ from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors, 
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.network import endpoint_slice as slices
 from moorage.model.types.network.endpoints import EndpointAddress, EndpointPort, Endpoints, EndpointSubset
+from moorage.model.well_known.labels import ENDPOINTS_MANAGED_BY, SLICE_MANAGED_BY
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
@@ -32,8 +33,8 @@ _MAX_ENDPOINTS, _MAX_ADDRESSES, _MAX_PORTS, _MAX_HINTS, _MAX_TOPOLOGY = 1000, 10
 _LINK_LOCAL_MULTICAST = (0xE0000000, 0xE00000FF)
 #: Labels of objects that controllers write: their addresses need no warning.
 _MANAGED_BY = {
-    "endpoints.kubernetes.io/managed-by": ("endpoint-controller",),
-    "endpointslice.kubernetes.io/managed-by": (
+    ENDPOINTS_MANAGED_BY: ("endpoint-controller",),
+    SLICE_MANAGED_BY: (
         "endpointslice-controller.k8s.io",
         "endpointslicemirroring-controller.k8s.io",
     ),

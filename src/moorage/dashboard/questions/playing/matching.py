@@ -15,6 +15,7 @@ from moorage.match.tolerations import NO_TOLERATION, TolerationSet
 from moorage.model.gates import GateSet
 from moorage.model.types.node import NodeSelectorTerm, Taint
 from moorage.model.types.pod import Affinity, Pod, PodSpec
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
 
 MAX_NAMES = 200
@@ -23,8 +24,7 @@ MAX_GROUPS = 100
 MAX_APART = 12
 MAX_ALIKE = 50
 MAX_TAINTS = 500
-_HARD = ("NoSchedule", "NoExecute")
-_PREFERENCE = "PreferNoSchedule"
+_HARD = (NO_SCHEDULE, NO_EXECUTE)
 _VALUE = re.compile(r"(?<![\w/.-])v?\d[\w.+-]*")
 
 
@@ -127,7 +127,7 @@ class TaintAnswers:
         reasons = tuple(self._why(taint) for taint in self._scheduler.untolerated(taints, _HARD))
         avoided = tuple(
             f"the scheduler prefers other nodes: {self._why(taint)}"
-            for taint in self._scheduler.untolerated(taints, (_PREFERENCE,))
+            for taint in self._scheduler.untolerated(taints, (PREFER_NO_SCHEDULE,))
         )
         eviction = decide_eviction(taints, self._manager)
         is_limited = eviction.when is When.AFTER

@@ -20,10 +20,9 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.change import Change
 
-_POD, _NODE = KINDS["v1", "Pod"], KINDS["v1", "Node"]
 _DEVICE_KINDS: dict[type, Kind] = {
-    ResourceClaim: KINDS["resource.k8s.io/v1", "ResourceClaim"],
-    DeviceClass: KINDS["resource.k8s.io/v1", "DeviceClass"],
+    ResourceClaim: KINDS.RESOURCE_CLAIM,
+    DeviceClass: KINDS.DEVICE_CLASS,
 }
 _CHOSEN_BY_USERS = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences")
 _replace = msgspec.structs.replace
@@ -37,8 +36,8 @@ class AdmissionCheck:
 
     def __init__(self, pod: Pod, gates: GateSet, find: FindObject) -> None:
         self._pod, self._gates, self._find = pod, gates, find
-        stored = find(_POD, f"{pod.metadata.namespace}/{pod.metadata.name}")
-        self._raw = _as_new(stored.raw if stored is not None else document_of(pod), _POD)
+        stored = find(KINDS.POD, f"{pod.metadata.namespace}/{pod.metadata.name}")
+        self._raw = _as_new(stored.raw if stored is not None else document_of(pod), KINDS.POD)
         self._before = document_of(pod)
         self._accepted_anyway = set(self._complaints(self._raw)[0])
 
@@ -64,10 +63,10 @@ class AdmissionCheck:
         return (), result.view
 
     def _takes_node(self, node: Node) -> bool:
-        stored = self._find(_NODE, node.metadata.name)
+        stored = self._find(KINDS.NODE, node.metadata.name)
         if stored is None:
             return True
-        old = {"apiVersion": _NODE.api_version, "kind": _NODE.name, **stored.raw}
+        old = {"apiVersion": KINDS.NODE.api_version, "kind": KINDS.NODE.name, **stored.raw}
         return not self._complaints(overlay(old, document_of(stored.view), document_of(node)), old)[0]
 
     def _takes_new(self, view: Any) -> bool:

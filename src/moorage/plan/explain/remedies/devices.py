@@ -28,6 +28,7 @@ from moorage.model.types.devices import (
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod
 from moorage.model.types.resource_slice import DeviceTaint
+from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.explain.remedies.change import (
     MAX_VALUES,
     Blockers,
@@ -203,9 +204,9 @@ class _Asked:
             new, said = _replace(tolerations[moved.position], value=moved.new.value), moved.text
             changed = replaced(tolerations, moved.position, new)
             effects = {taint.effect for taint in counts}
-            if not new.effect and "NoExecute" in effects:  # only those that say so keep a pod from being evicted
-                staying = _replace(new, effect="NoExecute")
-                is_sole = effects == {"NoExecute"}
+            if not new.effect and NO_EXECUTE in effects:  # only those that say so keep a pod from being evicted
+                staying = _replace(new, effect=NO_EXECUTE)
+                is_sole = effects == {NO_EXECUTE}
                 changed = replaced(tolerations, moved.position, staying) if is_sole else (*changed, staying)
                 said += ", NoExecute" if is_sole else ", and the same for NoExecute"
             yield self._change(

@@ -11,6 +11,7 @@ from moorage.match.operators import NODE_SELECTOR, comparison_of
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import Pod
+from moorage.model.well_known.labels import INSTANCE_TYPE
 from moorage.plan.explain.remedies.change import (
     MAX_VALUES,
     Blockers,
@@ -34,7 +35,7 @@ _FACTS = (
     "kubernetes.io/",
     "topology.kubernetes.io/",
     "failure-domain.beta.kubernetes.io/",
-    "node.kubernetes.io/instance-type",
+    INSTANCE_TYPE,
 )
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

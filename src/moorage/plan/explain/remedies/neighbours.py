@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
 from moorage.model.types.pod import Pod, PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint
+from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 from moorage.plan.explain.remedies.change import (
     Blockers,
     Change,
@@ -21,7 +22,6 @@ from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAff
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_TEMPLATE_HASH = "pod-template-hash"
 _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 _SKEWS = (1, 2, 3, 5, 10, 20, 50, 100)
 _MAX_LABELS = 8
@@ -109,7 +109,7 @@ def spread_changes(blockers: Blockers, gates: GateSet) -> Iterator[Change]:
             new = replace(constraint, minDomains=None)
             yield _spread(pod, index, new, f"{where}: drop minDomains {constraint.minDomains}", 2, {}, 0)
         if _may_match_revision(pod, constraint, gates):
-            keys = (*constraint.matchLabelKeys, _TEMPLATE_HASH)
+            keys = (*constraint.matchLabelKeys, POD_TEMPLATE_HASH)
             new = replace(constraint, matchLabelKeys=keys)
             text = f"{where}: count only pods of the same revision"
             yield _spread(pod, index, new, text, 2, {"matchLabelKeys": list(keys)}, 0)
@@ -127,8 +127,8 @@ def spread_changes(blockers: Blockers, gates: GateSet) -> Iterator[Change]:
 def _may_match_revision(pod: Pod, constraint: TopologySpreadConstraint, gates: GateSet) -> bool:
     return (
         gates.enabled(MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD)
-        and _TEMPLATE_HASH in pod.metadata.labels
-        and _TEMPLATE_HASH not in constraint.matchLabelKeys
+        and POD_TEMPLATE_HASH in pod.metadata.labels
+        and POD_TEMPLATE_HASH not in constraint.matchLabelKeys
         and constraint.labelSelector is not None
     )
 

@@ -14,6 +14,7 @@ from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Toleration
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 from moorage.plan.explain.remedies.change import (
     MAX_VALUES,
     Blockers,
@@ -29,7 +30,7 @@ from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
 from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
-_HARD = frozenset({"NoSchedule", "NoExecute"})
+_HARD = frozenset({NO_SCHEDULE, NO_EXECUTE})
 #: The plugins that a toleration may satisfy: spreading may count only nodes whose taints are tolerated.
 _PLUGINS = (NodeUnschedulable.name, TaintToleration.name, PodTopologySpread.name)
 _MAX_NODES = 3

@@ -27,13 +27,13 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod, TopologySpreadConstraint
+from moorage.model.well_known.labels import HOSTNAME, ZONE
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
 from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.framework.wide import Trait, Traits, WidePlugin
 from moorage.schedule.plugins.spread.spread_domains import (
     HARD_EFFECTS,
-    HOSTNAME,
     BalancedDomains,
     Constraint,
     Constraints,
@@ -45,7 +45,7 @@ SKEW_REASON = "node(s) didn't match pod topology spread constraints"
 LABEL_REASON = f"{SKEW_REASON} (missing required label)"
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(maxSkew=3, topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway"),
-    TopologySpreadConstraint(maxSkew=5, topologyKey="topology.kubernetes.io/zone", whenUnsatisfiable="ScheduleAnyway"),
+    TopologySpreadConstraint(maxSkew=5, topologyKey=ZONE, whenUnsatisfiable="ScheduleAnyway"),
 )
 _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 _HONOR = "Honor"

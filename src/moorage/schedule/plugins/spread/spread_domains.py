@@ -20,12 +20,13 @@ from moorage.columns.shape import Shape
 from moorage.match.label_selector import Selector, compile_label_set, conjunction
 from moorage.match.node_selector import RequiredNodeAffinity
 from moorage.match.tolerations import TolerationSet
+from moorage.model.well_known.labels import HOSTNAME
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 from moorage.schedule.framework.plugin import Mask
 from moorage.schedule.framework.wide import Following, has_small_domains
 
-HOSTNAME = "kubernetes.io/hostname"
 _CONTROLLERS = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet"})
-HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+HARD_EFFECTS = frozenset({NO_SCHEDULE, NO_EXECUTE})
 
 
 class DefaultSelectors:

@@ -11,15 +11,15 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.label_column import ABSENT
 from moorage.columns.shape import Shape
 from moorage.match.volumes.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState, claim_class
-from moorage.match.volumes.csi_migration import OLD_REGION, OLD_ZONE, REGION, ZONE
 from moorage.model.types.storage import PersistentVolume
+from moorage.model.well_known.labels import BETA_REGION, BETA_ZONE, REGION, ZONE
 from moorage.schedule.framework.events import EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
 from moorage.schedule.framework.verdict import Verdict, unresolvable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
 
 CONFLICT = "node(s) had no available volume zone"
-_TODAYS = {OLD_ZONE: ZONE, OLD_REGION: REGION}
+_TODAYS = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 _DELIMITER = "__"
 
 

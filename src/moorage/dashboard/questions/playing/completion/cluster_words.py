@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import islice
 
 from moorage.dashboard.questions.playing.known_nodes import KnownNodes
-from moorage.plan.simulation.api import POD
+from moorage.model.kinds import KINDS
 from moorage.plan.simulation.simulation import Simulation
 
 NODES, PODS, NAMESPACES = "node", "pod", "namespace"
@@ -34,7 +34,7 @@ class ClusterWords:
 
     @cached_property
     def _of_pods(self) -> LabelCounts:
-        pods = islice(self._simulation.world.all(POD), _MAX_PODS)
+        pods = islice(self._simulation.world.all(KINDS.POD), _MAX_PODS)
         return _counted(pod.view.metadata.labels for pod in pods)
 
     @cached_property

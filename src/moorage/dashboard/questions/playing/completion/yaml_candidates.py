@@ -22,6 +22,7 @@ from moorage.match.operators import NODE_SELECTOR as NODE_LABELS
 from moorage.model.schema.shapes import ListShape, MapShape, StructShape, shape_of, struct_shape
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import Affinity, NodeAffinity, PodSpec, Toleration
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 
 #: What a field is for, where its name does not say it.
 _NOTES = {
@@ -39,9 +40,9 @@ _NOTES = {
     "preferredDuringSchedulingIgnoredDuringExecution": "adds its weight to the score",
 }
 _EFFECT_NOTES = {
-    "NoSchedule": "new pods stay away",
-    "PreferNoSchedule": "new pods go elsewhere if they can",
-    "NoExecute": "new pods stay away, running ones are evicted",
+    NO_SCHEDULE: "new pods stay away",
+    PREFER_NO_SCHEDULE: "new pods go elsewhere if they can",
+    NO_EXECUTE: "new pods stay away, running ones are evicted",
 }
 #: What a rule may begin with, from the whole to its smallest part.
 _ROOTS: dict[str, tuple[Any, ...]] = {

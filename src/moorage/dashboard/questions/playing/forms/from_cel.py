@@ -21,6 +21,7 @@ from moorage.match.operators import EQUAL, EXISTS, TOLERATION, comparisons_in
 from moorage.match.semver import SemverError, parse_tolerant
 from moorage.match.semver import parse as parse_strict
 from moorage.model.types.pod import Toleration
+from moorage.model.well_known.taints import NO_EXECUTE
 
 MAX_ALTERNATIVES = 16
 _COMPARISONS = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "_==_": "="}
@@ -323,6 +324,6 @@ def _comparing(
 
 
 def _loose_effect(effect: str, seconds: int | None) -> str:
-    if seconds is None or effect == "NoExecute":
+    if seconds is None or effect == NO_EXECUTE:
         return ""
     return "the API server takes tolerationSeconds beside an operator with effect: NoExecute only"

@@ -1,0 +1,1 @@
+"""Names that the Kubernetes API gives a meaning, each written once."""

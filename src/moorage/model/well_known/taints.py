@@ -1,0 +1,11 @@
+"""The effects of taints, and the keys of the taints that Kubernetes itself puts on nodes."""
+
+from typing import Final
+
+NO_SCHEDULE: Final = "NoSchedule"
+PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
+NO_EXECUTE: Final = "NoExecute"
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
