@@ -11,9 +11,9 @@ from tests.e2e.fuzz_requests import Asked, RequestMaker
 from tests.e2e.handler_without_wire import handler_and_api, tried
 
 from moorage.model.schema.conversion import convert_view
-from moorage.serve.api import Api
-from moorage.serve.handler import Handler
+from moorage.serve.requests.handler import Handler
 from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.verbs.api import Api
 
 _FORMS = (
     "application/json",

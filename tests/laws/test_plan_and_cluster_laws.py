@@ -26,7 +26,7 @@ from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KINDS, kind_of
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.live.loop import LiveScheduler
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 from moorage.telemetry.metrics import Metrics
 
 CPU = st.sampled_from(["100m", "1", "3"])

@@ -18,11 +18,11 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.request import Binding
-from moorage.serve.api import Api
-from moorage.serve.decoding import check_kind
-from moorage.serve.options import STRICT, TRUST, WARN, WriteOptions
+from moorage.serve.requests.decoding import check_kind
+from moorage.serve.requests.options import STRICT, TRUST, WARN, WriteOptions
 from moorage.serve.resources.objects import decode
-from moorage.serve.templates import Likeness, PodTemplates
+from moorage.serve.templates.pods import Likeness, PodTemplates
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.subresources import bind_to
 from moorage.store.memory import MemoryStore

@@ -18,7 +18,6 @@ from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms
 from moorage.serve.access.modes import DEFAULT_MODES, WrongModes, read_modes, use_modes
-from moorage.serve.api import Api
 from moorage.serve.cluster.api_configuration import configure_api
 from moorage.serve.cluster.api_endpoints import (
     NO_ADDRESS,
@@ -29,7 +28,6 @@ from moorage.serve.cluster.api_endpoints import (
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.cluster.event_expiry import EVENT_SECONDS, EventExpiry
 from moorage.serve.cluster.server_identity import ServerIdentity
-from moorage.serve.handler import Handler
 from moorage.serve.http.server import Server
 from moorage.serve.observe.request_log import RequestLog
 from moorage.serve.pki.authentication import ADMIN
@@ -44,14 +42,16 @@ from moorage.serve.pki.credentials import (
     server_url,
 )
 from moorage.serve.pki.request_signer import RequestSigner
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.snapshot_path import SnapshotSource
+from moorage.serve.requests.web_paths import Check, WebPaths
 from moorage.serve.resources.etcd_roots import etcd_roots
 from moorage.serve.resources.objects import prefix_of
 from moorage.serve.resources.plain_value import plain_value
-from moorage.serve.snapshot_path import SnapshotSource
 from moorage.serve.tokens.key_files import open_token_keys
 from moorage.serve.tokens.keys import TokenKeyError
 from moorage.serve.tokens.service_accounts import TokenKeys, TokenSettings
-from moorage.serve.web_paths import Check, WebPaths
+from moorage.serve.verbs.api import Api
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore

@@ -40,8 +40,8 @@ from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.access.bootstrap.components import CONTROLLER_MANAGER, CONTROLLERS, KUBELETS, SCHEDULER
-from moorage.serve.loopback import LoopbackClient
 from moorage.serve.pki.authentication import User
+from moorage.serve.requests.loopback import LoopbackClient
 from moorage.serve.resources.objects import prefix_of
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.telemetry.logs import get_logger

@@ -13,7 +13,7 @@ from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 
 pytestmark = pytest.mark.real_time
 

@@ -13,7 +13,7 @@ from moorage.client.protocol import Client, Object, WatchEvent
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.model.gates import default_gates
 from moorage.model.kinds import Kind
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 
 Connector = Callable[[ApiServer, Path], Client]
 

@@ -20,7 +20,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 
 
 def client_of(server: ApiServer) -> HttpClient:

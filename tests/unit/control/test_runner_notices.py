@@ -16,9 +16,9 @@ from moorage.control.framework.runner import ControllerManager
 from moorage.control.framework.world import World
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 
 

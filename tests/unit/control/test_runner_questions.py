@@ -14,7 +14,7 @@ from moorage.control.framework.controller import Controller
 from moorage.control.framework.world import World
 from moorage.model.api_error import no_such_path
 from moorage.model.kinds import KINDS, Kind
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 
 
 class Curious(Controller):

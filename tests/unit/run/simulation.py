@@ -9,9 +9,9 @@ from moorage.client.protocol import Client
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KINDS
 from moorage.run.kubelets import Kubelets
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.metrics import Metrics
 

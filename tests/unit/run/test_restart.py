@@ -8,7 +8,7 @@ from moorage.client.protocol import Object, PatchType, Unreachable
 from moorage.model.api_error import internal
 from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS, Kind
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 
 
 async def test_running_pods_go_on_where_they_were(simulation: Simulation) -> None:

@@ -10,7 +10,7 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.run.admission import Admission
 from moorage.run.kubelet_state import KubeletState
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 
 Raw = dict[str, Any]
 

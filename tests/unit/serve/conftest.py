@@ -3,7 +3,7 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 from tests.unit.serve.verbs.bench import new_api
 
-from moorage.serve.api import Api
+from moorage.serve.verbs.api import Api
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from tests.virtual_time import BASE, time_of_day
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.serve import claim_names
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.templates import claim_names
 from moorage.serve.verbs import patching
 
 PODS = 5

@@ -9,7 +9,7 @@ from tests.virtual_cluster import VirtualCluster
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.serve import claim_templates
+from moorage.serve.templates import claims as claim_templates
 
 
 def generated(pod: str, **changes: Any) -> Raw:

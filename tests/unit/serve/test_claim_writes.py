@@ -14,8 +14,8 @@ from moorage.client.protocol import Object, PatchType
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
-from moorage.serve import claim_writes
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.templates import claim_writes
 from moorage.serve.verbs import patching
 
 CLAIMS = 5

@@ -6,8 +6,8 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.serve.decoding import check_kind, decode_body, decode_object
-from moorage.serve.options import IGNORE, STRICT, WARN
+from moorage.serve.requests.decoding import check_kind, decode_body, decode_object
+from moorage.serve.requests.options import IGNORE, STRICT, WARN
 
 JSON, YAML = "application/json", "application/yaml"
 

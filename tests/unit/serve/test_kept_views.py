@@ -6,8 +6,8 @@ from tests.unit.serve.verbs.bench import deployment, document, make, pod
 
 from moorage.client.protocol import Object
 from moorage.model.kinds import KINDS, Kind
-from moorage.serve.api import Api
 from moorage.serve.resources.objects import decode
+from moorage.serve.verbs.api import Api
 
 
 async def _stored(api: Api, kind: Kind, raw: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

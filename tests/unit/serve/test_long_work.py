@@ -10,17 +10,17 @@ import pytest
 from moorage.model.api_error import ApiError, bad_request
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve import long_work
-from moorage.serve.api import Api
-from moorage.serve.decoding import decode_object
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.long_work import LongWork, is_large, is_large_body
-from moorage.serve.options import WARN, WriteOptions
 from moorage.serve.patch.patch_error import MAX_CONTAINERS
 from moorage.serve.pki.authentication import ADMIN
+from moorage.serve.requests.decoding import decode_object
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.options import WARN, WriteOptions
+from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.verbs import changing
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, name_owners_once
-from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 

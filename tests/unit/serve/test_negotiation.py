@@ -3,7 +3,7 @@
 import pytest
 
 from moorage.model.api_error import ApiError
-from moorage.serve.rendering import As, Form, negotiate
+from moorage.serve.requests.rendering import As, Form, negotiate
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 FORMS = [

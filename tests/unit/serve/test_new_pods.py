@@ -8,10 +8,10 @@ import pytest
 from moorage.admit.raw import copy_document
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import cached_view
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.store.memory import MemoryStore
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.model.api_error import ApiError
-from moorage.serve.options import (
+from moorage.serve.requests.options import (
     IGNORE,
     STRICT,
     WARN,

@@ -11,17 +11,17 @@ import pytest
 import yaml
 
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response, Stream, compress_stream, wants_compression
 from moorage.serve.long_work import in_slices, next_turn
-from moorage.serve.options import ListOptions, WriteOptions
-from moorage.serve.page_stream import stream_page
 from moorage.serve.pki.authentication import ADMIN
-from moorage.serve.rendering import Form, Renderer, negotiate
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.options import ListOptions, WriteOptions
+from moorage.serve.requests.page_stream import stream_page
+from moorage.serve.requests.rendering import Form, Renderer, negotiate
+from moorage.serve.requests.web_paths import WebPaths
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.reading import list_page
-from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 

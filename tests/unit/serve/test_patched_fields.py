@@ -8,9 +8,9 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api, WriteResult
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
+from moorage.serve.requests.options import IGNORE, STRICT, WARN, WriteOptions
+from moorage.serve.verbs.api import Api, WriteResult
 from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, Patch, patch_object, read_patch
 from moorage.store.memory import MemoryStore

@@ -9,9 +9,9 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Store
 from moorage.store.sqlite import SqliteStore

@@ -9,7 +9,7 @@ import yaml
 from moorage.client.protocol import EventType, WatchEvent
 from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Response
-from moorage.serve.rendering import As, Form, Renderer, as_yaml, error_event, json_response, warning_headers
+from moorage.serve.requests.rendering import As, Form, Renderer, as_yaml, error_event, json_response, warning_headers
 from moorage.serve.resources.objects import StoredObject
 from moorage.serve.verbs.reading import Page
 from moorage.serve.verbs.watching import _bookmark

@@ -21,11 +21,11 @@ from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PriorityClass
 from moorage.model.types.request import Binding
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.options import STRICT, WARN, WriteOptions
+from moorage.serve.requests.options import STRICT, WARN, WriteOptions
 from moorage.serve.resources.objects import cached_view, decode
-from moorage.serve.templates import PodTemplates
+from moorage.serve.templates.pods import PodTemplates
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.subresources import bind_to
 from moorage.store.memory import MemoryStore

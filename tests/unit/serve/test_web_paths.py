@@ -6,8 +6,8 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Request, Response
+from moorage.serve.requests.web_paths import Check, WebPaths
 from moorage.serve.resources.routes import target_of
-from moorage.serve.web_paths import Check, WebPaths
 
 
 def paths(complaint: str) -> WebPaths:

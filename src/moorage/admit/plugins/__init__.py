@@ -15,7 +15,7 @@ class Plugin:
     """One admission plugin; it sees every object and decides by its kind. Both methods may raise `Forbidden`.
 
     `live`: it changes nothing and its answer may be another for the same object a moment later, so that it is asked
-    for each pod, even where its template was admitted before (`moorage.serve.templates`).
+    for each pod, even where its template was admitted before (`moorage.serve.templates.pods`).
     """
 
     live = False

@@ -19,10 +19,10 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.run.node_objects import SIMULATOR, SIMULATOR_LABEL, STOPPED
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import TOKEN_TRACKING
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.restoring import admit_as_is, store_as_is
 from moorage.store.protocol import StoreError

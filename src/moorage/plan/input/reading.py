@@ -34,7 +34,7 @@ from moorage.plan.input.hints import hints_of
 from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place
 from moorage.serve.patch.patch_error import PatchError
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
-from moorage.serve.templates import PodTemplates
+from moorage.serve.templates.pods import PodTemplates
 
 #: Priorities are resolved later: the PriorityClass may stand below the pod.
 _PLUGINS = (DefaultTolerationSeconds(),)

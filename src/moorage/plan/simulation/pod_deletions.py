@@ -12,7 +12,7 @@ from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.types.request import DeleteOptions, Preconditions
 from moorage.plan.simulation.pod_edits import Marked
-from moorage.serve.options import delete_options
+from moorage.serve.requests.options import delete_options
 
 _REMEMBERED = 256
 _replace = msgspec.structs.replace

@@ -13,10 +13,10 @@ from moorage.model.kinds import Kind
 from moorage.model.types.access.certificates import CertificateSigningRequest
 from moorage.model.types.view import View
 from moorage.serve.access.authorization import resource_attributes
-from moorage.serve.api import Api, Raw
 from moorage.serve.pki.authentication import User
 from moorage.serve.resources.objects import decode
 from moorage.serve.resources.routes import Target
+from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.reading import get
 
 _REQUESTER = ("username", "uid", "groups", "extra")

@@ -12,8 +12,8 @@ from moorage.serve.access.abac import read_policy
 from moorage.serve.access.authorization import ALLOWED, Attributes, Authorization, Authorizer, Decision, Rules
 from moorage.serve.access.coverage import ALL_RIGHTS
 from moorage.serve.access.node import NODE_KINDS, NodeAuthorizer
-from moorage.serve.api import Api
 from moorage.serve.pki.authentication import User
+from moorage.serve.verbs.api import Api
 
 DEFAULT_MODES = ("Node", "RBAC")
 MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")

@@ -14,9 +14,9 @@ from moorage.admit.raw import copy_document
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.api import Api
 from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.resources.served import CUSTOM_PRIORITY, GROUP_PRIORITIES
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.restoring import admit_as_is, store_as_is
 from moorage.store.protocol import KeyExists, StoreError, StoreFailed, StoreUncertain

@@ -12,9 +12,9 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.model.well_known.labels import SERVICE_NAME, SKIP_MIRROR
-from moorage.serve.api import Api, Raw
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
+from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get

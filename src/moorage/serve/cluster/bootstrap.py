@@ -6,8 +6,8 @@ Kubernetes: kube-apiserver's post-start hooks.
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.serve.access.bootstrap.reconcile import reconcile_bootstrap_policy
-from moorage.serve.api import Api, Raw
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
+from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.changing import create
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")

@@ -21,10 +21,10 @@ from moorage.model.go.times import micro_time_text, seconds_of
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.model.well_known.labels import HOSTNAME
-from moorage.serve.api import Api, Raw
 from moorage.serve.cluster.api_endpoints import publish_endpoints
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get

@@ -41,7 +41,7 @@ from moorage.store.protocol import (
 from moorage.telemetry.logs import get_logger
 
 if TYPE_CHECKING:
-    from moorage.serve.api import Api
+    from moorage.serve.verbs.api import Api
 
 Raw = dict[str, Any]
 
@@ -286,7 +286,7 @@ class Definitions:
 
     async def _empty(self, kind: CustomKind) -> DefinitionCondition:
         """Delete all objects of a kind and wait until they are gone."""
-        from moorage.serve.options import ListOptions
+        from moorage.serve.requests.options import ListOptions
         from moorage.serve.verbs.deleting import delete_collection
 
         api = self._api

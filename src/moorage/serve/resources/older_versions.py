@@ -22,10 +22,10 @@ from moorage.model.schema.older_versions import (
     path_in_v1beta1,
     to_older,
 )
-from moorage.serve.decoding import JSON, PROTOBUF, YAML, decode_body, media_type
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.options import STRICT, query_of
-from moorage.serve.rendering import warning_headers
+from moorage.serve.requests.decoding import JSON, PROTOBUF, YAML, decode_body, media_type
+from moorage.serve.requests.options import STRICT, query_of
+from moorage.serve.requests.rendering import warning_headers
 from moorage.serve.resources.routes import Target
 from moorage.serve.verbs.patching import JSON_PATCH, PATCHES
 

@@ -7,7 +7,7 @@ each request; keys change at a restart only.
 from typing import Final
 
 from moorage.serve.http.messages import Response
-from moorage.serve.rendering import json_response
+from moorage.serve.requests.rendering import json_response
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens
 
 CONFIGURATION_PATH: Final = "/.well-known/openid-configuration"

@@ -13,15 +13,15 @@ from moorage.model.kinds import KINDS, TOKEN_REQUEST, Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.access.tokens import BoundObjectReference, TokenRequest
 from moorage.serve.access.node import node_of
-from moorage.serve.api import Api, Raw
-from moorage.serve.decoding import decode_object
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.options import query_of, write_options
 from moorage.serve.pki.service_account_users import account_user_name
-from moorage.serve.rendering import json_response, warning_headers
+from moorage.serve.requests.decoding import decode_object
+from moorage.serve.requests.options import query_of, write_options
+from moorage.serve.requests.rendering import json_response, warning_headers
 from moorage.serve.resources.objects import decode
 from moorage.serve.resources.routes import Target
 from moorage.serve.tokens.claims import KubernetesClaim, ObjectClaim, TokenClaims
+from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.reading import get
 
 _HOUR = 3600

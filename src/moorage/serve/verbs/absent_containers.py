@@ -3,9 +3,9 @@
 from typing import Final
 
 from moorage.model.api_error import bad_request
-from moorage.serve.api import Api
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.resources.routes import Target
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.reading import get
 
 _NEVER_RUN = "Moorage simulates nodes, so containers are never run"

@@ -30,12 +30,12 @@ from moorage.model.kinds import KINDS, CustomKind, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.access.certificates import check_subject, with_requester
 from moorage.serve.admission.service_claims import claims_held, claims_of
-from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.long_work import next_turn
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
-from moorage.serve.templates import Likeness
+from moorage.serve.templates.pods import Likeness
+from moorage.serve.verbs.api import Api, WriteResult
 from moorage.serve.verbs.weight import MADE_TOGETHER, change_takes_long, document_takes_long, pod_takes_long
 from moorage.store.protocol import ClaimTaken, KeyExists, KeyMissing, RevisionMismatch, Stored
 

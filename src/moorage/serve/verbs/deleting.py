@@ -17,10 +17,10 @@ from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.admission.service_claims import claims_held
-from moorage.serve.api import Api, WriteResult, admitted, check_types
 from moorage.serve.long_work import in_slices, is_large
-from moorage.serve.options import ListOptions
+from moorage.serve.requests.options import ListOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in, namespace_in
+from moorage.serve.verbs.api import Api, WriteResult, admitted, check_types
 from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
 from moorage.serve.verbs.reading import Page, list_page
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored

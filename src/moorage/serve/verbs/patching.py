@@ -20,12 +20,13 @@ from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
-from moorage.serve.api import Api, WriteResult
 from moorage.serve.apply.managed_fields import apply_patch, check_to_apply
-from moorage.serve.claim_names import ClaimNames, learn_names, read_claim_names, with_names
-from moorage.serve.claim_writes import claim_write, with_reservation
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.decoding import (
+from moorage.serve.long_work import is_large
+from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
+from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
+from moorage.serve.patch.strategic_merge import apply_strategic_merge
+from moorage.serve.requests.decoding import (
     check_custom_type,
     check_kind,
     decode_json,
@@ -34,12 +35,11 @@ from moorage.serve.decoding import (
     repeated_fields,
     wrong_type_field,
 )
-from moorage.serve.long_work import is_large
-from moorage.serve.options import IGNORE, STRICT, TRUST, WriteOptions
-from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
-from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
-from moorage.serve.patch.strategic_merge import apply_strategic_merge
+from moorage.serve.requests.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.resources.objects import cached_view, encode, key_of
+from moorage.serve.templates.claim_names import ClaimNames, learn_names, read_claim_names, with_names
+from moorage.serve.templates.claim_writes import claim_write, with_reservation
+from moorage.serve.verbs.api import Api, WriteResult
 from moorage.serve.verbs.changing import (
     Change,
     Changed,

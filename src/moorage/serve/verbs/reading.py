@@ -11,11 +11,11 @@ import msgspec
 
 from moorage.model.api_error import ApiError, bad_request, expired, not_found
 from moorage.model.kinds import Kind, Ref
-from moorage.serve.api import Api
 from moorage.serve.long_work import in_slices, next_turn
-from moorage.serve.options import EXACT, ListOptions
+from moorage.serve.requests.options import EXACT, ListOptions
 from moorage.serve.resources.objects import key_of, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
+from moorage.serve.verbs.api import Api
 from moorage.store.protocol import Compacted, FutureRevision, Listing, Stored
 
 _CONTINUE_EXPIRED = (

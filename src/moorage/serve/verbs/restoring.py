@@ -12,10 +12,10 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.known_fields import kept_part
 from moorage.serve.admission.service_claims import claims_held, claims_of
-from moorage.serve.api import Api, admitted
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.decoding import check_kind
+from moorage.serve.requests.decoding import check_kind
 from moorage.serve.resources.objects import cached_view, encode, key_of
+from moorage.serve.verbs.api import Api, admitted
 from moorage.store.protocol import Stored
 
 

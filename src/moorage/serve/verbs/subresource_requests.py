@@ -7,15 +7,15 @@ from collections.abc import Awaitable, Callable
 
 from moorage.model.api_error import bad_request
 from moorage.model.kinds import BINDING, EVICTION, SCALE, Kind
-from moorage.serve.api import Api, Raw
-from moorage.serve.decoding import check_kind, decode_body, decode_object
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.options import query_of, write_options
-from moorage.serve.rendering import As, json_response, negotiate, warning_headers
+from moorage.serve.requests.decoding import check_kind, decode_body, decode_object
+from moorage.serve.requests.options import query_of, write_options
+from moorage.serve.requests.rendering import As, json_response, negotiate, warning_headers
 from moorage.serve.resources.routes import Target
 from moorage.serve.tables.render import render_table
 from moorage.serve.tokens.requests import answer_token_request
 from moorage.serve.verbs.absent_containers import WANTED, refuse_container
+from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.deleting import finalize
 from moorage.serve.verbs.patching import APPLY, duplicate_warnings, read_patch
 from moorage.serve.verbs.subresources import bind, evict, get_scale, patch_scale_and_warn, put_scale_body

@@ -29,7 +29,6 @@ from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.request import Binding, DeleteOptions, Scale
-from moorage.serve.api import Api, Raw
 from moorage.serve.apply.managed_fields import apply_patch
 from moorage.serve.custom.scale import (
     check_has_replicas,
@@ -40,10 +39,11 @@ from moorage.serve.custom.scale import (
     with_unset_replicas,
 )
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.decoding import check_kind, decode_object
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.decoding import check_kind, decode_object
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
-from moorage.serve.templates import PodTemplate
+from moorage.serve.templates.pods import PodTemplate
+from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.changing import Changed, admit_change, change, check_name, check_namespace, expected_revision
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.patching import APPLY, Patch, check_patched, checked_to_apply, patched, wrong_patch

@@ -14,7 +14,7 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.long_work import is_large
 from moorage.serve.resources.objects import decode
-from moorage.serve.templates import Likeness
+from moorage.serve.templates.pods import Likeness
 from moorage.store.protocol import Stored
 
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode

@@ -14,12 +14,12 @@ from moorage.admit.plugins.standard import ServiceAccount
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, Kind
-from moorage.serve.api import Api
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response, Stream, render_refusal
 from moorage.serve.pki.authentication import AUTHENTICATED, MASTERS, User
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.tokens.service_accounts import TokenKeys
-from moorage.serve.web_paths import WebPaths
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics

@@ -13,7 +13,7 @@ from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings, star
 from moorage.cluster.cannot_start import CannotStart
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 from moorage.serve.tokens.keys import SigningKey
 
 

@@ -14,7 +14,7 @@ from moorage.cluster.api_server import ApiServer, ApiServerProcess, ApiServerSet
 from moorage.cluster.components import CannotListen, CannotRegister, KubeletProcess, Process
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 
 pytestmark = pytest.mark.real_time
 

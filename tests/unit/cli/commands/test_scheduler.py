@@ -17,7 +17,7 @@ from moorage.cluster.components import CannotListen, Process, SchedulerProcess
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
 
 pytestmark = pytest.mark.real_time
 

@@ -7,8 +7,8 @@ from tests.virtual_time import time_of_day
 
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_AFFINITY, default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.verbs.api import Api
 
 TERM = {
     "topologyKey": "kubernetes.io/hostname",

@@ -11,8 +11,8 @@ from moorage.control.framework.runner import ControllerManager
 from moorage.control.node_lifecycle.controller import NodeLifecycleController
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 
 

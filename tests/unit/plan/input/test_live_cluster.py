@@ -12,9 +12,9 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.live_cluster import LiveCluster, Missing, NoLiveCluster, load_live, read_objects
 from moorage.plan.planner import Planner, Settings
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 
 SERVER = "https://example.com"

@@ -9,10 +9,10 @@ from tests.unit.serve.verbs.bench import new_api
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.access.bootstrap.policy import AUTO_UPDATE, bootstrap_bindings, bootstrap_roles
 from moorage.serve.access.bootstrap.reconcile import reconcile_bootstrap_policy
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import replace
 
 #: Of the objects of a new kube-apiserver v1.36.4, without what differs from cluster to cluster.

@@ -12,12 +12,12 @@ from tests.unit.serve.verbs.bench import new_api
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.options import WriteOptions
 from moorage.serve.pki.authentication import ADMIN, AUTHENTICATED, User
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.options import WriteOptions
+from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.verbs.changing import create
-from moorage.serve.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 

@@ -13,10 +13,10 @@ from moorage.model.api_error import ApiError
 from moorage.serve.access.authorization import Attributes, attributes_of
 from moorage.serve.access.impersonation import acting_user, describe_user
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import SEPARATOR, Request, Response
 from moorage.serve.pki.authentication import ADMIN, ANONYMOUS, AUTHENTICATED, User
-from moorage.serve.web_paths import WebPaths
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 

@@ -12,10 +12,10 @@ from tests.unit.serve.verbs.bench import new_api
 from moorage.model.api_error import ApiError
 from moorage.serve.access.modes import use_modes
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import ADMIN, AUTHENTICATED, User
-from moorage.serve.web_paths import WebPaths
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.web_paths import WebPaths
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 

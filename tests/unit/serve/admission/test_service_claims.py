@@ -12,9 +12,9 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import LoopbackClient
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import ClaimTaken, Store
 from moorage.store.sqlite import SqliteStore
@@ -150,7 +150,7 @@ async def test_what_a_service_had_is_free_again(tmp_path: Path, is_durable: bool
 
 
 async def test_a_dry_run_takes_nothing(tmp_path: Path) -> None:
-    from moorage.serve.options import WriteOptions
+    from moorage.serve.requests.options import WriteOptions
     from moorage.serve.verbs.changing import create
 
     async with serving(tmp_path) as (client, api):

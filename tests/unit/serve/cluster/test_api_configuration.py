@@ -7,10 +7,10 @@ from tests.unit.admit.objects import custom_resource_definition
 
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind
-from moorage.serve.api import Api
 from moorage.serve.cluster.api_configuration import configure_api
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.store.memory import MemoryStore
 

@@ -14,8 +14,8 @@ from tests.unit.serve.custom.test_published import definition
 from moorage.model.kinds import KINDS
 from moorage.serve.apply import managed_fields
 from moorage.serve.custom.served_kind import ServedKind, served_kinds
-from moorage.serve.options import ListOptions
-from moorage.serve.rendering import As, Form, Renderer, stored_in
+from moorage.serve.requests.options import ListOptions
+from moorage.serve.requests.rendering import As, Form, Renderer, stored_in
 from moorage.serve.verbs import deleting
 from moorage.serve.verbs.watching import watch
 from moorage.serve.verbs.weight import document_takes_long

@@ -13,9 +13,9 @@ from moorage.cluster.transfer.importing import import_objects
 from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
-from moorage.serve.options import ListOptions
+from moorage.serve.requests.options import ListOptions
 from moorage.serve.resources.objects import prefix_of
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.watching import watch
 
 Raw = dict[str, Any]

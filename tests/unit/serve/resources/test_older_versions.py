@@ -10,14 +10,14 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import ADMIN
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.resources.discovery import answer_discovery
 from moorage.serve.resources.served import Resources
-from moorage.serve.web_paths import WebPaths
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.serve.verbs.bench import ME, document, make, shown
 
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import name_owners_once, replace
 from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
 

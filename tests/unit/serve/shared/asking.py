@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from moorage.serve.api import Api
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.pki.authentication import ADMIN, User
-from moorage.serve.web_paths import WebPaths
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.web_paths import WebPaths
+from moorage.serve.verbs.api import Api
 
 Raw = dict[str, Any]
 

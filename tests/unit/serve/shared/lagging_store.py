@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from moorage.model.gates import default_gates
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore, StateWatch
 from moorage.store.protocol import Change, FutureRevision, Listener, Listing, Stored, StoreUnavailable, StoreUncertain
 from moorage.store.state import State

@@ -8,8 +8,8 @@ from tests.unit.serve.shared.asking import ask, content
 from tests.unit.serve.shared.lagging_store import store_of
 
 from moorage.model.api_error import ApiError
-from moorage.serve.api import Api
 from moorage.serve.cluster.api_configuration import CustomGroups, configure_api
+from moorage.serve.verbs.api import Api
 
 Raw = dict[str, Any]
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

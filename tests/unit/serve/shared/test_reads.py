@@ -7,15 +7,15 @@ from tests.unit.serve.shared.lagging_store import store_of
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api
-from moorage.serve.handler import Handler
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.loopback import LoopbackClient
-from moorage.serve.options import ListOptions
 from moorage.serve.pki.authentication import ADMIN
+from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.requests.options import ListOptions
+from moorage.serve.requests.web_paths import WebPaths
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.watching import watch
-from moorage.serve.web_paths import WebPaths
 
 
 def config_map(name: str, value: str = "1") -> dict[str, Any]:

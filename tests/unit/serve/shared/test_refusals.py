@@ -10,11 +10,11 @@ from tests.unit.serve.shared.lagging_store import store_of
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.serve.api import Api
 from moorage.serve.http.messages import Request
-from moorage.serve.loopback import LoopbackClient
 from moorage.serve.pki.authentication import ADMIN, AUTHENTICATED, User
+from moorage.serve.requests.loopback import LoopbackClient
 from moorage.serve.tokens.requests import request_token
+from moorage.serve.verbs.api import Api
 from moorage.telemetry.apiserver_metrics import asked_of
 
 JANE = User("jane", groups=(AUTHENTICATED,))

@@ -13,12 +13,12 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.access.modes import use_modes
 from moorage.serve.access.node import NODE_PREFIX, NODES_GROUP
-from moorage.serve.api import Api
 from moorage.serve.cluster.api_configuration import configure_api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.loopback import LoopbackClient
 from moorage.serve.pki.authentication import User
+from moorage.serve.requests.loopback import LoopbackClient
 from moorage.serve.resources.objects import decode
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import ClaimTaken
 

@@ -25,12 +25,12 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.access.reviews import Reviewer
-from moorage.serve.api import Api
 from moorage.serve.http.messages import Request
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.tokens.keys import SigningKey
 from moorage.serve.tokens.reviews import review_token
 from moorage.serve.tokens.service_accounts import BadToken
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.deleting import delete
 
 _OTHER_KEY = SigningKey.create()

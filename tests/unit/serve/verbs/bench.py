@@ -10,10 +10,10 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet, gates_from
 from moorage.model.kinds import KINDS, Kind
-from moorage.serve.api import Api, WriteResult
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
+from moorage.serve.verbs.api import Api, WriteResult
 from moorage.serve.verbs.changing import create
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored

@@ -7,7 +7,7 @@ from tests.unit.serve.verbs.bench import DRY, ME, Raw, document, make, meddle, r
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.api import Api
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import Change, Changed, admit_change, change, replace
 from moorage.serve.verbs.deleting import delete
 

@@ -11,7 +11,7 @@ from tests.unit.serve.verbs.bench import DRY, ME, NOW, Raw, document, make, new_
 
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api, WriteResult
+from moorage.serve.verbs.api import Api, WriteResult
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
 from moorage.serve.verbs.weight import has_much_cel

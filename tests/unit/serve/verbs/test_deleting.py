@@ -7,9 +7,9 @@ from tests.unit.serve.verbs.bench import NOW, Raw, document, make, pod, read, re
 
 from moorage.admit.subresources.deletion import read_delete_options
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api
-from moorage.serve.options import ListOptions
+from moorage.serve.requests.options import ListOptions
 from moorage.serve.resources.objects import name_in
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 
 FINALIZED = {"finalizers": ["a.b/c"]}

@@ -5,7 +5,7 @@ from tests.unit.serve.verbs.bench import Raw, document, make, read, refused
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.api import Api
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.deleting import delete, finalize
 
 

@@ -7,8 +7,8 @@ from tests.unit.serve.verbs.bench import DRY, ME, Raw, document, make, meddle, r
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api, WriteResult
-from moorage.serve.options import IGNORE, STRICT, WARN, WriteOptions
+from moorage.serve.requests.options import IGNORE, STRICT, WARN, WriteOptions
+from moorage.serve.verbs.api import Api, WriteResult
 from moorage.serve.verbs.patching import (
     APPLY,
     JSON_PATCH,

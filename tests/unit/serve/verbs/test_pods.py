@@ -6,7 +6,7 @@ import pytest
 from tests.unit.serve.verbs.bench import ME, Raw, document, make, pod, read, refused
 
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.subresources import bind, evict
 

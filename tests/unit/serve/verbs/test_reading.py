@@ -10,9 +10,9 @@ from tests.unit.serve.verbs.bench import document, make, refused
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.api import Api
-from moorage.serve.options import ListOptions
+from moorage.serve.requests.options import ListOptions
 from moorage.serve.resources.objects import name_in
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import Page, get, known, list_page
 

@@ -6,8 +6,8 @@ import pytest
 from tests.unit.serve.verbs.bench import DRY, ME, Raw, deployment, make, read, refused
 
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve.api import Api
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH, Patch
 from moorage.serve.verbs.subresources import get_scale, patch_scale, put_scale
 

@@ -9,8 +9,8 @@ from tests.unit.serve.verbs.bench import ME, document, make, new_api, refused
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.api import Api
-from moorage.serve.options import ListOptions
+from moorage.serve.requests.options import ListOptions
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.watching import INITIAL_EVENTS_END, Batches, watch

@@ -12,10 +12,10 @@ from moorage.model.kinds import KINDS, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.api import Api
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.patching import Patch, patch_object

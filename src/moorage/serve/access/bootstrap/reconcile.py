@@ -21,9 +21,9 @@ from moorage.serve.access.bootstrap.policy import (
     component_roles,
 )
 from moorage.serve.access.coverage import uncovered
-from moorage.serve.api import Api
-from moorage.serve.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete
 

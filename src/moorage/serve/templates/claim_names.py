@@ -13,7 +13,7 @@ from moorage.client.protocol import Raw
 from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import PodResourceClaimStatus
-from moorage.serve.templates import PodTemplate
+from moorage.serve.templates.pods import PodTemplate
 from moorage.store.protocol import Stored
 
 _encode = msgspec.json.Encoder().encode

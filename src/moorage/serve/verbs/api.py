@@ -28,7 +28,6 @@ from moorage.serve.admission.lookups import AdmissionLookups
 from moorage.serve.admission.quota_ledger import QuotaLedger
 from moorage.serve.admission.service_claims import hold_claims
 from moorage.serve.apply.managed_fields import on_create, on_update
-from moorage.serve.claim_templates import ClaimTemplate, ClaimTemplates
 from moorage.serve.custom.admission import admit_custom, admit_custom_status
 from moorage.serve.custom.definitions import Definitions
 from moorage.serve.custom.served_kind import ServedKind
@@ -36,7 +35,8 @@ from moorage.serve.long_work import LongWork
 from moorage.serve.pki.authentication import User
 from moorage.serve.pki.authenticator import Authenticator
 from moorage.serve.resources.served import Resources
-from moorage.serve.templates import Likeness, PodTemplate, PodTemplates
+from moorage.serve.templates.claims import ClaimTemplate, ClaimTemplates
+from moorage.serve.templates.pods import Likeness, PodTemplate, PodTemplates
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens, TokenKeys, TokenSettings
 from moorage.store.protocol import Store, Stored, Watch
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics

@@ -25,7 +25,7 @@ from moorage.model.schema.known_fields import kept_part
 from moorage.model.types.meta import ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.request import Binding
-from moorage.serve.decoding import check_fields, check_kind, decode_object_json, repeated_fields
+from moorage.serve.requests.decoding import check_fields, check_kind, decode_object_json, repeated_fields
 from moorage.store.protocol import Stored
 
 _encode = msgspec.json.Encoder().encode

@@ -20,7 +20,6 @@ from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Value, read_values
 from moorage.model.text.json_text import json_duplicates, json_type
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.options import IGNORE, STRICT
 from moorage.serve.patch.patch_error import (
     MAX_CONTAINERS,
     MAX_LEVELS,
@@ -30,6 +29,7 @@ from moorage.serve.patch.patch_error import (
     refusal,
     too_many_containers,
 )
+from moorage.serve.requests.options import IGNORE, STRICT
 
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"

@@ -7,7 +7,7 @@ the live object in admission plugins.
 """
 
 from moorage.model.api_error import ApiError, internal, timeout, unavailable
-from moorage.serve.api import Api
+from moorage.serve.verbs.api import Api
 from moorage.store.protocol import StoreError, StoreUnavailable, StoreUncertain
 
 #: Who it is, permissions, what is there, conflicts, revisions that are not there yet, validity, budgets.

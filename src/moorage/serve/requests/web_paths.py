@@ -12,10 +12,10 @@ from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.observe.kube_state import answer_kube_state
 from moorage.serve.observe.profile_path import PREFIX, answer_profile
-from moorage.serve.rendering import json_response
+from moorage.serve.requests.rendering import json_response
+from moorage.serve.requests.snapshot_path import SNAPSHOT_PATH, SnapshotSource
 from moorage.serve.resources.discovery import answer_discovery, version_document
 from moorage.serve.resources.served import BUILT_IN, Resources
-from moorage.serve.snapshot_path import SNAPSHOT_PATH, SnapshotSource
 from moorage.serve.tokens.discovery import CONFIGURATION_PATH, KEYS_PATH, answer_key_discovery
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens
 from moorage.store.protocol import Store

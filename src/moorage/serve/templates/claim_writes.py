@@ -16,8 +16,8 @@ from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
-from moorage.serve.claim_templates import ClaimTemplate
 from moorage.serve.resources.objects import decode, encode
+from moorage.serve.templates.claims import ClaimTemplate
 from moorage.store.protocol import Stored
 
 _encode = msgspec.json.Encoder().encode

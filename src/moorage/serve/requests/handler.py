@@ -34,12 +34,12 @@ from moorage.serve.access.reviews import (
     what_may_i,
     who_am_i,
 )
-from moorage.serve.api import Api, Raw, WriteResult
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.decoding import JSON, decode_object, media_type
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.long_work import is_large, is_large_body, next_turn
-from moorage.serve.options import (
+from moorage.serve.pki.authentication import MASTERS, User
+from moorage.serve.requests.decoding import JSON, decode_object, media_type
+from moorage.serve.requests.options import (
     IGNORE,
     WriteOptions,
     delete_options,
@@ -48,9 +48,8 @@ from moorage.serve.options import (
     seen_revision,
     write_options,
 )
-from moorage.serve.page_stream import is_long, stream_page
-from moorage.serve.pki.authentication import MASTERS, User
-from moorage.serve.rendering import (
+from moorage.serve.requests.page_stream import is_long, stream_page
+from moorage.serve.requests.rendering import (
     As,
     Form,
     Renderer,
@@ -61,18 +60,19 @@ from moorage.serve.rendering import (
     stored_in,
     warning_headers,
 )
+from moorage.serve.requests.second_look import SecondLook, failed
+from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.routes import Target, target_of
-from moorage.serve.second_look import SecondLook, failed
 from moorage.serve.tokens.reviews import review_token
+from moorage.serve.verbs.api import Api, Raw, WriteResult
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
 from moorage.serve.verbs.reading import Page, get, known, list_page
 from moorage.serve.verbs.subresource_requests import SUBRESOURCES, bind_named, body_of
 from moorage.serve.verbs.watching import Batches, watch
-from moorage.serve.web_paths import WebPaths
 from moorage.store.protocol import Stored, StoreError
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked, asked_of
 from moorage.telemetry.logs import get_logger

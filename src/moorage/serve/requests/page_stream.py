@@ -12,7 +12,7 @@ import msgspec
 
 from moorage.serve.http.messages import Stream
 from moorage.serve.long_work import SLICE_SECONDS, LongWork, next_turn
-from moorage.serve.rendering import As, Form, Renderer
+from moorage.serve.requests.rendering import As, Form, Renderer
 from moorage.serve.resources.older_versions import converted_entry, converted_frame
 from moorage.serve.verbs.reading import Page
 from moorage.store.protocol import Stored
