@@ -6,6 +6,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check
+# What running needs, and with it what testing needs.
+RUNS   := $(VENV)/.runs
 READY  := $(VENV)/.ready
 # Tests of processes wait now and then: one worker more than there are cores keeps all of them busy.
 WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
@@ -22,10 +25,16 @@ help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # --without-pip: Debian ships python3 without ensurepip, so the machine's own pip installs into the new environment.
-$(READY): pyproject.toml requirements.lock
-	$(PYTHON) -m venv --without-pip --clear $(VENV)
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+$(RUNS): pyproject.toml requirements-run.lock
+	@echo "Installing Moorage and the libraries it runs with into $(VENV) …"
+	@$(PYTHON) -m venv --without-pip --clear $(VENV)
+	@$(INSTALL) --require-hashes -r requirements-run.lock
+	@$(INSTALL) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(READY): $(RUNS) requirements.lock
+	@echo "Installing the development tools into $(VENV) …"
+	@$(INSTALL) --require-hashes -r requirements.lock
 	@touch $@
 
 $(BIN)/kubectl: $(READY) tests/e2e/install_kubectl.py
@@ -37,7 +46,7 @@ install-chromium:
 setup: $(READY) ## make .venv with the package and the development tools
 
 # One coherent cluster in which every workload lands where it says; it is gone when it is stopped.
-run: $(READY) ## set up and start an example cluster with its dashboard, all gates on: spot, on-demand and GPU pools, versions, tenants
+run: $(RUNS) ## set up and start an example cluster with its dashboard, all gates on: spot, on-demand and GPU pools, versions, tenants
 	@printf "Starting examples/cluster: 8 nodes, and workloads that say where they land and why.\nOpen the dashboard's address below; or, in another terminal after the export, try three things:\n\n"
 	@sed 's|^moorage|$(BIN)/moorage|' examples/cluster/TRY.txt
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster --dashboard $(if $(PORT),--port $(PORT))
@@ -45,14 +54,14 @@ run: $(READY) ## set up and start an example cluster with its dashboard, all gat
 # Files are taken in the order that tests/conftest.py puts them in, long ones first.
 test: $(READY) $(KUBECTL_READY) $(CHROMIUM_READY) ## set up and run all tests
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check package
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(BIN)/python tests/run.py -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law
-	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto --dist loadfile --timeout 0 -m slow
-	MOORAGE_LAWS=thorough $(BIN)/python -m pytest -n auto --timeout 0 -m "not slow" tests/laws
+	MOORAGE_LAWS=thorough $(BIN)/python tests/run.py -n auto --dist loadfile --timeout 0 -m slow
+	MOORAGE_LAWS=thorough $(BIN)/python tests/run.py -n auto --timeout 0 -m "not slow" tests/laws
 
 test-interop: $(READY) ## run with real Kubernetes programs; docs/contributing/interoperability.md says how they are named
-	$(BIN)/python -m pytest -rs --timeout 0 tests/interop
+	$(BIN)/python tests/run.py -rs --timeout 0 tests/interop
 
 # Real etcd members, API servers and components, under load, in namespaces of their own where root allows it.
 test-faults: $(READY) ## kill, pause, cut, fill and slow down real processes; FAULTS=500 SEED=… STORE=sqlite, see tests/faults
@@ -68,9 +77,12 @@ format: $(READY) ## format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lock: ## resolve the dependencies anew into requirements.lock and requirements-docs.lock (needs uv)
+# Libraries have the same versions in requirements-run.lock as in requirements.lock, of which it is a part.
+lock: ## resolve the dependencies again into requirements.lock, requirements-run.lock and requirements-docs.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --group dev \
 	  --custom-compile-command "make lock" -o requirements.lock pyproject.toml
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --group build \
+	  --constraint requirements.lock --custom-compile-command "make lock" -o requirements-run.lock pyproject.toml
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --group docs \
 	  --custom-compile-command "make lock" -o requirements-docs.lock
 
@@ -83,7 +95,7 @@ package: $(READY) ## build sdist and wheel, install the wheel into an empty envi
 	cd build/package && bin/moorage version && bin/moorage demo spot-protection >/dev/null && bin/moorage lint --explain rejected >/dev/null
 	@echo "build/dist: $$(cd build/dist && ls | tr '\n' ' ')"
 
-screenshots: $(READY) $(CHROMIUM_READY) ## take the pictures of the dashboard in docs/images anew; look at them before you commit them
+screenshots: $(READY) $(CHROMIUM_READY) ## update the screenshots in docs/images; look at them before you commit them
 	$(BIN)/python -m tests.browser.screenshots
 
 DOCS := build/docs-env/.ready

@@ -1,6 +1,6 @@
 """MkDocs hooks of the documentation site: add pages from outside of docs/, follow their links, list whole folders.
 
-README.md is the first page; ARCHITECTURE.md, CHANGELOG.md, CONTRIBUTING.md and examples/ are pages as well. Links to
+README.md is the first page; ARCHITECTURE.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and examples/ are pages as well. Links to
 source files, which the site does not have, become plain text. In the nav, "folder/*" stands for all pages of a folder.
 """
 
@@ -20,6 +20,7 @@ _AT_ROOT = {
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
 }
 _LINK = re.compile(r"\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 _FENCE = re.compile(r"(^ *```.*?^ *```\s*$)", re.MULTILINE | re.DOTALL)
