@@ -1,7 +1,8 @@
 """MkDocs hooks of the documentation site: add pages from outside of docs/, follow their links, list whole folders.
 
-README.md is the first page; ARCHITECTURE.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and examples/ are pages as well. Links to
-source files, which the site does not have, become plain text. In the nav, "folder/*" stands for all pages of a folder.
+README.md is the first page; ARCHITECTURE.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and examples/ are pages as
+well. Links to source files, which the site does not have, become plain text. In the nav, "folder/*" stands for all
+pages of a folder.
 """
 
 import os
