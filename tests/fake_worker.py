@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from moorage.cluster.isolation.evaluations import IsolatedEvaluations
-from moorage.cluster.isolation.worker_process import WorkerGone
+from moorage.cluster.isolated_evaluations import IsolatedEvaluations, WorkerGone
 from moorage.match.evaluation.questions import CelAnswer, CelQuestion
 
 #: Costs some 700,000 units and tolerates the taints whose key is zz.

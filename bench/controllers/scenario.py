@@ -17,7 +17,7 @@ from bench.controllers.documents import BAD_SLA, GOOD_SLA, NAMESPACE, deployment
 from bench.controllers.figures import Figures, Phase
 from bench.controllers.follow import Following
 from bench.controllers.latencies import Scrape
-from moorage.client.http.wire import collection_path, read_page
+from moorage.client.http_wire import collection_path, read_page
 from moorage.model.kinds import KINDS
 
 if TYPE_CHECKING:

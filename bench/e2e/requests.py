@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from bench.perf.problems import ConfigError
-from moorage.client.http.wire import collection_path, object_path
+from moorage.client.http_wire import collection_path, object_path
 from moorage.model.kinds import KINDS, Kind
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from bench.e2e.problems import RunFailed
-from moorage.client.http.connection import ConnectionPool
-from moorage.client.http.wire import read_error
+from moorage.client.http_connections import ConnectionPool
+from moorage.client.http_wire import read_error
 from moorage.client.kubeconfig.access import KubeconfigError, tls_context
 from moorage.client.protocol import Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from moorage.client.http.connection import Answer, Connection
+    from moorage.client.http_connections import Answer, Connection
     from moorage.client.kubeconfig.access import Access
 
     Answered = Callable[[bytes, float, float], None]

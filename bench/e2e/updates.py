@@ -13,7 +13,7 @@ import msgspec
 
 from bench.e2e.documents import updated_document, wire_document
 from bench.e2e.requests import facts_of
-from moorage.client.http.wire import object_path
+from moorage.client.http_wire import object_path
 
 if TYPE_CHECKING:
     from bench.e2e.requests import Raw, Requests

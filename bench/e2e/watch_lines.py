@@ -12,7 +12,7 @@ import msgspec
 
 from bench.e2e.problems import RunFailed
 from bench.e2e.sender import REQUEST_SECONDS
-from moorage.client.http.wire import collection_path, read_error, read_page
+from moorage.client.http_wire import collection_path, read_error, read_page
 from moorage.client.protocol import Unreachable
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tests.browser.slider_page import (
 )
 from tests.e2e.running_cluster import Cluster
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.model.kinds import KINDS
 

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.component_processes import Components, Process, components, until
 from tests.e2e.kubectl import Kubectl
 
-from moorage.client.election.elector import read_record
+from moorage.client.leader_election import read_record
 
 _POD = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "c", "image": "web:1"}]}}
 

@@ -23,7 +23,7 @@ from tests.deployment import ROOT, unit_command
 from tests.etcd_process import BINARIES
 from tests.processes import started
 
-from moorage.cluster.kubeconfig_place import FILE_NAME as KUBECONFIG
+from moorage.cluster.kubeconfig_files import FILE_NAME as KUBECONFIG
 
 MOORAGE = str(Path(sys.executable).with_name("moorage"))
 #: Far longer than anything takes, on a machine that has a lot else to do.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.e2e.kubectl import kubectl_program
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.gates import Component, gates_from

@@ -21,7 +21,7 @@ import pytest
 from tests.e2e.up_process import UpProcess
 from tests.processes import started
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.model.kinds import KINDS
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from moorage.cli.shared import gates_of_components
-from moorage.client.election.elector import ElectionTimes
-from moorage.client.events.event_sender import BURST, MAX_QUEUED, PER_SECOND
+from moorage.client.event_sender import BURST, MAX_QUEUED, PER_SECOND
 from moorage.client.kubeconfig.access import Access
+from moorage.client.leader_election import ElectionTimes
 from moorage.cluster.components import ControllerManagerProcess, Process
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.gates import default_gates

@@ -22,8 +22,8 @@ from moorage.cluster.kept.places import DEFAULT, default_kubeconfig
 from moorage.model.gates import Component
 
 if TYPE_CHECKING:
-    from moorage.client.election.elector import ElectionTimes
-    from moorage.cluster.ha.settings import HaSettings
+    from moorage.client.leader_election import ElectionTimes
+    from moorage.cluster.ha.layout import HaSettings
     from moorage.cluster.kept.kept_cluster import KeptCluster
     from moorage.store.etcd.settings import EtcdSettings
 
@@ -137,7 +137,7 @@ def _etcd(values: dict[str, Any]) -> EtcdSettings | None:
 
 
 def _ha(values: dict[str, Any], texts: dict[str, str], times: ElectionTimes) -> HaSettings:
-    from moorage.cluster.ha.settings import HaSettings
+    from moorage.cluster.ha.layout import HaSettings
 
     config, devices = values["config"], tuple(values["devices"])
     text = texts.get(str(config), "") if config else ""

@@ -17,7 +17,7 @@ import click
 from moorage.cli.streams import set_encoding
 
 if TYPE_CHECKING:
-    from moorage.client.election.elector import ElectionTimes
+    from moorage.client.leader_election import ElectionTimes
     from moorage.model.gates import Component, GateSet
     from moorage.plan.input.inventory import Note
     from moorage.plan.input.live_cluster import LiveCluster
@@ -128,7 +128,7 @@ def duration_of(option: str, text: str) -> float:
 
 def election_times(lease: str, deadline: str, retry: str) -> ElectionTimes:
     """Parse the times of --leader-elect-…, which must fit together."""
-    from moorage.client.election.elector import ElectionTimes
+    from moorage.client.leader_election import ElectionTimes
 
     given = {"lease-duration": lease, "renew-deadline": deadline, "retry-period": retry}
     seconds = [duration_of(f"--leader-elect-{name}", text) for name, text in given.items()]

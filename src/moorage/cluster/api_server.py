@@ -12,7 +12,7 @@ import msgspec
 
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
 from moorage.cluster.cannot_start import CannotStart
-from moorage.cluster.kubeconfig_place import KubeconfigPlace
+from moorage.cluster.kubeconfig_files import KubeconfigPlace
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS

@@ -14,16 +14,16 @@ from typing import Any
 
 import msgspec
 
-from moorage.client.election.elector import ElectionTimes, LeaderElector, new_identity
-from moorage.client.events.event_sender import EventSender
-from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
-from moorage.client.http.client import HttpClient
+from moorage.client.event_recorders import CountingRecorder, SeriesRecorder
+from moorage.client.event_sender import EventSender
+from moorage.client.http_client import HttpClient
 from moorage.client.informer import Backoff
 from moorage.client.kubeconfig.access import Access
+from moorage.client.leader_election import ElectionTimes, LeaderElector, new_identity
 from moorage.client.protocol import Unreachable
 from moorage.client.refusals import RefusalLog
 from moorage.cluster.event_loop import first_failure
-from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
+from moorage.cluster.isolated_evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.cluster.signers import NO_SIGNERS, Signers
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, Row

@@ -6,7 +6,7 @@ the cluster.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,16 +15,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.client.election.elector import ElectionTimes
-from moorage.client.events.event_sender import EventSender
-from moorage.client.events.recorders import CountingRecorder, SeriesRecorder
+from moorage.client.event_recorders import CountingRecorder, SeriesRecorder
+from moorage.client.event_sender import EventSender
+from moorage.client.leader_election import ElectionTimes, LeaderElector, LeadershipLost, new_identity
+from moorage.client.protocol import Client
 from moorage.cluster.api_server import DEFAULT_MODE, ApiServer, ApiServerSettings, start_api_server
-from moorage.cluster.default_class import ensure_default_class
-from moorage.cluster.elected import Parts, run_elected
 from moorage.cluster.event_loop import first_failure
-from moorage.cluster.ha.settings import HaSettings
-from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
-from moorage.cluster.kubeconfig_place import KubeconfigPlace
+from moorage.cluster.ha.layout import HaSettings
+from moorage.cluster.isolated_evaluations import IsolatedEvaluations, add_evaluation_metrics
+from moorage.cluster.kubeconfig_files import KubeconfigPlace
 from moorage.cluster.settling import settled
 from moorage.cluster.transfer.importing import import_objects, refuse_if_filled
 from moorage.cluster.transfer.manifests import load_manifests
@@ -32,9 +31,11 @@ from moorage.cluster.transfer.other_cluster import read_other_cluster
 from moorage.control.framework.nodes import is_ready
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, chosen
+from moorage.control.volumes.provisioning import SIMULATED
 from moorage.model.gate_skew import Skew, known_values, skews
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS
+from moorage.model.well_known.annotations import DEFAULT_STORAGE_CLASS
 from moorage.run.devices.spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
@@ -50,6 +51,10 @@ from moorage.telemetry.watchdog import Watchdog
 
 _LOG = get_logger("up")
 _PUBLISHING_SECONDS = 30.0
+_LEASE_NAMESPACE = "kube-system"
+DEFAULT_CLASS = "standard"
+
+Parts = Iterable[Coroutine[Any, Any, None]]
 _LOOK_EVERY = 0.1
 _PROTECTION = {
     "persistentvolumeclaim-protection-controller",
@@ -319,3 +324,52 @@ class ControlPlane:
         if not self._is_ready:
             await self._kubeconfig.withdraw()
         self._kubeconfig.clear()
+
+
+async def run_elected(
+    client: Client,
+    lease: str,
+    times: ElectionTimes,
+    metrics: Metrics,
+    make: Callable[[Metrics], Coroutine[Any, Any, Parts]],
+) -> None:
+    """Wait for the Lease, run what `make` returns while it is held, and again, until cancelled.
+
+    Everything is made anew each time, with metrics of its own that `metrics` shows meanwhile.
+    """
+    while True:
+        own = Metrics()
+
+        async def lead(own: Metrics = own) -> None:
+            metrics.include(own)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for part in await make(own):
+                        group.create_task(part)
+            finally:
+                metrics.exclude(own)
+
+        elector = LeaderElector(client, _LEASE_NAMESPACE, lease, new_identity(), times=times)
+        try:
+            await elector.run(lead)
+        except LeadershipLost as error:
+            _LOG.warning("Another process may take over", lease=lease, err=str(error))
+
+
+async def ensure_default_class(client: Client) -> None:
+    """Create the default StorageClass in a cluster that has no StorageClass."""
+    if (await client.list_all(KINDS.STORAGE_CLASS)).items:
+        return
+    annotations = {DEFAULT_STORAGE_CLASS: "true"}
+    await client.create(
+        KINDS.STORAGE_CLASS,
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": DEFAULT_CLASS, "annotations": annotations},
+            "provisioner": SIMULATED,
+            "reclaimPolicy": "Delete",
+            "volumeBindingMode": "WaitForFirstConsumer",
+            "allowVolumeExpansion": True,
+        },
+    )

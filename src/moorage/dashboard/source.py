@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Object
 from moorage.dashboard.actions import ActionContext

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from moorage.client.http.client import HttpClient
-from moorage.client.http.wire import object_path
+from moorage.client.http_client import HttpClient
+from moorage.client.http_wire import object_path
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import PatchType, Raw, Unreachable
 from moorage.demo.story import KubectlResult

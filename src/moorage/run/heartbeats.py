@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from itertools import count
 
-from moorage.client.background_calls import BackgroundCalls
+from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import micro_time_text

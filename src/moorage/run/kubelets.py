@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
 
-from moorage.client.background_calls import BackgroundCalls
 from moorage.client.informer import Delta, Informer
+from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError

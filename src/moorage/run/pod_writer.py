@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from moorage.client.background_calls import BackgroundCalls
+from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.informer import Delta, Handler, Informer
 from moorage.client.kubeconfig.access import Access, KubeconfigError
 from moorage.client.protocol import Object, Unreachable

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.contract.client.transports import running_server
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import Access, ExecPlugin
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable

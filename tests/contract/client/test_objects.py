@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.contract.client.transports import config_map, pod, revision_in
 
-import moorage.client.http.client
+import moorage.client.http_client
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
@@ -139,7 +139,7 @@ async def test_lists_by_namespace_and_selector(client: Client) -> None:
 async def test_a_list_is_whole_and_of_one_revision_however_many_pages_it_takes(
     monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
-    monkeypatch.setattr(moorage.client.http.client, "PAGE_SIZE", 7)
+    monkeypatch.setattr(moorage.client.http_client, "PAGE_SIZE", 7)
     names = [f"c{number:03d}" for number in range(50)]
     await asyncio.gather(*(client.create(KINDS.CONFIG_MAP, config_map(name)) for name in names))
 

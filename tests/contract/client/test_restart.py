@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.contract.client.transports import config_map
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.informer import Delta, Informer
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.objects import pod as pod
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Object, WatchEvent
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server

@@ -16,7 +16,7 @@ import pytest
 from tests.e2e.gates.features import EXPRESSIONS, FEATURES, FIVE, STRICT, Feature, on, workload
 from tests.e2e.stories.stage import Raw, node
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.api_error import ApiError

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 from tests.faults.check.history import Fate
 
-from moorage.client.http.connection import BrokenConnection, ConnectionPool, Stream
+from moorage.client.http_connections import BrokenConnection, ConnectionPool, Stream
 from moorage.client.kubeconfig.access import Access, tls_context
 from moorage.client.protocol import NotSent
 

@@ -23,8 +23,7 @@ from tests.faults.rig.machine import HUB, Clock, Machine
 
 from moorage.client.kubeconfig.access import Access, tls_context
 from moorage.client.kubeconfig.loading import load_access
-from moorage.cluster.ha.balancer import Backend, Balancer
-from moorage.cluster.ha.health import HealthCheck
+from moorage.cluster.ha.balancer import Backend, Balancer, HealthCheck
 
 LOCAL = "127.0.0.1"
 START_SECONDS = 120.0

@@ -7,9 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from moorage.cli.completion.shells import answer, answer_bash, split_line
-from moorage.cli.completion.values import Choice
-from moorage.cli.completion.words import complete
+from moorage.cli.completion import Choice, answer, answer_bash, complete, split_line
 from moorage.cli.main import moorage
 
 KUBECONFIG = """

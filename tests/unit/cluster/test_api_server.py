@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import Access
 from moorage.client.kubeconfig.context_file import Login
 from moorage.client.protocol import EventType, Unreachable

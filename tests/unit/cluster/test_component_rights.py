@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 from tests.unit.admit.objects import certificate_request
 
-from moorage.cli.commands.processes.roles import command
+from moorage.cli.commands.processes.components import command
 from moorage.client.refusals import RefusalLog
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.api_error import ApiError

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from moorage.cli.commands.up import command, stored_in
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import ControlPlane, Settings

@@ -2,7 +2,7 @@
 
 from tests.virtual_cluster import VirtualCluster
 
-from moorage.cluster.default_class import ensure_default_class
+from moorage.cluster.control_plane import ensure_default_class
 from moorage.model.kinds import KINDS
 from moorage.serve.cluster.api_endpoints import endpoint_address, publish_authentication, publish_endpoints
 

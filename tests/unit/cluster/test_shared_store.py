@@ -11,9 +11,9 @@ from tests.etcd_process import EtcdCluster, etcd_cluster, free_ports, make_certi
 from tests.log_text import log_text
 
 from moorage.cli.commands.processes.apiserver import apiserver
-from moorage.client.election.elector import ElectionTimes
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import Access
+from moorage.client.leader_election import ElectionTimes
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.api_error import ApiError

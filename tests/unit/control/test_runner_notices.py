@@ -7,8 +7,8 @@ from tests.controller_context import controller_context
 from tests.unit.control.cluster_objects import node
 from tests.virtual_time import run_virtual, time_of_day
 
-from moorage.client.events.event_sender import EventSender
-from moorage.client.events.recorders import CountingRecorder
+from moorage.client.event_recorders import CountingRecorder
+from moorage.client.event_sender import EventSender
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NORMAL, NOTHING, Patch, Plan, Report
 from moorage.control.framework.controller import Controller

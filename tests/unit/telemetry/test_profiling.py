@@ -11,8 +11,7 @@ from typing import cast
 
 import pytest
 
-from moorage.telemetry.profile_formats import to_pprof, to_speedscope
-from moorage.telemetry.profiling import Busy, CpuProfile, ProfiledFunction, Profiler, _stack
+from moorage.telemetry.profiling import Busy, CpuProfile, ProfiledFunction, Profiler, _stack, to_pprof, to_speedscope
 
 INNER, OUTER = ProfiledFunction("m.inner", "m.py", 10), ProfiledFunction("m.outer", "m.py", 1)
 

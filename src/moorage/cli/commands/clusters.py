@@ -246,7 +246,7 @@ def kubeconfig(
 
 def _kubeconfig_of_user(cluster: KeptCluster, user: str, groups: tuple[str, ...], cert_dir: Path | None) -> str:
     from moorage.client.kubeconfig.access import KubeconfigError
-    from moorage.cluster.kept.user_kubeconfig import user_kubeconfig
+    from moorage.cluster.kept.kept_cluster import user_kubeconfig
     from moorage.serve.pki.certificates import CertificateError
 
     try:

@@ -6,8 +6,7 @@ import contextlib
 
 import click
 
-from moorage.cli.completion.shells import SCRIPTS, answer, answer_bash, split_line
-from moorage.cli.completion.words import complete
+from moorage.cli.completion import SCRIPTS, answer, answer_bash, complete, split_line
 
 
 @click.command("completion")

@@ -142,8 +142,8 @@ def check(data_dir: Path | None, etcd: EtcdSettings | None, form: str) -> None:
       moorage store check --etcd-servers http://127.0.0.1:2379 -o json
     """
     from moorage.cli.shared import prepare_output
+    from moorage.cluster.transfer.store_check import check_directory, check_etcd
     from moorage.cluster.transfer.store_content import TransferError
-    from moorage.cluster.transfer.store_reading import check_directory, check_etcd
 
     if (data_dir is None) == (etcd is None):
         raise click.UsageError("Name a data directory, or --etcd-servers.")

@@ -195,8 +195,8 @@ def command(
     """
     from moorage.cli.shared import duration_of, say
     from moorage.cluster.cannot_start import CannotStart
-    from moorage.cluster.kept.detached import is_detached_child
     from moorage.cluster.kept.kept_plane import refuse_to_start
+    from moorage.cluster.kept.processes import is_detached_child
 
     seconds = duration_of("--wait", wait)
     if (dashboard_port or dashboard_allow_changes) and not dashboard:
@@ -231,7 +231,7 @@ def command(
 
 def _check_ha(members: int | None, etcd: EtcdSettings | None) -> None:
     """Raises UsageError, BadParameter."""
-    from moorage.cluster.ha.settings import members_problem
+    from moorage.cluster.ha.layout import members_problem
 
     if members is not None and (problem := members_problem(members)):
         raise click.BadParameter(problem, param_hint="'--ha'")
@@ -265,8 +265,8 @@ def _run(told: RecalledOptions, cluster: KeptCluster | None, dashboard: Dashboar
     """Raises CannotStart."""
     from moorage.cluster.control_plane import Settings
     from moorage.cluster.event_loop import run_until_signal
-    from moorage.cluster.kept.detached import is_detached_child, say_ready
     from moorage.cluster.kept.kept_plane import KeptPlane
+    from moorage.cluster.kept.processes import is_detached_child, say_ready
     from moorage.telemetry.logs import fall_silent
 
     settings = Settings(**told.settings, **fixed)
@@ -300,8 +300,8 @@ def _say_how_it_ended(ending: SignalEnding, settings: Settings) -> None:
 def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> None:
     """Start the same command as a process of its own; exit if it does not become ready."""
     from moorage.cluster.cannot_start import CannotStart
-    from moorage.cluster.kept.detached import start_detached
     from moorage.cluster.kept.places import LOG_FILE, default_kubeconfig
+    from moorage.cluster.kept.processes import start_detached
 
     log = cluster.directory / LOG_FILE
     seconds = wait_seconds + _DETACH_SECONDS

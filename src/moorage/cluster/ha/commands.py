@@ -5,11 +5,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from moorage.client.election.elector import ElectionTimes
+from moorage.client.leader_election import ElectionTimes
 from moorage.cluster.control_plane import Settings, admission_needs
 from moorage.cluster.ha.certificates import CLIENT
-from moorage.cluster.ha.places import COMPONENTS, ETCD, Members
-from moorage.cluster.ha.settings import HaSettings
+from moorage.cluster.ha.layout import COMPONENTS, ETCD, HaSettings, Members
 from moorage.control.registry import Row, chosen
 from moorage.model.gates import GATES, Component, GateSet, default_gates
 

@@ -15,23 +15,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import Access
 from moorage.client.kubeconfig.private_file import write_private
 from moorage.client.protocol import Unreachable
 from moorage.cluster.api_server import ApiServerSettings, start_api_server
 from moorage.cluster.cannot_start import CannotStart
-from moorage.cluster.control_plane import DEFAULT_NODES, Settings
-from moorage.cluster.default_class import ensure_default_class
+from moorage.cluster.control_plane import DEFAULT_NODES, Settings, ensure_default_class
 from moorage.cluster.event_loop import first_failure
-from moorage.cluster.ha.balancer import Backend, Balancer
+from moorage.cluster.ha.balancer import Backend, Balancer, HealthCheck
 from moorage.cluster.ha.certificates import CLIENT, make_etcd_certificates, write_component_kubeconfigs
 from moorage.cluster.ha.commands import Commands, child_environment
-from moorage.cluster.ha.etcd_binary import find_etcd
-from moorage.cluster.ha.health import HealthCheck
-from moorage.cluster.ha.places import COMPONENTS, ETCD, LOGS, Members, free_port, is_free, open_members
+from moorage.cluster.ha.layout import COMPONENTS, ETCD, LOGS, Members, find_etcd, free_port, is_free, open_members
 from moorage.cluster.ha.supervised import SupervisedProcess
-from moorage.cluster.kubeconfig_place import KubeconfigPlace
+from moorage.cluster.kubeconfig_files import KubeconfigPlace
 from moorage.cluster.settling import settled
 from moorage.cluster.transfer.importing import import_objects, refuse_if_filled
 from moorage.cluster.transfer.manifests import load_manifests

@@ -1,7 +1,9 @@
 """List, stop and delete clusters. A cluster is the directory that it is kept in."""
 
+import datetime
 import shlex
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -9,8 +11,9 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.client.kubeconfig.access import KubeconfigError
-from moorage.client.kubeconfig.context_file import ContextFile
-from moorage.cluster.ha.places import COMPONENTS, ETCD, LOGS, MEMBERS_FILE
+from moorage.client.kubeconfig.context_file import ContextFile, Login, kubeconfig_of, render_yaml
+from moorage.client.kubeconfig.loading import load_access
+from moorage.cluster.ha.layout import COMPONENTS, ETCD, LOGS, MEMBERS_FILE
 from moorage.cluster.kept.description import Description, DescriptionError, read_description, write_description
 from moorage.cluster.kept.places import (
     DEFAULT,
@@ -25,7 +28,8 @@ from moorage.cluster.kept.places import (
     name_problem,
 )
 from moorage.cluster.kept.processes import ProcessRecord, end_process, running_process
-from moorage.cluster.kubeconfig_place import FILE_NAME as KUBECONFIG
+from moorage.cluster.kubeconfig_files import FILE_NAME as KUBECONFIG
+from moorage.serve.pki.certificates import Authority, CertificateError, Issued
 from moorage.store.log_file import LOCK_FILE, SIDE_FILES, DataDirectory, StoreUnusable
 from moorage.store.sqlite import FILE_NAME as DATABASE
 
@@ -156,3 +160,26 @@ def cluster_at(name: str, data_dir: Path | None = None) -> KeptCluster:
 
 def all_clusters() -> list[KeptCluster]:
     return [KeptCluster(name, directory_of(name)) for name in all_names()]
+
+
+def user_kubeconfig(cluster: KeptCluster, user: str, groups: Sequence[str], cert_dir: Path | None = None) -> str:
+    """`cert_dir` is where the API server has its authority, if not in its data directory.
+
+    Raises CertificateError, KubeconfigError, OSError.
+    """
+    server = load_access(str(cluster.kubeconfig)).server
+    pki = cert_dir or cluster.directory / "pki"
+    try:
+        kept = Issued((pki / "ca.crt").read_bytes(), (pki / "ca.key").read_bytes())
+    except FileNotFoundError:
+        if cert_dir is not None:
+            raise
+        why = "does not keep its authority: only clusters that keep their data have certificates for other users"
+        raise CertificateError(f"{cluster.title} {why}") from None
+    authority = Authority(kept, datetime.datetime.now(datetime.UTC))
+    try:
+        issued = authority.issue_client(user, groups)
+    except ValueError as error:
+        raise CertificateError(f"no certificate can have this user or these groups: {error}") from None
+    login = Login(server, kept.certificate, "", issued.certificate, issued.key)
+    return render_yaml(kubeconfig_of(cluster.context, login))

@@ -17,8 +17,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from moorage.cluster.transfer.etcd_users import LOOK_SECONDS, fences_in, refuse_if_used
-from moorage.cluster.transfer.store_content import StoreContent, StoredItem, TransferError, pages
+from moorage.cluster.transfer.store_content import (
+    LOOK_SECONDS,
+    StoreContent,
+    StoredItem,
+    TransferError,
+    fences_in,
+    pages,
+    refuse_if_used,
+)
 from moorage.model.kinds import KINDS
 from moorage.serve.cluster.event_expiry import EVENT_SECONDS
 from moorage.serve.resources.objects import prefix_of

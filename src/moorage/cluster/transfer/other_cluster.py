@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Raw, Unreachable

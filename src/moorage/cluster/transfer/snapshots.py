@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from moorage import __version__
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import Access, KubeconfigError
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable

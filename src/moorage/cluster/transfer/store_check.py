@@ -5,22 +5,39 @@ something that controllers or the next start put right. Kubernetes: nothing alik
 decode and leaves it out.
 """
 
+import asyncio
+import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.cluster.transfer.store_check_claims import check_services
-from moorage.cluster.transfer.store_content import StoreContent, StoredItem
+from moorage.cluster.transfer.store_content import (
+    StoreContent,
+    StoredItem,
+    TransferError,
+    layout_of,
+    opened_directory,
+    opened_etcd,
+    read_directory,
+    read_etcd,
+)
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.core import Service
 from moorage.model.types.meta import ApiObject, ObjectMeta
 from moorage.model.types.view import View
+from moorage.serve.admission.service_claims import ADDRESS, claims_of
 from moorage.serve.resources.objects import prefix_of
 from moorage.serve.resources.plain_value import plain_value, value_problem
 from moorage.store.etcd.layout import MIGRATION
+from moorage.store.etcd.settings import EtcdSettings
+from moorage.store.log_file import StoreUnusable
+from moorage.store.sqlite import FILE_NAME
 
 _EVENTS, _DEFINITIONS = prefix_of(KINDS.EVENT), prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION)
 _HEAD = b'{"metadata":{"'
@@ -213,3 +230,69 @@ def _check_owners(one: _Known, by_uid: dict[str, _Known]) -> Iterator[StoreFindi
             yield StoreFinding(ERROR, one.item.shown, problem)
         elif found.kind.namespaced and found.metadata.namespace != one.metadata.namespace:
             yield StoreFinding(ERROR, one.item.shown, f"has an owner in another namespace, {title}")
+
+
+def check_directory(path: Path) -> StoreReport:
+    """Check a data directory that is not in use, and its file. Raises TransferError."""
+    with opened_directory(path) as file:
+        try:
+            content = read_directory(path, file)
+        except StoreUnusable as error:
+            raise TransferError(str(error)) from None
+    return check_store(content, _damage(path / FILE_NAME))
+
+
+def _damage(database: Path) -> str:
+    """Return what SQLite finds wrong with a file; empty if nothing."""
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            found = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA integrity_check(1)")]
+    except sqlite3.Error as error:
+        return f"is damaged: {error}"
+    return "" if found == ["ok"] else f"is damaged: {found[0] if found else 'SQLite does not say how'}"
+
+
+def check_etcd(settings: EtcdSettings) -> StoreReport:
+    """Check what etcd has under its prefix, as of one revision. Raises TransferError."""
+    return asyncio.run(_check_etcd(settings))
+
+
+async def _check_etcd(settings: EtcdSettings) -> StoreReport:
+    async with opened_etcd(settings) as client:
+        content = await read_etcd(client, layout_of(settings), ",".join(settings.servers))
+    return check_store(content)
+
+
+_CLAIMS = "claims/"
+
+_Found = tuple[str, str, str]
+
+
+def check_services(services: Sequence[tuple[StoredItem, Service]], content: StoreContent) -> Iterator[_Found]:
+    """Yield the level, the key and the problem of each finding."""
+    holders: dict[str, StoredItem] = {}
+    for item, service in services:
+        for claim in claims_of(KINDS.SERVICE, service):
+            other = holders.setdefault(claim, item)
+            if other is not item:
+                yield "error", item.shown, f"has {_claim_title(claim)}, as {other.shown} has"
+    claimed = {name[len(_CLAIMS) :]: value for name, value in content.notes.items() if name.startswith(_CLAIMS)}
+    for claim, value in claimed.items():
+        holder, noted = holders.get(claim), value.decode("utf-8", "backslashreplace")
+        note = f"moorage/{_CLAIMS}{claim}"
+        if holder is None:
+            yield "error", note, f"keeps {_claim_title(claim)} for {noted}, which does not have it"
+        elif holder.shown != noted:
+            yield "error", note, f"keeps {_claim_title(claim)} for {noted}, but {holder.shown} has it"
+    if claimed:  # without any, the next API server to start takes them all
+        for claim in holders.keys() - claimed.keys():
+            yield (
+                "note",
+                holders[claim].shown,
+                f"has no claim to {_claim_title(claim)}: an API server takes it when it starts",
+            )
+
+
+def _claim_title(claim: str) -> str:
+    value = claim.partition("/")[2]
+    return f"the cluster IP {value}" if claim.startswith(ADDRESS) else f"the node port {value}"

@@ -3,17 +3,18 @@
 Values are as they are stored, whether or not they can be read: `store_check` says what is wrong with them.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from moorage.cluster.ha.places import MEMBERS_FILE
+from moorage.cluster.ha.layout import MEMBERS_FILE
 from moorage.serve.resources.etcd_roots import etcd_roots
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError
-from moorage.store.etcd.layout import KeyLayout
+from moorage.store.etcd.layout import KeyLayout, after_all
 from moorage.store.etcd.messages import KeyValue
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.log_file import ALL_PARTS, REACHED, DataDirectory, LogFile, StoreUnusable
@@ -125,3 +126,36 @@ async def pages(client: EtcdClient, layout: KeyLayout) -> AsyncIterator[tuple[in
         yield revision, page.items
         if page.items:
             begin = page.items[-1].key + b"\0"
+
+
+#: Longer than an API server is ever silent.
+LOOK_SECONDS = 15.0
+FENCES = "fences/"
+
+
+async def fences_in(client: EtcdClient, layout: KeyLayout) -> frozenset[bytes]:
+    """Return the fences of API servers, those that run and those that were killed. Raises EtcdError."""
+    begin = layout.note(FENCES)
+    return frozenset(item.key for item in (await client.range(begin, after_all(begin), keys_only=True)).items)
+
+
+async def refuse_if_used(client: EtcdClient, layout: KeyLayout, seconds: float = LOOK_SECONDS) -> int:
+    """Return how many API servers ended without stopping. Raises TransferError if one runs, and EtcdError."""
+    kubernetes = layout.kubernetes_servers
+    if (await client.range(kubernetes, after_all(kubernetes), count_only=True)).count:
+        raise TransferError(
+            "a kube-apiserver is connected to etcd, or was 15 seconds ago: stop the whole cluster first, then try again"
+        )
+    fences = layout.note(FENCES)
+    found = await client.range(fences, after_all(fences), count_only=True)
+    if not found.count:
+        return 0
+    with closing(client.watch(layout.begin, layout.end, found.revision + 1)) as watch:
+        try:
+            async with asyncio.timeout(seconds):
+                while not (await watch.next()).events:
+                    pass
+        except TimeoutError:
+            return found.count
+    servers = "an API server is" if found.count == 1 else f"{found.count} API servers are"
+    raise TransferError(f"{servers} connected to etcd and something writes: stop the whole cluster first")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from moorage.client.events.recorders import NORMAL, WARNING
+from moorage.client.event_recorders import NORMAL, WARNING
 from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw
 from moorage.model.kinds import Kind
 

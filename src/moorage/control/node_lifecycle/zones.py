@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from moorage.client.token_bucket import TokenBucket
+from moorage.client.pacing import TokenBucket
 
 
 class Limits(NamedTuple):

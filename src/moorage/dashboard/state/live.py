@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.informer import Delta
 from moorage.client.kubeconfig.access import Access
 from moorage.client.protocol import Object, Unreachable

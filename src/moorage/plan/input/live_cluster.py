@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Client, Unreachable

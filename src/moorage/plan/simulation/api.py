@@ -29,7 +29,7 @@ from moorage.admit.subresources.pods import (
     marked_for_eviction,
 )
 from moorage.admit.subresources.status_update import finalize_namespace
-from moorage.client.http.wire import namespace_to_create_in
+from moorage.client.http_wire import namespace_to_create_in
 from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Template
 from moorage.control.framework.world import World
 from moorage.model.amounts import add_amounts

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.subresources.deletion import decide_deletion
-from moorage.client.http.wire import render_delete_options
+from moorage.client.http_wire import render_delete_options
 from moorage.client.protocol import DeletionDemands, Object, Raw
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod

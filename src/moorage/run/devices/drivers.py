@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 
-from moorage.client.background_calls import BackgroundCalls
 from moorage.client.informer import Delta
+from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client, Object, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS

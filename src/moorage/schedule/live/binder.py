@@ -16,8 +16,8 @@ from enum import Enum, auto
 from functools import partial
 from typing import Protocol
 
-from moorage.client.background_calls import BackgroundCalls
-from moorage.client.events.recorders import NORMAL, WARNING
+from moorage.client.event_recorders import NORMAL, WARNING
+from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client, Object, Raw, Unreachable
 from moorage.columns.cluster import PodRecord
 from moorage.columns.volumes.storage import VolumeDecision

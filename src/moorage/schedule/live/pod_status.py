@@ -10,7 +10,7 @@ from functools import partial
 
 import msgspec
 
-from moorage.client.background_calls import BackgroundCalls
+from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client, Raw, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text

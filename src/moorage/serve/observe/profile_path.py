@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator
 
 from moorage.model.api_error import ApiError, bad_request, failure, no_such_path
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.telemetry.profile_formats import to_pprof, to_speedscope
-from moorage.telemetry.profiling import Busy, CpuProfile, Profiler
+from moorage.telemetry.profiling import Busy, CpuProfile, Profiler, to_pprof, to_speedscope
 
 PREFIX = "/debug/pprof"
 _PATH = "/debug/pprof/profile"

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TypeVar, Unpack
 
 from moorage.admit.raw import copy_document
-from moorage.client.http.wire import (
+from moorage.client.http_wire import (
     check_name,
     collection_path,
     metadata_text,

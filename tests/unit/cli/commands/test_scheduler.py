@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from tests.objects import node, pod
 
 from moorage.cli.commands.processes.components import scheduler as command
-from moorage.client.election.elector import ElectionTimes
 from moorage.client.kubeconfig.loading import load_access
+from moorage.client.leader_election import ElectionTimes
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.components import CannotListen, Process, SchedulerProcess
 from moorage.model.gates import default_gates

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.unit.client.small_server import Asked, Reply, small_server
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import Access, Credentials, ExecPlugin, KubeconfigError
 from moorage.client.protocol import Unreachable
 from moorage.model.api_error import ApiError, unauthorized

@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from moorage.cluster.ha.balancer import Backend, Balancer
-from moorage.cluster.ha.health import HealthCheck
+from moorage.cluster.ha.balancer import Backend, Balancer, HealthCheck
 
 HOST = "127.0.0.1"
 pytestmark = [pytest.mark.real_time, pytest.mark.parametrize("loop", ["asyncio", "uvloop"])]
@@ -184,7 +183,7 @@ async def test_a_server_that_says_no_keeps_its_connections_and_gets_no_new_ones(
 async def test_a_server_that_hangs_is_given_up_while_another_answers(
     loop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moorage.cluster.ha.health.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("moorage.cluster.ha.balancer.ANSWER_SECONDS", 0.3)
     async with scene("one", "two") as made:
         made.check_health()
         for name in ("one", "two"):

@@ -11,8 +11,7 @@ from cryptography import x509
 
 from moorage.cli.commands.clusters import kubeconfig
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
-from moorage.cluster.kept.kept_cluster import KeptCluster
-from moorage.cluster.kept.user_kubeconfig import user_kubeconfig
+from moorage.cluster.kept.kept_cluster import KeptCluster, user_kubeconfig
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import open_credentials
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import ControlPlane, Settings

@@ -23,9 +23,8 @@ from tests.unit.cluster.transfer.stored_clusters import (
 )
 
 from moorage.cluster.transfer import into_etcd
-from moorage.cluster.transfer.into_directory import write_directory
 from moorage.cluster.transfer.into_etcd import IntoEtcd, Moved
-from moorage.cluster.transfer.migration import MigrationOptions, directory_to_etcd, etcd_to_directory
+from moorage.cluster.transfer.migration import MigrationOptions, directory_to_etcd, etcd_to_directory, write_directory
 from moorage.cluster.transfer.store_content import StoreContent, StoredItem, TransferError, layout_of
 from moorage.serve.resources.etcd_roots import etcd_roots
 from moorage.store.etcd.client import EtcdClient

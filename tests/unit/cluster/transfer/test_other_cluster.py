@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.protocol import Listing
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.transfer.other_cluster import read_live

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Object
 from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings

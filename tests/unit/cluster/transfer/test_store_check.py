@@ -19,12 +19,11 @@ from tests.unit.cluster.transfer.stored_clusters import (
     value,
 )
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
-from moorage.cluster.transfer.store_check import check_store
+from moorage.cluster.transfer.store_check import check_directory, check_store
 from moorage.cluster.transfer.store_content import StoreContent, StoredItem, TransferError
-from moorage.cluster.transfer.store_reading import check_directory
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 from moorage.store.sqlite import FILE_NAME

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import node, pod, workload
 
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Raw
 from moorage.dashboard.actions import ActionContext, ActionError, act

@@ -5,7 +5,7 @@ import asyncio
 from tests.unit.schedule.live.fake_api import FakeApi, Fate
 from tests.unit.schedule.live.running import settle
 
-from moorage.client.background_calls import BackgroundCalls
+from moorage.client.pacing import BackgroundCalls
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod_status import PodCondition
 from moorage.schedule.live.pod_status import PodStatusWriter

@@ -8,8 +8,8 @@ import pytest
 from moorage.client.kubeconfig.context_file import ContextFile, Login, kubeconfig_of
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
-from moorage.cluster.awaited_kubeconfig import AwaitedKubeconfig, awaited_files
 from moorage.cluster.cannot_start import CannotStart
+from moorage.cluster.kubeconfig_files import AwaitedKubeconfig, awaited_files
 from moorage.model.gates import gates_from
 from moorage.telemetry.metrics import Metrics
 from moorage.telemetry.watchdog import Watchdog

@@ -7,13 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from moorage.cli.commands.up import command
-from moorage.client.election.elector import ElectionTimes
+from moorage.client.leader_election import ElectionTimes
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import Settings
 from moorage.cluster.ha.commands import Commands, child_environment, gates_text
-from moorage.cluster.ha.etcd_binary import find_etcd
-from moorage.cluster.ha.places import Members, free_port, open_members
-from moorage.cluster.ha.settings import HaSettings, members_problem
+from moorage.cluster.ha.layout import HaSettings, Members, find_etcd, free_port, members_problem, open_members
 from moorage.model.gates import Component, default_gates, gates_from
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 
@@ -43,7 +41,7 @@ def test_options_that_do_not_fit_are_refused(options: list[str], said: str) -> N
 
 def test_without_an_etcd_it_is_said_where_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("moorage.cluster.ha.etcd_binary.find_spec", lambda name: None)
+    monkeypatch.setattr("moorage.cluster.ha.layout.find_spec", lambda name: None)
     ran = CliRunner().invoke(command, ["--ha=3", "--ephemeral"])
     assert ran.exit_code == 1
     assert ran.output.count("\n") == 1

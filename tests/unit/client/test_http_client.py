@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.unit.client.small_server import Answering, Asked, Reply, SmallServer, small_server
 
-import moorage.client.http.connection
+import moorage.client.http_connections
 from moorage import __version__
-from moorage.client.http.client import HttpClient
+from moorage.client.http_client import HttpClient
 from moorage.client.protocol import EventType, PatchType, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError, expired, too_many_requests
 from moorage.model.kinds import KINDS
@@ -198,7 +198,7 @@ async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch
         await client.get(KINDS.POD, "a", "default")
         await client.get(KINDS.POD, "a", "default")
         assert server.connections == 1
-        monkeypatch.setattr(moorage.client.http.connection, "IDLE_SECONDS", -1.0)
+        monkeypatch.setattr(moorage.client.http_connections, "IDLE_SECONDS", -1.0)
         await client.get(KINDS.POD, "a", "default")
         assert server.connections == 2
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 from tests.log_text import log_text
 
-from moorage.client.events.event_sender import EventAction, EventSender
-from moorage.client.events.recorders import NORMAL, WARNING, CountingRecorder, SeriesRecorder
+from moorage.client.event_recorders import NORMAL, WARNING, CountingRecorder, SeriesRecorder
+from moorage.client.event_sender import EventAction, EventSender
 from moorage.client.protocol import Client, Unreachable
 from moorage.model.api_error import already_exists, bad_request, forbidden, not_found
 from moorage.model.kinds import KINDS, Kind

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from moorage.client.events.event_sender import EventAction
-from moorage.client.events.recorders import (
+from moorage.client.event_recorders import (
     BURST,
     COMBINED,
     MAX_REMEMBERED,
@@ -14,6 +13,7 @@ from moorage.client.events.recorders import (
     WARNING,
     EventCorrelator,
 )
+from moorage.client.event_sender import EventAction
 
 START = 1_700_000_000 * NANOSECONDS
 POD: dict[str, Any] = {"kind": "Pod", "namespace": "default", "name": "web", "uid": "u", "apiVersion": "v1"}

@@ -9,8 +9,7 @@ import sys
 import pytest
 from tests.fake_worker import SLOW
 
-from moorage.cluster.isolation.evaluations import IsolatedEvaluations
-from moorage.cluster.isolation.worker_process import WorkerProcess
+from moorage.cluster.isolated_evaluations import IsolatedEvaluations, WorkerProcess
 from moorage.match.evaluation.accounts import Undecided
 from moorage.match.evaluation.questions import CelAnswer, taint_question
 from moorage.match.evaluation.worker import encode_message

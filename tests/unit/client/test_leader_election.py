@@ -10,7 +10,7 @@ import pytest
 from tests.laws.falsify import assert_notices
 from tests.virtual_time import run_virtual
 
-from moorage.client.election.elector import (
+from moorage.client.leader_election import (
     Candidate,
     ElectionRecord,
     ElectionTimes,

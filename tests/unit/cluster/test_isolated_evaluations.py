@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from tests.fake_worker import FakeWorker, evaluations
 
-from moorage.cluster.isolation import evaluations as isolation
-from moorage.cluster.isolation.evaluations import IsolatedEvaluations, add_evaluation_metrics
+from moorage.cluster import isolated_evaluations as isolation
+from moorage.cluster.isolated_evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.match.evaluation.accounts import BUDGET, Undecided
 from moorage.match.evaluation.questions import CelAnswer, CelQuestion, taint_question
 from moorage.model.types.node import Taint

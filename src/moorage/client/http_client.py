@@ -15,8 +15,8 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from moorage import __version__
-from moorage.client.http import wire
-from moorage.client.http.connection import MAX_ANSWER_BYTES, Answer, BrokenConnection, ConnectionPool, Stream
+from moorage.client import http_wire as wire
+from moorage.client.http_connections import MAX_ANSWER_BYTES, Answer, BrokenConnection, ConnectionPool, Stream
 from moorage.client.kubeconfig.access import Access, Credentials, KubeconfigError, tls_context
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.client.refusals import RefusalLog

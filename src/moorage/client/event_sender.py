@@ -9,8 +9,8 @@ import random as randomness
 from collections.abc import Callable
 from typing import NamedTuple
 
+from moorage.client.pacing import TokenBucket
 from moorage.client.protocol import Client, Raw, Unreachable
-from moorage.client.token_bucket import TokenBucket
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import Kind
 from moorage.telemetry.logs import get_logger

@@ -17,9 +17,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from moorage.client.events.event_sender import EventAction, EventSender
+from moorage.client.event_sender import EventAction, EventSender
+from moorage.client.pacing import TokenBucket
 from moorage.client.protocol import Raw
-from moorage.client.token_bucket import TokenBucket
 from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kinds import KINDS
 

@@ -1,1 +1,0 @@
-"""Complete words for a shell: commands, options and the values there are to choose from."""

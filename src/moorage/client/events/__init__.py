@@ -1,1 +1,0 @@
-"""Event recorders: correlation, series, sending in the background."""

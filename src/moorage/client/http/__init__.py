@@ -1,1 +1,0 @@
-"""The client protocol over HTTPS."""

@@ -1,1 +1,0 @@
-"""Expensive expressions are evaluated in a worker process, so that no input stalls the event loop."""
