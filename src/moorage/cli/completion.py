@@ -1,4 +1,8 @@
-"""Complete the last word of a command line: subcommands, options and their values."""
+"""Complete words of a command line for bash, zsh and fish: subcommands, options and their values.
+
+The values of an option or argument follow from the metavar in its help: stories, gates, rules, contexts, files. bash
+sends its line and the word as it sees it, because it breaks words at `=` and `:`; zsh and fish send words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Run calls to the API server in the background, a limited number at a time."""
+"""Limit calls to an API server: a token bucket for their rate, and background calls with a bound on how many run.
+
+Kubernetes: client-go's util/flowcontrol.
+"""
 
 import asyncio
 from collections import deque

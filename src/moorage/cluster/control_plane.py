@@ -1,8 +1,8 @@
-"""Runs a cluster on one event loop, as `moorage up` does.
+"""Run a cluster on one event loop, as `moorage up` does.
 
 The API server starts first, then objects are brought in (`--from`, `--load`), then kubelets, scheduler and controllers
-become tasks that talk to the API server without a wire. The kubeconfig is written last: a client that finds it can use
-the cluster.
+become tasks that talk to the API server without a wire. On a shared store each of them works only while it holds its
+Lease. The kubeconfig is written last: a client that finds it can use the cluster.
 """
 
 import asyncio

@@ -1,9 +1,10 @@
 """Evaluate expensive expressions in a worker process, one account after another, within a budget for each.
 
-The account that has cost least has its turn next, so a pod with a thousand questions does not make others wait for all
-of them. The worker starts with the first question and ends after a while without any; a question that takes too long
-costs the worker its life and is answered by an error. Components see `Undecided` and are called back.
-Kubernetes: none.
+The account with the lowest cost so far has its turn next, so a pod with a thousand questions does not make others wait
+for all of them. The worker starts with the first question and ends after a while without any; a question that takes too
+long costs the worker its life and is answered by an error. Components see `Undecided` and are called back. The worker is
+a plain child with pipes: it ends with its parent, because its stdin ends, and has a session of its own, so that Ctrl-C
+in a terminal reaches the parent only. Kubernetes: none.
 """
 
 import asyncio

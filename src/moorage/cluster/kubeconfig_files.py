@@ -1,8 +1,8 @@
-"""Write a cluster's kubeconfig when the cluster is ready, and take it back when it does not become ready.
+"""Write a cluster's kubeconfig when the cluster is ready, and wait for one before a component starts.
 
 A file that holds this cluster's context and nothing else is removed before a start, so that its appearance means that
-the cluster is ready. Of any other kubeconfig only the context of this name is written. Nothing is taken from a cluster
-that is running.
+the cluster is ready; it is taken back if the cluster does not become ready. Of any other kubeconfig only the context of
+this name is written. Nothing is taken from a cluster that is running.
 """
 
 import asyncio

@@ -1,7 +1,9 @@
-"""Sample the stacks of all threads, weighted by the CPU time that each has used since the sample before.
+"""Profile the CPU time of all threads, and write it for `go tool pprof` (gzipped protobuf) or speedscope.app (JSON).
 
-A thread of its own wakes a hundred times a second, as Go's profiler does; threads that wait use no CPU time and are
-left out. Kubernetes: net/http/pprof's Profile handler. Differs: stacks are Python's; C code counts for its caller.
+Stacks are sampled a hundred times a second by a thread of its own, as Go's profiler does, and weighted by the CPU time
+that each thread has used since the sample before; threads that wait use no CPU time and are left out. Kubernetes:
+net/http/pprof's Profile handler, github.com/google/pprof's profile.proto. Differs: stacks are Python's; C code counts
+for its caller.
 """
 
 import asyncio

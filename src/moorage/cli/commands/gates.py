@@ -1,4 +1,4 @@
-"""`moorage gates`: what the gates are set to, and `audit`: which objects depend on them."""
+"""Print what the feature gates are set to (`moorage gates`), and which objects depend on them (`moorage gates audit`)."""
 
 from __future__ import annotations
 

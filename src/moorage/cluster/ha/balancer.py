@@ -1,9 +1,11 @@
-"""Give several API servers one address: pass TCP connections on to those that are ready.
+"""Give several API servers one address: pass TCP connections on to those whose /readyz answers.
 
 A new connection goes to the ready server with the fewest connections. One that cannot be reached is left out at once,
 and the next one is tried; connections to one that has died are closed, so that clients come back to another. Where none
-is ready any that answers is used: reads may go on there. TLS ends at the API servers. Kubernetes: the load balancer of
-kubeadm's high-availability topology, health-checked on /readyz.
+is ready any that answers is used: reads may go on there. TLS ends at the API servers. Health is checked on a connection
+that stays open: the kernel closes the connections of a process that dies, so a death is noticed at once. A server that
+does not answer in time, such as one that is stopped, is given up only while another one answers. Kubernetes: the load
+balancer of kubeadm's high-availability topology, health-checked on /readyz.
 """
 
 import asyncio

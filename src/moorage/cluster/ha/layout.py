@@ -1,7 +1,7 @@
-"""Say where a cluster of several processes keeps its things, and on which ports its etcd members are found.
+"""Describe a cluster of several processes: how many there are, where their files and ports are, which etcd they run.
 
-The ports of etcd members are a part of what they keep: they stay for the life of the cluster. All others are chosen at
-each start.
+etcd members keep their ports in their data, so these stay for the life of the cluster. All others are chosen at each
+start.
 """
 
 import random

@@ -1,4 +1,7 @@
-"""List, stop and delete clusters. A cluster is the directory that it is kept in."""
+"""List, stop and delete clusters, and make kubeconfigs for their users. A cluster is the directory that it is kept in.
+
+Kubernetes: `kubeadm kubeconfig user`.
+"""
 
 import datetime
 import shlex

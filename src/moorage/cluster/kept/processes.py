@@ -1,6 +1,8 @@
-"""Find and stop the process that runs a cluster, and never another one that has got its number since.
+"""Start a cluster's process in the background, find it again and stop it, and never another one that got its number.
 
-A running cluster holds the lock of its directory; the record beside it names the process by number and start time.
+A running cluster holds the lock of its directory; the record beside it names the process by number and start time. A
+process in the background has a session of its own and writes its output to the cluster's log; it reports that it is
+ready through a pipe, which closes if it ends before that.
 """
 
 import fcntl

@@ -1,4 +1,8 @@
-"""Migrate a stopped cluster between a data directory and etcd. `into_etcd` and `into_directory` do the writing."""
+"""Migrate a stopped cluster from a data directory to etcd or back; `into_etcd` writes to etcd.
+
+A data directory is written beside its place, then renamed. Objects keep their revisions; where two have the same one,
+which an SQLite file cannot have, the second and those after it move up as far as they must.
+"""
 
 import secrets
 import sqlite3

@@ -1,6 +1,9 @@
-"""Read everything that a store has: a data directory under its lock, or etcd as of one revision.
+"""Read all objects of a store: a data directory under its lock, or etcd as of one revision.
 
-Values are as they are stored, whether or not they can be read: `store_check` says what is wrong with them.
+Values are as they are stored, whether or not they can be read: `store_check` reports what is wrong with them. An etcd
+is in use while API servers have fences there, notes that each keeps from its start until it stops. One that was killed
+leaves its fence behind for a day, so where there are fences, changes are watched for a while: an API server renews its
+Lease every ten seconds.
 """
 
 import asyncio

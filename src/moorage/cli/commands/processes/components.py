@@ -1,4 +1,4 @@
-"""`moorage scheduler`, `controller-manager` and `kubelet`: components as processes, against any API server.
+"""Run `moorage scheduler`, `controller-manager` and `kubelet` against any API server; print their rights as YAML (`roles`).
 
 Each runs until SIGINT or SIGTERM. Exit code 1 if it cannot start or loses its Lease, 2 if the command line or a file is
 wrong.
