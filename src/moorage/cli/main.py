@@ -45,7 +45,7 @@ _COMMANDS = {
         "The controllers as a process of their own, against any API server.",
     ),
     "kubelet": ("processes.components:kubelet", "Simulated nodes as a process of its own, against any API server."),
-    "roles": ("processes.roles", "The ClusterRoles that Moorage's components need on a cluster."),
+    "roles": ("processes.components:roles", "The ClusterRoles that Moorage's components need on a cluster."),
     "completion": ("completion", "A script that completes words of moorage in bash, zsh or fish."),
     "help": ("about:show_help", "The help of a command."),
     "version": ("about:show_version", "The versions of Moorage, Kubernetes and Python."),

@@ -2,9 +2,10 @@
 
 The account with the lowest cost so far has its turn next, so a pod with a thousand questions does not make others wait
 for all of them. The worker starts with the first question and ends after a while without any; a question that takes too
-long costs the worker its life and is answered by an error. Components see `Undecided` and are called back. The worker is
-a plain child with pipes: it ends with its parent, because its stdin ends, and has a session of its own, so that Ctrl-C
-in a terminal reaches the parent only. Kubernetes: none.
+long costs the worker its life and is answered by an error. Components see `Undecided` and are called back.
+
+The worker is a plain child with pipes: it ends with its parent, because its stdin ends, and has a session of its own,
+so that Ctrl-C in a terminal reaches the parent only. Kubernetes: none.
 """
 
 import asyncio

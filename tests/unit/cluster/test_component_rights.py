@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 from tests.unit.admit.objects import certificate_request
 
-from moorage.cli.commands.processes.components import command
+from moorage.cli.commands.processes.components import roles
 from moorage.client.refusals import RefusalLog
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.api_error import ApiError
@@ -231,7 +231,7 @@ def test_a_refusal_is_logged_once_with_the_rule_that_is_missing(caplog: pytest.L
 
 
 def test_roles_are_printed_for_other_users() -> None:
-    result = CliRunner().invoke(command, ["--scheduler-user", "system:serviceaccount:tools:sched"])
+    result = CliRunner().invoke(roles, ["--scheduler-user", "system:serviceaccount:tools:sched"])
     documents = list(yaml.safe_load_all(result.output))
     assert [document["kind"] for document in documents] == ["ClusterRole"] * 3 + ["ClusterRoleBinding"] * 5
     assert documents[3]["subjects"] == [{"kind": "ServiceAccount", "name": "sched", "namespace": "tools"}]

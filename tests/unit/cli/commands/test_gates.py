@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from moorage.cli.commands.gates import GateTable, command
+from moorage.cli.commands.gates import command
+from moorage.cli.gate_table import GateTable
 from moorage.model.gates import GATES
 
 NUMERIC = """

@@ -1,4 +1,4 @@
-"""Run `moorage scheduler`, `controller-manager` and `kubelet` against any API server; print their rights as YAML (`roles`).
+"""Run `moorage scheduler`, `controller-manager` and `kubelet` against any API server; print the `roles` they need.
 
 Each runs until SIGINT or SIGTERM. Exit code 1 if it cannot start or loses its Lease, 2 if the command line or a file is
 wrong.
@@ -239,7 +239,7 @@ def _run(
     metavar="USER",
     help="The user of simulated kubelets.",
 )
-def command(scheduler_user: str, controller_manager_user: str, kubelet_user: str) -> None:
+def roles(scheduler_user: str, controller_manager_user: str, kubelet_user: str) -> None:
     """Print the roles that `moorage scheduler`, `controller-manager` and `kubelet` need, bound to their users.
 
     A user of the form system:serviceaccount:NAMESPACE:NAME is bound as that service account.
