@@ -55,6 +55,8 @@ def tile(page: Page, name: str) -> dict[str, float]:
 
 
 def pixel(page: Page, name: str) -> str:
+    """Return the colour of a tile once what was chosen before is painted: the map paints in the next frame."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return str(page.evaluate(_PIXEL, name))
 
 
