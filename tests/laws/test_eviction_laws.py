@@ -22,7 +22,7 @@ from moorage.client.protocol import Client, Object
 from moorage.control.framework.actions import NOTHING, Plan
 from moorage.control.framework.controller import ControllerContext
 from moorage.control.framework.world import World
-from moorage.control.taint_eviction.controller import TaintEvictionController
+from moorage.control.taint_eviction import TaintEvictionController
 from moorage.model.gates import GateSet, gates_from
 from moorage.model.kinds import KINDS, Kind
 from moorage.telemetry.metrics import Metrics

@@ -20,7 +20,7 @@ from tests.virtual_time import run_virtual
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Answers, Plan, Question
 from moorage.control.framework.world import World
-from moorage.control.garbage.controller import GarbageCollector, OwnerState, States
+from moorage.control.garbage import GarbageCollector, OwnerState, States
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 

@@ -21,7 +21,7 @@ from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Client
 from moorage.control.framework.controller import Controller
-from moorage.control.garbage.controller import GarbageCollector
+from moorage.control.garbage import GarbageCollector
 from moorage.control.resource_claim import controller as controller_module
 from moorage.control.resource_claim import pod_claims
 from moorage.control.resource_claim.claim_release import is_done

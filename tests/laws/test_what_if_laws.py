@@ -12,7 +12,7 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.laws.random_what_ifs import changed
 from tests.unit.plan.planning import Plan, Raw, written
 
-from moorage.control.taint_eviction.controller import TaintEvictionController
+from moorage.control.taint_eviction import TaintEvictionController
 from moorage.dashboard.questions import QUESTIONS, Base
 from moorage.dashboard.questions.base import parts_of
 from moorage.model.gates import gates_from

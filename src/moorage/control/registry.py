@@ -35,7 +35,7 @@ _VOLUME, _CLAIM = "PersistentVolume", "PersistentVolumeClaim"
 CONTROLLERS: tuple[Row, ...] = (
     Row("node-lifecycle-controller", "node_lifecycle.controller", "NodeLifecycleController", ("Node",)),
     Row("pod-garbage-collector-controller", "pod_garbage", "PodGarbageController"),
-    Row("taint-eviction-controller", "taint_eviction.controller", "TaintEvictionController"),
+    Row("taint-eviction-controller", "taint_eviction", "TaintEvictionController"),
     Row("replicaset-controller", "replica_set", "ReplicaSetController", ("ReplicaSet",)),
     Row(
         "replicationcontroller-controller", "replica_set", "ReplicationControllerController", ("ReplicationController",)
@@ -44,7 +44,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("daemonset-controller", "daemon_set.controller", "DaemonSetController", ("DaemonSet",)),
     Row("statefulset-controller", "stateful_set.controller", "StatefulSetController", ("StatefulSet",)),
     Row("job-controller", "job.controller", "JobController", ("Job",)),
-    Row("cronjob-controller", "cron_job.controller", "CronJobController", ("CronJob",)),
+    Row("cronjob-controller", "cron_job", "CronJobController", ("CronJob",)),
     Row("ttl-after-finished-controller", "job.controller", "TimeToLiveController", ("Job",)),
     Row("persistentvolume-binder-controller", "volumes.controller", "PersistentVolumeBinder", (_VOLUME, _CLAIM)),
     Row("ephemeral-volume-controller", "volumes.ephemeral", "EphemeralVolumes"),
@@ -64,7 +64,7 @@ CONTROLLERS: tuple[Row, ...] = (
     ),
     Row("resourceclaim-controller", "resource_claim.controller", "ResourceClaimController", ("ResourceClaim",)),
     Row("namespace-controller", "namespace", "NamespaceController"),
-    Row("garbage-collector-controller", "garbage.controller", "GarbageCollector"),
+    Row("garbage-collector-controller", "garbage", "GarbageCollector"),
     Row("endpoints-controller", "endpoints.endpoints_controller", "EndpointsController"),
     Row("endpointslice-controller", "endpoints.slice_controller", "EndpointSliceController"),
     Row("endpointslice-mirroring-controller", "endpoints.mirroring", "EndpointSliceMirroringController"),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.client.protocol import Object
-from moorage.control.taint_eviction.controller import TaintEvictionController, Taints, deadline, no_execute
+from moorage.control.taint_eviction import TaintEvictionController, Taints, deadline, no_execute
 from moorage.match.evaluation.accounts import Undecided
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
 from moorage.match.tolerations import compile_tolerations

@@ -9,7 +9,7 @@ from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.control.framework.controller import Controller
-from moorage.control.garbage.controller import GarbageCollector
+from moorage.control.garbage import GarbageCollector
 from moorage.control.namespace import NamespaceController
 from moorage.model.api_error import ApiError
 from moorage.model.kind_rows.custom import CustomKind, stored_kind

@@ -10,7 +10,7 @@ from moorage.client.informer import Delta
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NOTHING
 from moorage.control.framework.world import World
-from moorage.control.garbage.controller import GarbageCollector
+from moorage.control.garbage import GarbageCollector
 from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]

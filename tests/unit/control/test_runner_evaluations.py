@@ -12,7 +12,7 @@ from tests.virtual_cluster import VirtualCluster
 from moorage.client.protocol import PatchType
 from moorage.control.daemon_set.controller import DaemonSetController
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.taint_eviction.controller import TaintEvictionController
+from moorage.control.taint_eviction import TaintEvictionController
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 

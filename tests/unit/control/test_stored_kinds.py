@@ -7,7 +7,7 @@ from tests.unit.admit.stored_objects import STORED
 from tests.virtual_cluster import VirtualCluster
 
 from moorage.control.framework.controller import Controller
-from moorage.control.garbage.controller import GarbageCollector
+from moorage.control.garbage import GarbageCollector
 from moorage.control.namespace import NamespaceController
 from moorage.model.kinds import KINDS, Kind
 

@@ -10,7 +10,7 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE
 
 from moorage.client.protocol import Object
-from moorage.control.cron_job.controller import CronJobController
+from moorage.control.cron_job import CronJobController
 from moorage.control.job.controller import JobController
 from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics

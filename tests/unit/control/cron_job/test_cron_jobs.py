@@ -8,7 +8,7 @@ from tests.unit.control.job.jobs import FOREVER, End, job
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.control.cron_job.controller import SCHEDULED_AT, last_due, seconds_until_next
+from moorage.control.cron_job import SCHEDULED_AT, last_due, seconds_until_next
 from moorage.model.cron_schedule import ScheduleError, parse_schedule
 from moorage.model.kinds import KINDS
 

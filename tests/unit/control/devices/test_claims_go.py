@@ -3,7 +3,7 @@
 from tests.unit.control.devices.claimed import Claims, claim, context, device_slice, pod, rule, template
 
 from moorage.control.framework.controller import Controller
-from moorage.control.garbage.controller import GarbageCollector
+from moorage.control.garbage import GarbageCollector
 from moorage.control.namespace import NamespaceController
 from moorage.control.resource_claim.controller import ResourceClaimController
 from moorage.model.gates import gates_from

@@ -12,7 +12,7 @@ from moorage.control.endpoints.endpoints_controller import EndpointsController
 from moorage.control.endpoints.mirroring import EndpointSliceMirroringController
 from moorage.control.endpoints.slice_controller import EndpointSliceController
 from moorage.control.framework.controller import Controller
-from moorage.control.garbage.controller import GarbageCollector
+from moorage.control.garbage import GarbageCollector
 from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]

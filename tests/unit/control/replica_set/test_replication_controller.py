@@ -9,7 +9,7 @@ from tests.virtual_cluster import VirtualCluster
 from tests.virtual_kubelet import VirtualKubelet
 
 from moorage.control.framework.controller import Controller
-from moorage.control.garbage.controller import GarbageCollector
+from moorage.control.garbage import GarbageCollector
 from moorage.control.replica_set import ReplicationControllerController
 from moorage.model.kinds import KINDS
 

@@ -10,7 +10,7 @@ from tests.log_text import log_text
 from tests.unit.control.cluster_objects import node, pod, taint
 from tests.virtual_cluster import VirtualCluster
 
-from moorage.control.taint_eviction.controller import TaintEvictionController
+from moorage.control.taint_eviction import TaintEvictionController
 from moorage.model.gates import GateSet, default_gates, gates_from, parse_feature_gates
 from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics

@@ -1,1 +1,0 @@
-"""The CronJob controller. Kubernetes: pkg/controller/cronjob."""

@@ -1,1 +1,0 @@
-"""The garbage collector. Kubernetes: pkg/controller/garbagecollector."""

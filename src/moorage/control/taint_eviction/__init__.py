@@ -1,1 +1,0 @@
-"""The taint eviction controller. Kubernetes: pkg/controller/tainteviction."""
