@@ -28,8 +28,8 @@ from moorage.cluster.settling import settled
 from moorage.cluster.transfer.importing import import_objects, refuse_if_filled
 from moorage.cluster.transfer.manifests import load_manifests
 from moorage.cluster.transfer.other_cluster import read_other_cluster
-from moorage.control.framework.nodes import is_ready
 from moorage.control.framework.runner import ControllerManager
+from moorage.control.framework.workloads import is_ready
 from moorage.control.registry import ControllerContext, chosen
 from moorage.control.volumes.provisioning import SIMULATED
 from moorage.model.gate_skew import Skew, known_values, skews

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from moorage.client.protocol import Client
-from moorage.control.framework.nodes import is_ready
+from moorage.control.framework.workloads import is_ready
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod_status import FINISHED_PHASES
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Delete, Plan, Raw, patch_status
 from moorage.control.framework.controller import Controller, ControllerContext
-from moorage.control.framework.nodes import is_ready
-from moorage.control.framework.workloads import disruption_target, is_finished, nonempty
+from moorage.control.framework.workloads import disruption_target, is_finished, is_ready, nonempty
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind

@@ -52,7 +52,7 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("persistentvolume-protection-controller", "volumes.protection", "VolumeProtection", (_VOLUME,)),
     Row(
         "volumeattributesclass-protection-controller",
-        "volumes.class_protection",
+        "volumes.protection",
         "AttributesClassProtection",
         ("VolumeAttributesClass",),
     ),
@@ -78,9 +78,9 @@ CONTROLLERS: tuple[Row, ...] = (
     ),
     Row("serviceaccount-controller", "namespace", "ServiceAccountController"),
     Row("serviceaccount-token-controller", "account_tokens", "AccountTokenController"),
-    Row("certificatesigningrequest-approving-controller", "certificates.approving", "CertificateApprover"),
-    Row("certificatesigningrequest-signing-controller", "certificates.signing", "CertificateSigner"),
-    Row("certificatesigningrequest-cleaner-controller", "certificates.cleaner", "CertificateRequestCleaner"),
+    Row("certificatesigningrequest-approving-controller", "certificates", "CertificateApprover"),
+    Row("certificatesigningrequest-signing-controller", "certificates", "CertificateSigner"),
+    Row("certificatesigningrequest-cleaner-controller", "certificates", "CertificateRequestCleaner"),
     Row("root-ca-certificate-publisher-controller", "root_certificates", "RootCertificatePublisher"),
     Row("service-lb-controller", "load_balancers", "LoadBalancerController", only_simulated=True),
 )

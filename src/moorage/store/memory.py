@@ -1,7 +1,7 @@
 """Keep everything in memory: what every store reads, watches and checks, and the store of `--ephemeral` and tests.
 
-A watch that is not read costs nothing; one that history has left behind gets `Compacted`. Kubernetes: storage/cacher's
-cacheWatcher. Differs: there is no channel to fill up, so the store does not cut off slow watchers.
+A watch that is not read costs nothing; one that history has left behind gets `Compacted`. `Claims` knows which value holds
+a claim. Kubernetes: storage/cacher's cacheWatcher. Differs: there is no channel to fill up, so the store does not cut off slow watchers.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
-from moorage.store.claims import Claims
 from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile, StoreUnusable
 from moorage.store.partition import Forgotten, Partition, wake
 from moorage.store.protocol import (
     Change,
+    ClaimTaken,
     Compacted,
     FutureRevision,
     KeyExists,
@@ -288,3 +288,34 @@ def _write_file(path: Path, values: Sequence[Stored], reached: int) -> None:
             file.forget([Forgotten(ALL_PARTS, reached, [])], reached)
     except (StoreUnusable, sqlite3.Error) as error:
         raise StoreFailed(f"the copy could not be made: {error}") from None
+
+
+class Claims:
+    """The holders of claims, by their keys."""
+
+    __slots__ = ("_holders",)
+
+    def __init__(self) -> None:
+        self._holders: dict[str, str] = {}
+
+    def take(self, key: str, claims: Sequence[str]) -> list[str]:
+        """Take all of the claims for the value at `key`, or none; return those it did not hold. Raises ClaimTaken."""
+        holders = self._holders
+        for claim in claims:
+            if holders.get(claim, key) != key:
+                raise ClaimTaken(claim)
+        taken = [claim for claim in claims if claim not in holders]
+        holders.update(dict.fromkeys(taken, key))
+        return taken
+
+    def hold(self, key: str, claims: Sequence[str]) -> None:
+        """Take those of the claims that are free."""
+        for claim in claims:
+            self._holders.setdefault(claim, key)
+
+    def release(self, key: str, claims: Sequence[str]) -> None:
+        """Let go of those of the claims that the value at `key` holds."""
+        holders = self._holders
+        for claim in claims:
+            if holders.get(claim) == key:
+                del holders[claim]

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from moorage.control.framework.nodes import is_ready
-from moorage.control.framework.workloads import is_finished
+from moorage.control.framework.workloads import is_finished, is_ready
 from moorage.control.framework.world import controller_of
 from moorage.match.taint_text import describe_taint_with_effect
 from moorage.match.tolerations import compile_tolerations

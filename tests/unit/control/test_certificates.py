@@ -16,10 +16,14 @@ from tests.unit.admit.objects import certificate_request
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import time_of_day
 
-from moorage.control.certificates.approving import CertificateApprover
-from moorage.control.certificates.cleaner import CertificateRequestCleaner
-from moorage.control.certificates.signers import SIGNERS, RequestedName, complaint_about
-from moorage.control.certificates.signing import CertificateSigner
+from moorage.control.certificates import (
+    SIGNERS,
+    CertificateApprover,
+    CertificateRequestCleaner,
+    CertificateSigner,
+    RequestedName,
+    complaint_about,
+)
 from moorage.control.framework.controller import Controller
 from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms

@@ -33,7 +33,7 @@ from moorage.cluster.settling import settled
 from moorage.cluster.transfer.importing import import_objects, refuse_if_filled
 from moorage.cluster.transfer.manifests import load_manifests
 from moorage.cluster.transfer.other_cluster import read_other_cluster
-from moorage.control.framework.nodes import is_ready
+from moorage.control.framework.workloads import is_ready
 from moorage.model.api_error import ApiError
 from moorage.model.gate_skew import Skew, known_values, skews
 from moorage.model.gates import Component

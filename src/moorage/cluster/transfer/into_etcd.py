@@ -32,8 +32,8 @@ from moorage.serve.resources.objects import prefix_of
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdCompacted, EtcdTooManyRequests, EtcdUncertain, EtcdUnreachable
 from moorage.store.etcd.layout import MIGRATION, KeyLayout
-from moorage.store.etcd.leases import Leases
 from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Operation, Put, TxnResult
+from moorage.store.etcd.transactions import Leases
 
 #: The most revisions that are used up unless the user says otherwise: some minutes.
 MAX_RAISE = 5_000_000

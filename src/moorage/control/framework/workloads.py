@@ -19,6 +19,7 @@ from moorage.model.generated_names import safe_encode
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
+from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.pod_status import FINISHED_PHASES, PodCondition
 from moorage.model.types.workload import JobCondition, JobStatus
@@ -361,3 +362,8 @@ def set_condition(conditions: Sequence[Raw], new: Raw, now: float) -> list[Raw]:
     old = conditions[index] if index < len(conditions) else {}
     since = old.get("lastTransitionTime") if old.get("status") == new["status"] else None
     return [*conditions[:index], {**new, "lastTransitionTime": since or time_text(now)}, *conditions[index + 1 :]]
+
+
+def is_ready(node: Node) -> bool:
+    """Return whether the node's Ready condition is True: one that is Unknown or absent is not."""
+    return any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)

@@ -1,8 +1,9 @@
-"""Finalizers that keep claims and volumes while they are in use.
+"""Keep claims, volumes and VolumeAttributesClasses while they are in use, by finalizers.
 
 Claims: keys are namespaces, so that pods are listed once for all deleted claims; the finalizer is removed when no pod
 with a node uses the claim, by the API server's own list. Volumes: the finalizer is removed when the volume is not
-Bound. Both add missing finalizers. Kubernetes: pkg/controller/volume/pvcprotection and pvprotection.
+Bound. Classes: it is removed when no claim or volume names the class. Missing finalizers are added. Kubernetes:
+pkg/controller/volume/pvcprotection, pvprotection and vacprotection.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,8 @@ from moorage.control.volumes.volume_index import PodUses, is_over, keeps
 from moorage.control.volumes.written import BOUND
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.well_known.finalizers import CLAIM_IN_USE, VOLUME_IN_USE
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.model.well_known.finalizers import CLAIM_IN_USE, VOLUME_ATTRIBUTES_CLASS_IN_USE, VOLUME_IN_USE
 
 
 class ClaimProtection(Controller):
@@ -118,3 +120,49 @@ def without(found: Object, finalizer: str) -> Patch:
     """Remove a finalizer, if the object is unchanged: a volume may have been bound."""
     gone = {"$deleteFromPrimitiveList/finalizers": [finalizer], "resourceVersion": str(found.revision)}
     return patch_metadata(found, gone)
+
+
+def named_classes(view: PersistentVolumeClaim | PersistentVolume) -> set[str]:
+    """Return the classes that a claim wants, has or is being changed to, or that a volume has."""
+    names = {view.spec.volumeAttributesClassName}
+    if isinstance(view, PersistentVolumeClaim):
+        names.add(view.status.currentVolumeAttributesClassName)
+        if view.status.modifyVolumeStatus is not None:
+            names.add(view.status.modifyVolumeStatus.targetVolumeAttributesClassName)
+    return {name for name in names if name}
+
+
+class AttributesClassProtection(Controller):
+    """Protects VolumeAttributesClasses."""
+
+    name = "volumeattributesclass-protection-controller"
+    watches = (KINDS.VOLUME_ATTRIBUTES_CLASS, KINDS.PERSISTENT_VOLUME_CLAIM, KINDS.PERSISTENT_VOLUME)
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        #: How many claims and volumes name a class.
+        self._uses: dict[str, int] = {}
+
+    def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
+        if kind is KINDS.VOLUME_ATTRIBUTES_CLASS:
+            return (new.key,) if new is not None and is_wrong(new.view.metadata, VOLUME_ATTRIBUTES_CLASS_IN_USE) else ()
+        before = named_classes(old.view) if old is not None else set[str]()
+        after = named_classes(new.view) if new is not None else set[str]()
+        for name in after - before:
+            self._uses[name] = self._uses.get(name, 0) + 1
+        for name in before - after:
+            self._uses[name] -= 1
+            if not self._uses[name]:
+                del self._uses[name]
+        return before - after
+
+    def reconcile(self, key: str, world: World, now: float) -> Plan:
+        found = world.get(KINDS.VOLUME_ATTRIBUTES_CLASS, key)
+        if found is None:
+            return NOTHING
+        metadata: ObjectMeta = found.view.metadata
+        if lacks(metadata, VOLUME_ATTRIBUTES_CLASS_IN_USE):
+            return Plan((patch_metadata(found, {"finalizers": [VOLUME_ATTRIBUTES_CLASS_IN_USE]}),))
+        if is_to_go(metadata, VOLUME_ATTRIBUTES_CLASS_IN_USE) and key not in self._uses:
+            return Plan((without(found, VOLUME_ATTRIBUTES_CLASS_IN_USE),))
+        return NOTHING

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from moorage.columns.resources import CPU, MEMORY, PODS, amounts
-from moorage.control.framework.nodes import is_ready
+from moorage.control.framework.workloads import is_ready
 from moorage.dashboard.state.delta import NodeRow, PodRow
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod

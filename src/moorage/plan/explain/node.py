@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from moorage.columns.cluster import PodRecord
-from moorage.control.framework.nodes import is_ready
+from moorage.control.framework.workloads import is_ready
 from moorage.plan.explain.target import TargetError
 from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.outcome import NodeLine, PlannedPod, node_lines, planned_pods, record_of

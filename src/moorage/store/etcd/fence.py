@@ -1,19 +1,48 @@
-"""Fence off writes whose answer never came, so that what became of them can be found out.
+"""Fence off writes whose answer never came, to find out what became of them.
 
-Every write of this process is conditional on a note in etcd, the fence, being as this process wrote it last. When the
-fence is written anew, a write that was sent before has been made already or will never be: a member that was paused
-cannot make it minutes later. Kubernetes: nothing alike; there such a request times out, and may be made or not.
+Every write of this process is conditional on a note in etcd, the fence, being as this process wrote it last. Once the
+fence is written again, a write that was sent before has been made already or will never be: a member that was paused
+cannot make it minutes later. Kubernetes has no counterpart: there such a request times out, and may be made or not.
 """
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable
 
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError, EtcdRefused, EtcdTooManyRequests
 from moorage.store.etcd.layout import KeyLayout
 from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue
-from moorage.store.etcd.shared_run import SharedRun
 from moorage.store.etcd.wire.requests import encode_fence
+
+
+class SharedRun:
+    """An operation whose runs are shared, one at a time."""
+
+    def __init__(self, operation: Callable[[], Awaitable[None]]) -> None:
+        self._operation = operation
+        self._under_way: asyncio.Task[None] | None = None
+        self._next: asyncio.Task[None] | None = None
+
+    async def __call__(self) -> None:
+        """Return when a run that began after this call has ended; raises what it raises."""
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_task(self._run(self._under_way))
+        await asyncio.shield(self._next)
+
+    async def _run(self, before: "asyncio.Task[None] | None") -> None:
+        if before is not None:
+            await asyncio.wait((before,))
+        self._under_way, self._next = self._next, None
+        await self._operation()
+
+    async def close(self) -> None:
+        """Cancel what is under way."""
+        running = [task for task in (self._under_way, self._next) if task is not None]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
 
 #: A fence of a process that was killed goes away after so many seconds. It is written anew long before.
 LEASE_SECONDS = 24 * 3600

@@ -3,7 +3,8 @@
 All values are in memory, fed by one watch (see `feed`): reads and watches are served from there, and `catch_up` waits
 until memory has what other servers wrote. Writes are `transactions`; each has a revision of its own among the objects
 of its kind, so that a watch that goes on after a revision skips nothing, and is acknowledged when memory has it, too.
-Kubernetes: etcd3's store under the watch cache, with ConsistentListFromCache.
+Every few minutes one of the servers compacts history. Kubernetes: etcd3's store and compactor under the watch cache,
+with ConsistentListFromCache.
 """
 
 import asyncio
@@ -14,16 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from moorage.store.etcd.client import EtcdClient
-from moorage.store.etcd.compaction import Compaction
 from moorage.store.etcd.errors import EtcdCompacted, EtcdError, EtcdFutureRevision, failed
 from moorage.store.etcd.feed import Feed, OwnWrite
-from moorage.store.etcd.fence import LEASE_SECONDS, Fence
+from moorage.store.etcd.fence import LEASE_SECONDS, Fence, SharedRun
 from moorage.store.etcd.layout import MIGRATION, KeyLayout, after_all
-from moorage.store.etcd.leases import Leases
-from moorage.store.etcd.messages import Compare, Put
+from moorage.store.etcd.messages import Compare, Get, Put
 from moorage.store.etcd.settings import EtcdSettings
-from moorage.store.etcd.shared_run import SharedRun
-from moorage.store.etcd.transactions import Transactions, Write
+from moorage.store.etcd.transactions import Leases, Transactions, Write
 from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import StateWatch, write_copy
 from moorage.store.protocol import (
@@ -37,6 +35,7 @@ from moorage.store.protocol import (
     StoreUnavailable,
 )
 from moorage.store.state import Bounds, State
+from moorage.telemetry.logs import get_logger
 
 #: Seconds for which a client that names a revision waits for it, and for which memory may be behind.
 REACH_SECONDS = 3.0
@@ -297,3 +296,39 @@ class EtcdStore:
             return  # it goes away with its lease
         finally:
             await self._client.close()
+
+
+_LOG = get_logger("etcd")
+
+
+class Compaction:
+    """The rounds of one server."""
+
+    def __init__(self, client: EtcdClient, layout: KeyLayout) -> None:
+        self._client = client
+        self._key = layout.note("compacted")
+        self._seen, self._modified = 0, 0
+
+    async def run(self, seconds: float) -> None:
+        """Take part in a round every so many seconds, until it is cancelled; never with 0."""
+        while seconds:
+            await asyncio.sleep(seconds)
+            try:
+                await self.take_part()
+            except EtcdError as error:
+                _LOG.warning("History could not be compacted, trying again later", err=str(error))
+
+    async def take_part(self) -> bool:
+        """Compact up to the revision of the last round, unless another server has; return whether it did."""
+        compares = (Compare(self._key, self._modified),)
+        result = await self._client.txn(compares, (Put(self._key, b"%d" % self._seen),), (Get(self._key),))
+        compacted, self._seen = self._seen, result.revision
+        if not result.succeeded:
+            found = result.found[0]
+            self._modified = found.modified if found is not None else 0
+            return False
+        self._modified = result.revision
+        if compacted:
+            await self._client.compact(compacted)
+            _LOG.debug(1, "Compacted history of etcd", revision=compacted)
+        return bool(compacted)

@@ -4,7 +4,8 @@ A transaction compares the revision of its key, the fence, and that claims are f
 is: a client that disconnects does not leave a write half known. Writes of this process to one key wait for each other.
 Nearly every write is sent and answered without a task of its own (`SentWrite`); what else can happen is a task's work.
 If the answer to a write is lost, the fence is raised, and the log tells whether the write was made; nothing is repeated
-whose fate is not known. Kubernetes: etcd3's store.
+whose fate is not known. Keys that expire share leases, one for a thousand keys written within a minute (or
+`--lease-reuse-duration-seconds`). Kubernetes: etcd3's store and lease manager.
 """
 
 import asyncio
@@ -17,7 +18,6 @@ from moorage.store.etcd.errors import EtcdError, EtcdUncertain, failed
 from moorage.store.etcd.feed import PUBLISH_SECONDS, Feed, OwnWrite
 from moorage.store.etcd.fence import Fence
 from moorage.store.etcd.layout import KeyLayout
-from moorage.store.etcd.leases import Leases
 from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Operation, Put, TxnResult
 from moorage.store.etcd.wire.answers import BadAnswer, decode_txn, decode_written
 from moorage.store.etcd.wire.refusals import meaning
@@ -296,3 +296,33 @@ def _result_of(outcome: bytes | Exception | None) -> TxnResult | None:
     if isinstance(outcome, EtcdUncertain):
         raise outcome
     return None
+
+
+SHARED_SECONDS = 60
+MAX_KEYS = 1000
+
+
+class Leases:
+    """The leases of keys that live for so many seconds."""
+
+    def __init__(
+        self, client: EtcdClient, seconds: int, clock: Callable[[], float], shared_seconds: int = SHARED_SECONDS
+    ) -> None:
+        self._client, self._seconds, self._clock = client, seconds, clock
+        self._shared = min(shared_seconds, max(1, seconds // 20))
+        self._lease, self._keys, self._until = 0, 0, 0.0
+
+    def at_hand(self) -> int:
+        """Return the lease of one more key; 0 if another one must be granted first, by `next`."""
+        if not self._lease or self._keys >= MAX_KEYS or self._clock() >= self._until:
+            return 0
+        self._keys += 1
+        return self._lease
+
+    async def next(self) -> int:
+        """Return the lease of one more key. Raises EtcdError."""
+        self._keys += 1
+        if not self._lease or self._keys > MAX_KEYS or self._clock() >= self._until:
+            self._keys, self._until = 1, self._clock() + self._shared
+            self._lease = await self._client.grant(self._seconds + self._shared)
+        return self._lease

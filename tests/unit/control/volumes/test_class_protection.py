@@ -11,7 +11,7 @@ from tests.controller_context import controller_context
 from tests.unit.control.volumes.stored import Storage, claim, volume
 
 from moorage.client.protocol import Object
-from moorage.control.volumes.class_protection import AttributesClassProtection, named_classes
+from moorage.control.volumes.protection import AttributesClassProtection, named_classes
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.storage import PersistentVolumeClaim

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from moorage.store.etcd.wire import frames
-from moorage.store.etcd.wire.hpack import decode_headers, encode_headers
+from moorage.store.etcd.wire.frames import decode_headers, encode_headers
 from moorage.store.etcd.wire.requests import varint
 
 HEADING = encode_headers(((b":status", b"200"), (b"content-type", b"application/grpc")))

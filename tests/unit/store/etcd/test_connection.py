@@ -11,8 +11,7 @@ from tests.unit.store.etcd.fake_member import HEADING, answer_frames
 from moorage.store.etcd.errors import EtcdError, EtcdUncertain, EtcdUnreachable
 from moorage.store.etcd.wire import frames
 from moorage.store.etcd.wire.connection import TICK, Connection
-from moorage.store.etcd.wire.frames import frame, message_with_prefix
-from moorage.store.etcd.wire.hpack import encode_headers
+from moorage.store.etcd.wire.frames import encode_headers, frame, message_with_prefix
 from moorage.store.etcd.wire.streams import MAX_MESSAGE, GrpcStatus
 
 UPDATE = frames.WINDOW_UPDATE

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage.store.etcd.wire.frames import Heading
-from moorage.store.etcd.wire.hpack import BadHeaders, decode_headers, encode_headers
+from moorage.store.etcd.wire.frames import BadHeaders, Heading, decode_headers, encode_headers
 
 TEXT = st.binary(max_size=300)
 

@@ -10,11 +10,10 @@ from tests.etcd_process import EtcdCluster, etcd_cluster
 
 from moorage.serve.resources.etcd_roots import etcd_roots
 from moorage.store.etcd.client import EtcdClient
-from moorage.store.etcd.compaction import Compaction
 from moorage.store.etcd.errors import EtcdCompacted, EtcdUncertain
 from moorage.store.etcd.layout import KeyLayout
 from moorage.store.etcd.messages import Compare, Operation, TxnResult
-from moorage.store.etcd.store import EtcdStore
+from moorage.store.etcd.store import Compaction, EtcdStore
 from moorage.store.etcd.wire.answers import decode_txn
 from moorage.store.protocol import (
     Change,

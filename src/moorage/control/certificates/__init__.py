@@ -1,1 +1,0 @@
-"""CertificateSigningRequests: approved for nodes, signed for those that were approved, deleted when they are old."""
