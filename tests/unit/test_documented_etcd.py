@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.etcd_process import EtcdCluster, etcd_cluster
 
-from moorage.store.etcd.wire.dial import closed_at_once, tls_trouble
 from moorage.store.etcd.wire.refusals import meaning
 from moorage.store.etcd.wire.streams import GrpcStatus
+from moorage.store.etcd.wire.tls import closed_at_once, tls_trouble
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "high-availability.md").read_text(encoding="utf-8")

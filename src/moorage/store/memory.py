@@ -1,7 +1,8 @@
 """Keep everything in memory: what every store reads, watches and checks, and the store of `--ephemeral` and tests.
 
-A watch that is not read costs nothing; one that history has left behind gets `Compacted`. `Claims` knows which value holds
-a claim. Kubernetes: storage/cacher's cacheWatcher. Differs: there is no channel to fill up, so the store does not cut off slow watchers.
+A watch that is not read costs nothing; one that history has left behind gets `Compacted`. `Claims` knows which value
+holds a claim. Kubernetes: storage/cacher's cacheWatcher. Differs: there is no channel to fill up, so the store does not
+cut off slow watchers.
 """
 
 import asyncio

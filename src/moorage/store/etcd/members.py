@@ -18,10 +18,11 @@ from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.wire import dial
 from moorage.store.etcd.wire.answers import BadAnswer, decode_status, decode_token
 from moorage.store.etcd.wire.connection import TICK, Connection
-from moorage.store.etcd.wire.dial import Endpoint, tls_context
+from moorage.store.etcd.wire.dial import Endpoint
 from moorage.store.etcd.wire.refusals import meaning
 from moorage.store.etcd.wire.requests import encode_authenticate, encode_range
 from moorage.store.etcd.wire.streams import GrpcStatus
+from moorage.store.etcd.wire.tls import tls_context
 
 _AUTHENTICATE = "/etcdserverpb.Auth/Authenticate"
 _RANGE = "/etcdserverpb.KV/Range"

@@ -16,10 +16,10 @@ from typing import cast
 
 from moorage.store.etcd.errors import EtcdUnreachable
 from moorage.store.etcd.wire import frames
-from moorage.store.etcd.wire.dial import closed_at_once, tls_trouble
 from moorage.store.etcd.wire.frames import BadFrame, BadHeaders, Heading
 from moorage.store.etcd.wire.outbox import Outbox
 from moorage.store.etcd.wire.streams import Call, MessageStream, Stream, ToldCall
+from moorage.store.etcd.wire.tls import closed_at_once, tls_trouble
 
 TICK = 0.25
 _MAX_HEADINGS, _MAX_BLOCK = 64, 256 * 1024
