@@ -18,7 +18,7 @@ from tests.unit.test_every_kind import structs_of
 from moorage.model.kinds import EVICTION, KINDS, SCALE, VIRTUAL_KINDS, Kind
 from moorage.serve.openapi.definitions import definition_name
 from moorage.serve.openapi.documents import openapi_v2
-from moorage.serve.protobuf.reader import field_numbers
+from moorage.serve.requests.protobuf_reader import field_numbers
 
 Raw = dict[str, Any]
 

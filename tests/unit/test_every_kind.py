@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.serve.protobuf.published import published_numbers
+from tests.unit.serve.requests.protobuf.published import published_numbers
 
 from moorage.admit.registry import HOMES, REGISTRY, row_of
 from moorage.admit.subresources.approval import APPROVAL
@@ -16,7 +16,7 @@ from moorage.model.schema.shapes import EitherShape, ListShape, MapShape, Struct
 from moorage.model.types.meta import ObjectMeta, TypeMeta
 from moorage.model.types.view import Int32, View
 from moorage.serve.openapi.definitions import definition_name, describe_type
-from moorage.serve.protobuf.reader import UNNUMBERED, field_numbers
+from moorage.serve.requests.protobuf_reader import UNNUMBERED, field_numbers
 from moorage.serve.resources.served import RESOURCES
 from moorage.serve.tables.render import TABLES
 from moorage.serve.verbs.subresource_requests import SUBRESOURCES

@@ -29,7 +29,6 @@ from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.cluster.event_expiry import EVENT_SECONDS, EventExpiry
 from moorage.serve.cluster.server_identity import ServerIdentity
 from moorage.serve.http.server import Server
-from moorage.serve.observe.request_log import RequestLog
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import (
@@ -43,6 +42,7 @@ from moorage.serve.pki.credentials import (
 )
 from moorage.serve.pki.request_signer import RequestSigner
 from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.request_log import RequestLog
 from moorage.serve.requests.snapshot_path import SnapshotSource
 from moorage.serve.requests.web_paths import Check, WebPaths
 from moorage.serve.resources.etcd_roots import etcd_roots

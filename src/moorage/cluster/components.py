@@ -36,7 +36,7 @@ from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.http.server import Server
-from moorage.serve.observe.profile_path import PREFIX, answer_profile
+from moorage.serve.requests.profile_path import PREFIX, answer_profile
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics, add_feature_metrics, add_process_metrics
 from moorage.telemetry.watchdog import Watchdog

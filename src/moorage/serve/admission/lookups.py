@@ -28,7 +28,7 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.quota.limits import LimitRange
 from moorage.serve.admission.service_allocator import SERVICE_RANGE, ServiceAllocator
-from moorage.serve.long_work import in_slices
+from moorage.serve.requests.long_work import in_slices
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Change, Store, Stored
 

@@ -27,7 +27,7 @@ from moorage.serve.custom.conditions import (
     with_conditions,
 )
 from moorage.serve.custom.served_kind import served_kinds
-from moorage.serve.long_work import in_slices, is_large
+from moorage.serve.requests.long_work import in_slices, is_large
 from moorage.serve.resources.objects import decode, encode, key_of, name_in, prefix_of
 from moorage.store.protocol import (
     Compacted,

@@ -262,7 +262,7 @@ def _count_keys(value: Any) -> int:
 
 
 def _decode_protobuf(body: bytes, kind: Kind) -> Raw:
-    from moorage.serve.protobuf.reader import WireError, read_object
+    from moorage.serve.requests.protobuf_reader import WireError, read_object
 
     try:
         raw = read_object(body, kind)

@@ -36,9 +36,9 @@ from moorage.serve.access.reviews import (
 )
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.long_work import is_large, is_large_body, next_turn
 from moorage.serve.pki.authentication import MASTERS, User
 from moorage.serve.requests.decoding import JSON, decode_object, media_type
+from moorage.serve.requests.long_work import is_large, is_large_body, next_turn
 from moorage.serve.requests.options import (
     IGNORE,
     WriteOptions,

@@ -28,10 +28,10 @@ from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
 from moorage.serve.access.authorization import Attributes, denied
 from moorage.serve.access.reviews import Reviewer, may_they
-from moorage.serve.observe.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.pki.authentication import ADMIN, User
 from moorage.serve.requests.decoding import check_kind
 from moorage.serve.requests.options import TRUST, ListOptions, WriteOptions, delete_options
+from moorage.serve.requests.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.requests.second_look import SecondLook, failed
 from moorage.serve.resources.objects import StoredObject
 from moorage.serve.verbs import subresources

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from moorage.serve.http.messages import Stream
-from moorage.serve.long_work import SLICE_SECONDS, LongWork, next_turn
+from moorage.serve.requests.long_work import SLICE_SECONDS, LongWork, next_turn
 from moorage.serve.requests.rendering import As, Form, Renderer
 from moorage.serve.resources.older_versions import converted_entry, converted_frame
 from moorage.serve.verbs.reading import Page

@@ -10,8 +10,8 @@ from moorage.model.api_error import method_not_supported, no_such_path
 from moorage.model.go.quoting import go_quote
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.observe.kube_state import answer_kube_state
-from moorage.serve.observe.profile_path import PREFIX, answer_profile
+from moorage.serve.requests.kube_state import answer_kube_state
+from moorage.serve.requests.profile_path import PREFIX, answer_profile
 from moorage.serve.requests.rendering import json_response
 from moorage.serve.requests.snapshot_path import SNAPSHOT_PATH, SnapshotSource
 from moorage.serve.resources.discovery import answer_discovery, version_document

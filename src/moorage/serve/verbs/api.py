@@ -31,9 +31,9 @@ from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.custom.admission import admit_custom, admit_custom_status
 from moorage.serve.custom.definitions import Definitions
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.long_work import LongWork
 from moorage.serve.pki.authentication import User
 from moorage.serve.pki.authenticator import Authenticator
+from moorage.serve.requests.long_work import LongWork
 from moorage.serve.resources.served import Resources
 from moorage.serve.templates.claims import ClaimTemplate, ClaimTemplates
 from moorage.serve.templates.pods import Likeness, PodTemplate, PodTemplates

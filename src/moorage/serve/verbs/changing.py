@@ -31,7 +31,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.serve.access.certificates import check_subject, with_requester
 from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.apply.managed_fields import keep_times
-from moorage.serve.long_work import next_turn
+from moorage.serve.requests.long_work import next_turn
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of
 from moorage.serve.templates.pods import Likeness

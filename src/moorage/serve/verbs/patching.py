@@ -22,7 +22,6 @@ from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
 from moorage.serve.apply.managed_fields import apply_patch, check_to_apply
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.long_work import is_large
 from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
 from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
@@ -35,6 +34,7 @@ from moorage.serve.requests.decoding import (
     repeated_fields,
     wrong_type_field,
 )
+from moorage.serve.requests.long_work import is_large
 from moorage.serve.requests.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.resources.objects import cached_view, encode, key_of
 from moorage.serve.templates.claim_names import ClaimNames, learn_names, read_claim_names, with_names

@@ -11,7 +11,7 @@ import msgspec
 
 from moorage.model.api_error import ApiError, bad_request, expired, not_found
 from moorage.model.kinds import Kind, Ref
-from moorage.serve.long_work import in_slices, next_turn
+from moorage.serve.requests.long_work import in_slices, next_turn
 from moorage.serve.requests.options import EXACT, ListOptions
 from moorage.serve.resources.objects import key_of, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection

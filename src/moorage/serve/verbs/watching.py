@@ -14,7 +14,7 @@ from moorage.client.protocol import EventType, Object, WatchEvent
 from moorage.model.api_error import expired
 from moorage.model.kinds import Kind
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.long_work import in_slices, next_turn
+from moorage.serve.requests.long_work import in_slices, next_turn
 from moorage.serve.requests.options import ListOptions
 from moorage.serve.resources.objects import StoredObject, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection

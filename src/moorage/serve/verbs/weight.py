@@ -12,7 +12,7 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.long_work import is_large
+from moorage.serve.requests.long_work import is_large
 from moorage.serve.resources.objects import decode
 from moorage.serve.templates.pods import Likeness
 from moorage.store.protocol import Stored

@@ -13,7 +13,7 @@ from moorage.custom.definition import definition as definitions
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.model.protobuf_encoding import encode_bytes, encode_number
-from moorage.serve.protobuf.reader import read_object
+from moorage.serve.requests.protobuf_reader import read_object
 
 Raw = dict[str, Any]
 

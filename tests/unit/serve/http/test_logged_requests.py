@@ -11,10 +11,10 @@ from moorage.match.requirement import trusted_requirement
 from moorage.model.api_error import ApiError, bad_request
 from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.observe.request_log import RequestLog
 from moorage.serve.pki.authentication import ADMIN, User
 from moorage.serve.pki.authenticator import Authenticator
 from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.requests.request_log import RequestLog
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 

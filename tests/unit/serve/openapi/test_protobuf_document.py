@@ -7,7 +7,7 @@ import msgspec
 from moorage.model.kinds import KINDS
 from moorage.serve.openapi.documents import openapi_v2, openapi_v2_protobuf
 from moorage.serve.openapi.protobuf_document import asks_for_protobuf, render_protobuf
-from moorage.serve.protobuf.reader import as_bytes, as_text, read_fields
+from moorage.serve.requests.protobuf_reader import as_bytes, as_text, read_fields
 
 PATHS, DEFINITIONS, PATH_OF_PATHS = 8, 9, 2
 DESCRIPTION, REQUIRED, TYPE, ITEMS, PROPERTIES, EXTENSION = 4, 19, 22, 23, 25, 31

@@ -1,6 +1,6 @@
 """Our field numbers are the published ones."""
 
-from tests.unit.serve.protobuf.published import published_numbers, read_proto
+from tests.unit.serve.requests.protobuf.published import published_numbers, read_proto
 from tests.unit.test_every_kind import unpublished_numbers
 
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS

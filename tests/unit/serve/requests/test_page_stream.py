@@ -12,9 +12,9 @@ import yaml
 
 from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Request, Response, Stream, compress_stream, wants_compression
-from moorage.serve.long_work import in_slices, next_turn
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.long_work import in_slices, next_turn
 from moorage.serve.requests.options import ListOptions, WriteOptions
 from moorage.serve.requests.page_stream import stream_page
 from moorage.serve.requests.rendering import Form, Renderer, negotiate
@@ -96,7 +96,7 @@ async def test_a_page_of_an_older_version_is_converted_entry_by_entry(api: Api) 
 
 
 async def test_a_long_list_lets_other_tasks_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moorage.serve.long_work.SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("moorage.serve.requests.long_work.SLICE_SECONDS", 0.0)
     order: list[str] = []
 
     async def long() -> None:

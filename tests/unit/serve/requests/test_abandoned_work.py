@@ -11,7 +11,8 @@ import pytest
 from tests.unit.serve.http.serving import closing_clients, connect, serving
 
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.long_work import LongWork, job_thread
+from moorage.serve.requests import job_thread
+from moorage.serve.requests.long_work import LongWork
 
 pytestmark = pytest.mark.real_time
 

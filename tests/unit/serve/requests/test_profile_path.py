@@ -6,8 +6,8 @@ from tests.unit.serve.access.policies import bootstrap_authorization
 from moorage.model.api_error import ApiError
 from moorage.serve.access.authorization import Attributes
 from moorage.serve.http.messages import Request, Response, Stream
-from moorage.serve.observe.profile_path import answer_profile
 from moorage.serve.pki.authentication import ADMIN, AUTHENTICATED, User
+from moorage.serve.requests.profile_path import answer_profile
 from moorage.telemetry.profiling import Profiler
 
 

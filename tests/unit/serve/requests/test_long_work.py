@@ -9,13 +9,13 @@ import pytest
 
 from moorage.model.api_error import ApiError, bad_request
 from moorage.model.kinds import KINDS, Ref
-from moorage.serve import long_work
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.long_work import LongWork, is_large, is_large_body
 from moorage.serve.patch.patch_error import MAX_CONTAINERS
 from moorage.serve.pki.authentication import ADMIN
+from moorage.serve.requests import long_work
 from moorage.serve.requests.decoding import decode_object
 from moorage.serve.requests.handler import Handler
+from moorage.serve.requests.long_work import LongWork, is_large, is_large_body
 from moorage.serve.requests.options import WARN, WriteOptions
 from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.verbs import changing

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.unit.control.devices.claimed import Raw
-from tests.unit.serve.test_claim_templates import generated, plain
+from tests.unit.serve.templates.test_claim_templates import generated, plain
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE, time_of_day
 

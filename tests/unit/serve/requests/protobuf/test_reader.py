@@ -5,7 +5,7 @@ import random
 import pytest
 
 from moorage.model.kinds import KINDS
-from moorage.serve.protobuf.reader import WireError, read_object
+from moorage.serve.requests.protobuf_reader import WireError, read_object
 
 
 def field(number: int, value: bytes | int) -> bytes:

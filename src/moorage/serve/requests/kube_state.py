@@ -14,7 +14,7 @@ from moorage.model.kinds import KINDS, Kind, view_of
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.serve.http.messages import Stream
-from moorage.serve.long_work import SLICE_SECONDS, next_turn
+from moorage.serve.requests.long_work import SLICE_SECONDS, next_turn
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Store, Stored
 from moorage.telemetry.metrics import TEXT

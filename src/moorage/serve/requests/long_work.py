@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from moorage.model.api_error import too_many_requests
-from moorage.serve.long_work.job_thread import JobThread
+from moorage.serve.requests.job_thread import JobThread
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")

@@ -1,6 +1,6 @@
 """Print the field numbers of Kubernetes' published messages, to compare ours with.
 
-`python -m tests.unit.serve.protobuf.published STAGING > tests/unit/serve/protobuf/published_numbers.txt`, where STAGING
+`python -m tests.unit.serve.requests.protobuf.published STAGING > …/published_numbers.txt`, where STAGING
 is `staging/src/k8s.io` of a checkout of github.com/kubernetes/kubernetes at the tag of the release. Messages are called
 as their OpenAPI definitions are, because several groups have types of one name.
 """

@@ -7,8 +7,8 @@ from tests.unit.serve.verbs.bench import ME, document, new_api
 
 from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Stream
-from moorage.serve.observe import kube_state
-from moorage.serve.observe.kube_state import answer_kube_state
+from moorage.serve.requests import kube_state
+from moorage.serve.requests.kube_state import answer_kube_state
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.serve.verbs.subresources import bind
