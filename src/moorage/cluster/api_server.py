@@ -19,15 +19,15 @@ from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms
 from moorage.serve.access.modes import DEFAULT_MODES, WrongModes, read_modes, use_modes
 from moorage.serve.cluster.api_configuration import configure_api
-from moorage.serve.cluster.api_endpoints import (
+from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.cluster.event_expiry import EVENT_SECONDS, EventExpiry
+from moorage.serve.cluster.server_identity import (
     NO_ADDRESS,
+    ServerIdentity,
     endpoint_address,
     publish_authentication,
     publish_endpoints,
 )
-from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.cluster.event_expiry import EVENT_SECONDS, EventExpiry
-from moorage.serve.cluster.server_identity import ServerIdentity
 from moorage.serve.http.server import Server
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.pki.certificates import CertificateError
@@ -43,13 +43,10 @@ from moorage.serve.pki.credentials import (
 from moorage.serve.pki.request_signer import RequestSigner
 from moorage.serve.requests.handler import Handler
 from moorage.serve.requests.request_log import RequestLog
-from moorage.serve.requests.snapshot_path import SnapshotSource
-from moorage.serve.requests.web_paths import Check, WebPaths
-from moorage.serve.resources.etcd_roots import etcd_roots
+from moorage.serve.requests.web_paths import Check, SnapshotSource, WebPaths
+from moorage.serve.resources.kube_apiserver_values import etcd_roots, plain_value
 from moorage.serve.resources.objects import prefix_of
-from moorage.serve.resources.plain_value import plain_value
-from moorage.serve.tokens.key_files import open_token_keys
-from moorage.serve.tokens.keys import TokenKeyError
+from moorage.serve.tokens.keys import TokenKeyError, open_token_keys
 from moorage.serve.tokens.service_accounts import TokenKeys, TokenSettings
 from moorage.serve.verbs.api import Api
 from moorage.store.etcd.settings import EtcdSettings

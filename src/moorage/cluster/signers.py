@@ -47,9 +47,8 @@ def _certificate_signer(certificate: Path | None, key: Path | None) -> Callable[
 def _token_signer(path: Path | None) -> Callable[[str, str, str, str], str] | None:
     if path is None:
         return None
-    from moorage.serve.tokens.claims import claims_in_secret
+    from moorage.serve.tokens.claims import claims_in_secret, sign_token
     from moorage.serve.tokens.keys import SigningKey, TokenKeyError
-    from moorage.serve.tokens.web_token import sign_token
 
     try:
         key = SigningKey.read(path.read_bytes())

@@ -4,7 +4,7 @@ from tests.virtual_cluster import VirtualCluster
 
 from moorage.cluster.control_plane import ensure_default_class
 from moorage.model.kinds import KINDS
-from moorage.serve.cluster.api_endpoints import endpoint_address, publish_authentication, publish_endpoints
+from moorage.serve.cluster.server_identity import endpoint_address, publish_authentication, publish_endpoints
 
 
 async def test_claims_without_a_class_get_the_default_one() -> None:

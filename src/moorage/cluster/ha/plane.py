@@ -42,8 +42,7 @@ from moorage.serve.access.bootstrap.components import CONTROLLER_MANAGER, KUBELE
 from moorage.serve.access.bootstrap.policy import component_policy
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import Credentials, open_credentials, outward_address, server_names, server_url
-from moorage.serve.tokens.key_files import open_token_keys
-from moorage.serve.tokens.keys import TokenKeyError
+from moorage.serve.tokens.keys import TokenKeyError, open_token_keys
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.log_file import DataDirectory, StoreUnusable
 from moorage.telemetry.metrics import Metrics

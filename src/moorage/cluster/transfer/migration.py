@@ -25,7 +25,7 @@ from moorage.cluster.transfer.store_content import (
     read_etcd,
     refuse_if_used,
 )
-from moorage.serve.resources.plain_value import plain_value
+from moorage.serve.resources.kube_apiserver_values import plain_value
 from moorage.store.etcd.errors import EtcdError
 from moorage.store.etcd.layout import MIGRATION
 from moorage.store.etcd.settings import EtcdSettings

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from moorage.cluster.ha.layout import MEMBERS_FILE
-from moorage.serve.resources.etcd_roots import etcd_roots
+from moorage.serve.resources.kube_apiserver_values import etcd_roots
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError
 from moorage.store.etcd.layout import KeyLayout, after_all

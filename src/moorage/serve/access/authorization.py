@@ -14,7 +14,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.types.access.rbac import PolicyRule
 from moorage.serve.http.messages import Request, is_flag_set
 from moorage.serve.pki.authentication import MASTERS, User
-from moorage.serve.resources.field_terms import field_terms
+from moorage.serve.resources.selector_parameters import field_terms
 
 
 class Attributes(NamedTuple):

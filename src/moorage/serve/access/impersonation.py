@@ -8,8 +8,14 @@ from urllib.parse import unquote
 from moorage.model.api_error import bad_request
 from moorage.serve.access.authorization import Authorization, resource_attributes
 from moorage.serve.http.messages import IMPERSONATION, SEPARATOR
-from moorage.serve.pki.authentication import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
-from moorage.serve.pki.service_account_users import account_groups, account_of_user
+from moorage.serve.pki.authentication import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    UNAUTHENTICATED,
+    User,
+    account_groups,
+    account_of_user,
+)
 
 _EXTRA = "impersonate-extra-"
 _IMPERSONATE = "impersonate"

@@ -20,8 +20,7 @@ from moorage.model.types.access.rbac import (
     Subject,
 )
 from moorage.serve.access.authorization import NO_OPINION, Attributes, Decision, Rules, aggregate
-from moorage.serve.pki.authentication import User
-from moorage.serve.pki.service_account_users import account_user_name
+from moorage.serve.pki.authentication import User, account_user_name
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
 RBAC_KINDS = (KINDS.CLUSTER_ROLE, KINDS.ROLE, KINDS.CLUSTER_ROLE_BINDING, KINDS.ROLE_BINDING)

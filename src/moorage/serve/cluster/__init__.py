@@ -1,1 +1,1 @@
-"""Objects and services of every cluster: bootstrap objects, event expiry."""
+"""Keep the objects of every cluster: bootstrap objects, the API servers' configuration and Leases, expiry of events."""

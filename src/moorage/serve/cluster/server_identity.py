@@ -1,10 +1,11 @@
-"""Tell the cluster which API servers live: a Lease for each in kube-system, and endpoints of the Service kubernetes.
+"""Publish which API servers live: a Lease for each in kube-system, and the endpoints of the Service kubernetes.
 
 A server renews its Lease every ten seconds. Endpoints are those of servers whose Lease was renewed within the last
 fifteen seconds, by the clock of the one that looks; Leases that ended an hour ago are deleted. Kubernetes: the lease
-controller and its garbage collector in pkg/controlplane, and reconcilers.leaseEndpointReconciler. Differs: addresses
-are read from the Leases, where upstream has keys of its own in etcd for them; a server that stops deletes its Lease;
-the port counts for the name, since several servers may run on one machine.
+controller and its garbage collector in pkg/controlplane, reconcilers.leaseEndpointReconciler, and
+controller/clusterauthenticationtrust. Differs: addresses are read from the Leases, where upstream has keys of its own
+in etcd; a server that stops deletes its Lease; several servers may run on one machine, so the port is part of the
+name and each port has a slice; an address that no endpoint may have is replaced by one reserved for documentation.
 """
 
 import asyncio
@@ -12,18 +13,18 @@ import base64
 import hashlib
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import micro_time_text, seconds_of
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
-from moorage.model.well_known.labels import HOSTNAME
-from moorage.serve.cluster.api_endpoints import publish_endpoints
+from moorage.model.well_known.labels import HOSTNAME, SERVICE_NAME, SKIP_MIRROR
 from moorage.serve.requests.options import WriteOptions
-from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete
@@ -37,7 +38,7 @@ LEASE_SECONDS = 3600
 RENEW_SECONDS = 10.0
 #: A server whose Lease has not changed for so long is dead; upstream's master leases last as long.
 LIVES_SECONDS = 15.0
-_NAMESPACE = "kube-system"
+_LEASE_NAMESPACE = "kube-system"
 _OPTIONS = WriteOptions("kube-apiserver")
 _LOG = get_logger("apiserver")
 
@@ -87,16 +88,16 @@ class ServerIdentity:
     async def end(self) -> None:
         """Say that this server is gone; other servers stay. What fails is left to them."""
         with suppress(ApiError, StoreError):
-            await delete(self._api, Ref(KINDS.LEASE, _NAMESPACE, self.name), DeleteOptions())
+            await delete(self._api, Ref(KINDS.LEASE, _LEASE_NAMESPACE, self.name), DeleteOptions())
             await self._publish()
 
     async def _renew(self) -> None:
-        ref, now = Ref(KINDS.LEASE, _NAMESPACE, self.name), micro_time_text(int(self._api.clock() * 1_000_000))
+        ref, now = Ref(KINDS.LEASE, _LEASE_NAMESPACE, self.name), micro_time_text(int(self._api.clock() * 1_000_000))
         spec = {"holderIdentity": self._holder, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": now}
         address = f"[{self._address}]" if ":" in self._address else self._address
         metadata: Raw = {
             "name": self.name,
-            "namespace": _NAMESPACE,
+            "namespace": _LEASE_NAMESPACE,
             "labels": {LABEL: LABEL_VALUE, HOSTNAME: self._host[:63]},
             "annotations": {ADDRESS: f"{address}:{self._port}"},
         }
@@ -108,7 +109,7 @@ class ServerIdentity:
             if error.code != 404:
                 raise
             metadata.pop("resourceVersion", None)
-            await create(self._api, KINDS.LEASE, _NAMESPACE, document, _OPTIONS)
+            await create(self._api, KINDS.LEASE, _LEASE_NAMESPACE, document, _OPTIONS)
 
     async def _publish(self) -> None:
         """Write the endpoints of servers that live. Without any they stay as they are."""
@@ -131,13 +132,109 @@ class ServerIdentity:
             ended = (seconds_of(str(spec.get("renewTime"))) or 0.0) + (spec.get("leaseDurationSeconds") or 0)
             if ended < self._api.clock():
                 with suppress(ApiError):
-                    await delete(self._api, Ref(KINDS.LEASE, _NAMESPACE, name), DeleteOptions())
+                    await delete(self._api, Ref(KINDS.LEASE, _LEASE_NAMESPACE, name), DeleteOptions())
 
     async def _leases(self) -> dict[str, Raw]:
-        listing = await self._api.store.list(prefix_of(KINDS.LEASE, _NAMESPACE))
+        listing = await self._api.store.list(prefix_of(KINDS.LEASE, _LEASE_NAMESPACE))
         leases = {stored.key.rpartition("/")[2]: decode(KINDS.LEASE, stored) for stored in listing.items}
         return {
             name: lease
             for name, lease in leases.items()
             if lease["metadata"].get("labels", {}).get(LABEL) == LABEL_VALUE
         }
+
+
+#: Stands for a machine without an address besides its own loopback. RFC 5737.
+NO_ADDRESS = "192.0.2.1"
+_NAME, _NAMESPACE = "kubernetes", "default"
+
+
+def endpoint_address(address: str) -> str:
+    """Return the address as one that an endpoint may have."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return NO_ADDRESS
+    return NO_ADDRESS if parsed.is_loopback or parsed.is_unspecified or parsed.is_link_local else str(parsed)
+
+
+async def publish_endpoints(api: Api, servers: Collection[tuple[str, int]]) -> None:
+    """Say in the namespace `default` at which addresses and ports the Service `kubernetes` is answered."""
+    by_port: dict[tuple[str, int], set[str]] = {}
+    for address, port in servers:
+        usable = endpoint_address(address)
+        by_port.setdefault(("IPv6" if ":" in usable else "IPv4", port), set()).add(usable)
+    groups = [(family, port, sorted(found)) for (family, port), found in sorted(by_port.items())]
+    await _write(
+        api,
+        {
+            "apiVersion": "v1",
+            "kind": "Endpoints",
+            "metadata": {"name": _NAME, "namespace": _NAMESPACE, "labels": {SKIP_MIRROR: "true"}},
+            "subsets": [
+                {"addresses": [{"ip": address} for address in found], "ports": _ports(port)}
+                for _, port, found in groups
+            ],
+        },
+    )
+    wanted = set()
+    for place, (family, port, found) in enumerate(groups):
+        name = f"{_NAME}-{family.lower()}-{port}" if place else _NAME
+        wanted.add(name)
+        labels = {SERVICE_NAME: _NAME}
+        await _write(
+            api,
+            {
+                "apiVersion": "discovery.k8s.io/v1",
+                "kind": "EndpointSlice",
+                "metadata": {"name": name, "namespace": _NAMESPACE, "labels": labels},
+                "addressType": family,
+                "endpoints": [{"addresses": [address], "conditions": {"ready": True}} for address in found],
+                "ports": _ports(port),
+            },
+        )
+    listing = await api.store.list(prefix_of(KINDS.ENDPOINT_SLICE, _NAMESPACE))
+    names = {stored.key.rpartition("/")[2] for stored in listing.items}
+    for name in sorted(names - wanted):
+        if name.startswith(f"{_NAME}-ipv"):
+            await delete(api, Ref(KINDS.ENDPOINT_SLICE, _NAMESPACE, name), DeleteOptions())
+
+
+def _ports(port: int) -> list[Raw]:
+    return [{"name": "https", "port": port, "protocol": "TCP"}]
+
+
+async def publish_authentication(api: Api, client_authority: str) -> None:
+    """Say in `kube-system` which authority signs the certificates of clients, for servers that ask this one."""
+    name = {"name": "extension-apiserver-authentication", "namespace": "kube-system"}
+    data = {"client-ca-file": client_authority}
+    found = api.store.peek(key_of(KINDS.CONFIG_MAP, name["namespace"], name["name"]))
+    if found is not None and api.store.is_shared:
+        known = decode(KINDS.CONFIG_MAP, found).get("data", {}).get("client-ca-file", client_authority)
+        if known not in client_authority and client_authority not in known:
+            _LOG.warning(
+                "Another API server on this etcd had another authority: a client that one of them accepts is refused "
+                "by the other. Give all of them the same --cert-dir, or copies of it"
+            )
+    await _write(api, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": data})
+
+
+async def _write(api: Api, document: Raw) -> None:
+    """Create an object, or give it this content if it has another."""
+    kind, metadata = KINDS[document["apiVersion"], document["kind"]], document["metadata"]
+    ref = Ref(kind, metadata["namespace"], metadata["name"])
+    try:
+        found = decode(kind, await get(api, ref))
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        try:
+            await create(api, kind, ref.namespace, document, _OPTIONS)
+        except ApiError as taken:
+            if taken.reason != "AlreadyExists":
+                raise
+        else:
+            return
+        found = decode(kind, await get(api, ref))
+    if any(found.get(name) != value for name, value in document.items() if name != "metadata"):
+        await replace(api, ref, {**found, **document, "metadata": {**found["metadata"], **metadata}}, _OPTIONS)

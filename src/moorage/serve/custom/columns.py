@@ -1,13 +1,20 @@
-"""The table of a custom kind: its printer columns, or its age.
+"""Build the table of a custom kind from its printer columns, and read values of documents by JSON path.
 
-Kubernetes: apiextensions-apiserver, pkg/registry/customresource/tableconvertor.
+Selectable fields are JSON paths, too. Paths have fields, `\\.` in their names, indexes, slices, `*`, unions of these,
+`..` and filters with a comparison. Kubernetes: apiextensions-apiserver, pkg/registry/customresource/tableconvertor, and
+client-go's util/jsonpath. Differs: functions such as `range` are not supported.
 """
 
-from collections.abc import Callable
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
+import msgspec
+
 from moorage.model.go.quoting import go_json
-from moorage.serve.custom.json_path import JSONPathError, compile_path
 from moorage.serve.custom.served_kind import Raw, ServedKind
 from moorage.serve.tables.columns import NAME, Column, Row, Table, human_duration, moment, table
 
@@ -87,3 +94,150 @@ _SHOWN: dict[str, Callable[[Any, Row], Any]] = {
     "boolean": _boolean,
     "date": _date,
 }
+
+
+Values = Iterable[Any]
+Step = Callable[[Values], Iterator[Any]]
+
+
+class JSONPathError(ValueError):
+    """The path cannot be read."""
+
+
+_TOKEN = re.compile(
+    r"""\.\.(?P<deep>(?:\\.|[\w-])+)
+    |\.(?P<name>(?:\\.|[^.\[\]{}\s\\*])+|\*)
+    |\[\?\((?P<filter>.*?)\)\]
+    |\[(?P<inside>(?:'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|[^\]'"])*)\]""",
+    re.VERBOSE,
+)
+_COMPARISON = re.compile(r"\s*@(?P<path>[^=!<>]*?)\s*(?:(?P<operator>==|!=|<=|>=|<|>)\s*(?P<value>.+?))?\s*")
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_SLICE = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?")
+
+
+#: The values that a step looks at in one document: paths such as `..a` and `[*][*]` could look at millions.
+_MAX_VALUES = 2_000
+
+
+def compile_path(text: str) -> Callable[[Any], list[Any]]:
+    """Return the function that finds the first value in a document, if there is one. Raises JSONPathError."""
+    steps = _steps(text.strip().removeprefix("$"))
+
+    def find(document: Any) -> list[Any]:
+        found: Values = [document]
+        for step in steps:
+            found = islice(step(found), _MAX_VALUES)
+        return list(islice(found, 1))
+
+    return find
+
+
+def _steps(text: str) -> list[Step]:
+    if text and text[0] not in ".[":
+        text = f".{text}"
+    steps: list[Step] = []
+    at = 0
+    while at < len(text):
+        if text[at:] == ".":
+            break
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise JSONPathError(f"cannot read {text!r}")
+        steps.append(_step(match))
+        at = match.end()
+    return steps
+
+
+def _step(match: re.Match[str]) -> Step:
+    if (deep := match["deep"]) is not None:
+        return _deep(_unescaped(deep))
+    if (name := match["name"]) is not None:
+        return _every if name == "*" else _field(_unescaped(name))
+    if (condition := match["filter"]) is not None:
+        return _filter(condition)
+    choices = [_choice(part.strip()) for part in match["inside"].split(",")]
+    return choices[0] if len(choices) == 1 else lambda values: (one for v in values for c in choices for one in c([v]))
+
+
+def _choice(text: str) -> Step:
+    if text == "*":
+        return _every
+    if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
+        return _field(_unescaped(text[1:-1]))
+    if (slice_ := _SLICE.fullmatch(text)) is not None:
+        begin, end, stride = (int(part) if part else None for part in slice_.groups())
+        return lambda values: (one for v in values if isinstance(v, list) for one in v[begin:end:stride])
+    try:
+        number = int(text)
+    except ValueError:
+        raise JSONPathError(f"invalid array index {text}") from None
+    return lambda values: (v[number] for v in values if isinstance(v, list) and -len(v) <= number < len(v))
+
+
+def _field(name: str) -> Step:
+    return lambda values: (value[name] for value in values if isinstance(value, dict) and name in value)
+
+
+def _every(values: Values) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, dict):
+            yield from value.values()
+        elif isinstance(value, list):
+            yield from value
+
+
+def _deep(name: str) -> Step:
+    def find(values: Values) -> Iterator[Any]:
+        waiting = deque(islice(values, _MAX_VALUES))
+        for _ in range(_MAX_VALUES):
+            if not waiting:
+                return
+            value = waiting.popleft()
+            if isinstance(value, dict):
+                if name in value:
+                    yield value[name]
+                waiting.extend(islice(value.values(), _MAX_VALUES))
+            elif isinstance(value, list):
+                waiting.extend(islice(value, _MAX_VALUES))
+
+    return find
+
+
+def _filter(text: str) -> Step:
+    match = _COMPARISON.fullmatch(text)
+    if match is None:
+        raise JSONPathError(f"cannot read the filter {text!r}")
+    steps, operator = _steps(match["path"]), match["operator"]
+    wanted = _literal(match["value"]) if operator else None
+
+    def matches(item: Any) -> bool:
+        found: Values = [item]
+        for step in steps:
+            found = step(found)
+        values = list(found)
+        if not operator:
+            return bool(values)
+        return bool(values) and _compares(_OPERATORS[operator], values[0], wanted)
+
+    return lambda values: (item for v in values if isinstance(v, list) for item in v if matches(item))
+
+
+def _compares(operator: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:
+    try:
+        return type(value) is type(wanted) and operator(value, wanted)
+    except TypeError:
+        return False
+
+
+def _literal(text: str) -> Any:
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return _unescaped(text[1:-1])
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        raise JSONPathError(f"cannot read the value {text!r}") from None
+
+
+def _unescaped(name: str) -> str:
+    return re.sub(r"\\(.)", r"\1", name)

@@ -1,7 +1,7 @@
 """Define and describe every type of the API's documents as OpenAPI does.
 
 Beyond plain OpenAPI, clients get group, version and kind, how lists are merged, and which objects are atomic. Versions
-2 and 3 differ in where references point and how they are described. The descriptions are in `texts`: a line
+2 and 3 differ in where references point and how they are described. The descriptions are in descriptions.txt: a line
 `Type: text` for a type, or `Type Type:` for several, lines `  field: text` for fields, all else indented by four. The
 fields below `*` mean the same in every type. What has no text gets one made of its name.
 Kubernetes: the definitions that openapi-gen makes of the comments of k8s.io/api, of which nothing is repeated here.
@@ -9,6 +9,7 @@ Kubernetes: the definitions that openapi-gen makes of the comments of k8s.io/api
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of, gate_of, names_in, siblings
@@ -19,17 +20,9 @@ from moorage.model.schema.merge_schema import struct_type as schema_of_view
 from moorage.model.types.extension.custom_resource_definition import ExtensionView
 from moorage.model.types.view import View
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from moorage.serve.openapi import (
-    access_texts,
-    custom_texts,
-    device_texts,
-    network_texts,
-    quota_texts,
-    stored_texts,
-    texts,
-)
 from moorage.serve.openapi.required_fields import REQUIRED_FIELDS
 
+_DESCRIPTIONS = Path(__file__).with_name("descriptions.txt")
 _SAME_AS = {"EphemeralContainer": "Container", "PodAntiAffinity": "PodAffinity"}
 _WORDS = re.compile("[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 _EFFECTS = (NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE)
@@ -68,8 +61,7 @@ def _comparisons(place: OperatorPlace) -> str:
 
 def _read_texts() -> dict[tuple[str, str], str]:
     """Texts by type and field; the field of a type's own text is empty."""
-    parts = texts, device_texts, quota_texts, custom_texts, network_texts, access_texts, stored_texts
-    text = "".join(part.TEXTS for part in parts).replace("\n    ", " ")
+    text = _DESCRIPTIONS.read_text(encoding="utf-8").replace("\n    ", " ")
     text = text.replace("{comparisons of tolerations}", _comparisons(TOLERATION))
     text = text.replace("{comparisons of node selectors}", _comparisons(NODE_SELECTOR))
     found, types = dict[tuple[str, str], str](), list[str]()

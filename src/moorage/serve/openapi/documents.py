@@ -1,21 +1,27 @@
 """Render the OpenAPI documents, each once: `/openapi/v2`, `/openapi/v3` and the documents that its index names.
 
-The addresses of the latter carry a hash, so that clients may keep them. Kubernetes: kube-openapi's handlers. Differs:
-version 3 is JSON only, also for clients that prefer protobuf.
+The addresses of the latter carry a hash, so that clients may keep them. A custom kind has the schema of its definition;
+Swagger leaves out combinations, and everything below a value that may be null or have unknown fields, because clients
+would refuse what the server accepts. Definitions of older versions are made from those of the current one. Kubernetes:
+kube-openapi's handlers, apiextensions-apiserver's pkg/controller/openapi/builder. Differs: version 3 is JSON only, also
+for clients that prefer protobuf.
 """
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any, Final
 
 import msgspec
 
-from moorage.client.protocol import Raw
+from moorage.model.api_error import Raw
+from moorage.model.kind_rows.kind import openapi_group
 from moorage.model.kinds import Kind
+from moorage.model.schema.older_versions import EXACT_FIELDS
+from moorage.model.types.meta import ObjectMeta
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.openapi.custom_documents import custom_contents
-from moorage.serve.openapi.definitions import Definitions
-from moorage.serve.openapi.older_types import in_older_version
+from moorage.serve.openapi.definitions import Definitions, custom_definition_name, describe_field, group_version_kind
 from moorage.serve.openapi.paths import add_paths
 from moorage.serve.openapi.protobuf_document import render_protobuf
 
@@ -161,3 +167,98 @@ def _all_contents(kinds: tuple[Kind, ...], version: int) -> tuple[dict[str, Raw]
         more, further = _older_contents(group_version, kinds, version)
         definitions, paths = {**more, **definitions}, {**paths, **further}
     return definitions, paths
+
+
+_BASIC_TEXT: Final = "What the device is: everything but its name."
+
+
+def in_older_version(
+    definitions: dict[str, Raw], paths: dict[str, Raw], group: str, version: str
+) -> tuple[dict[str, Raw], dict[str, Raw]]:
+    """Return definitions and paths with types of this version only."""
+    package = f"{openapi_group(group)}."
+    types = re.compile(re.escape(package.encode()) + rb"v[0-9][0-9a-z]*\.")
+    renamed = types.sub(f"{package}{version}.".encode(), msgspec.json.encode([definitions, paths]))
+    made: list[dict[str, Raw]] = msgspec.json.decode(renamed)
+    if (group, version) == ("resource.k8s.io", "v1beta1"):
+        _flatten_requests(made[0], f"{package}{version}.")
+        _nest_devices(made[0], f"{package}{version}.")
+    return made[0], made[1]
+
+
+def _flatten_requests(definitions: dict[str, Raw], package: str) -> None:
+    """Put what v1 has below `exactly` beside the name of a request."""
+    exact = definitions.pop(f"{package}ExactDeviceRequest")
+    fields = definitions[f"{package}DeviceRequest"]["properties"]
+    del fields["exactly"]
+    fields.update({name: exact["properties"][name] for name in EXACT_FIELDS})
+
+
+def _nest_devices(definitions: dict[str, Raw], package: str) -> None:
+    """Put everything of a device but its name below `basic`."""
+    device, slices = definitions[f"{package}Device"], definitions[f"{package}ResourceSliceSpec"]
+    fields = device["properties"]
+    reference = f"{slices['properties']['devices']['items']['$ref'].removesuffix('Device')}BasicDevice"
+    shown = {"$ref": reference} if reference.startswith("#/definitions/") else {"allOf": [{"$ref": reference}]}
+    device["properties"] = {"basic": {**shown, "description": _BASIC_TEXT}, "name": fields.pop("name")}
+    definitions[f"{package}BasicDevice"] = {"description": _BASIC_TEXT, "properties": fields, "type": "object"}
+
+
+_COMBINATIONS = ("allOf", "anyOf", "oneOf", "not")
+_KEPT_IF_NULLABLE = frozenset({"description", "title", "default", "example"})
+_HIDDEN_IF_UNKNOWN = frozenset({"properties", "items", "additionalProperties", "required"})
+
+
+def custom_contents(kinds: Iterable[ServedKind], version: int) -> tuple[dict[str, Raw], dict[str, Raw]]:
+    """Return the definitions and paths of custom kinds."""
+    definitions, paths = Definitions(version), dict[str, Raw]()
+    found = list(kinds)
+    for kind in found:
+        definitions.found[custom_definition_name(kind)] = _definition(kind, definitions)
+        definitions.add_list(kind, custom_definition_name(kind))
+        add_paths(paths, definitions, kind)
+    return definitions.found, paths
+
+
+def _definition(kind: ServedKind, definitions: Definitions) -> Raw:
+    schema = _shown(kind.raw_schema(), definitions)
+    made = _with_metadata({"type": "object", **schema}, definitions)
+    made["x-kubernetes-group-version-kind"] = [group_version_kind(kind)]
+    return made
+
+
+def _shown(schema: Any, definitions: Definitions) -> Any:
+    """Return a schema, and those below it, as this version of OpenAPI can say it."""
+    if not isinstance(schema, dict):
+        return schema
+    if definitions.version == 2:
+        schema = _in_swagger(schema)
+    made = {}
+    for name, value in schema.items():
+        if name == "properties":
+            made[name] = {key: _shown(below, definitions) for key, below in value.items()}
+        elif name in ("items", "additionalProperties"):
+            made[name] = _shown(value, definitions)
+        else:
+            made[name] = value
+    if schema.get("x-kubernetes-embedded-resource"):
+        return _with_metadata(made, definitions)
+    return made
+
+
+def _in_swagger(schema: Raw) -> Raw:
+    made = {name: value for name, value in schema.items() if name not in _COMBINATIONS}
+    if made.pop("nullable", False):
+        return {name: value for name, value in made.items() if name in _KEPT_IF_NULLABLE or name.startswith("x-")}
+    if made.get("x-kubernetes-preserve-unknown-fields"):
+        return {name: value for name, value in made.items() if name not in _HIDDEN_IF_UNKNOWN}
+    return made
+
+
+def _with_metadata(schema: Raw, definitions: Definitions) -> Raw:
+    named: Raw = {
+        "apiVersion": {"description": describe_field("TypeMeta", "apiVersion"), "type": "string"},
+        "kind": {"description": describe_field("TypeMeta", "kind"), "type": "string"},
+        "metadata": definitions.described(definitions.add_type(ObjectMeta), describe_field("ObjectMeta", "metadata")),
+    }
+    return {**schema, "properties": {**(schema.get("properties") or {}), **named}}

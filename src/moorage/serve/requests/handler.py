@@ -65,7 +65,7 @@ from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.routes import Target, target_of
-from moorage.serve.tokens.reviews import review_token
+from moorage.serve.tokens.requests import review_token
 from moorage.serve.verbs.api import Api, Raw, WriteResult
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status

@@ -1,18 +1,134 @@
 """Work on large documents in one thread beside the event loop, so that other clients are answered meanwhile.
 
-One document is worked on at a time, and none for a client that has gone or has been told that it took too long.
-Kubernetes: goroutines, with the context of the request.
+One document is worked on at a time, and none for a client that has gone or was timed out. The thread shares Python's
+interpreter lock: while it works, the event loop gets the lock within half a millisecond. A function whose result is no
+longer wanted is ended by an exception raised in the thread, as Ctrl-C is in the main thread, but never inside an
+import, which holds locks that are not its own. The thread is not waited for when the process ends. Kubernetes:
+goroutines, with the context of the request.
 """
 
 import asyncio
+import gc
+import sys
+import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
+from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from moorage.model.api_error import too_many_requests
-from moorage.serve.requests.job_thread import JobThread
+
+Job = tuple["asyncio.Future[Any]", Callable[..., Any], tuple[Any, ...]]
+
+_SWITCH_SECONDS = 0.0005
+_IMPORT_SECONDS = 0.01
+_IMPORTING = "<frozen importlib._bootstrap>"
+
+
+class AbandonedError(BaseException):
+    """Raised in the thread, inside a function whose result is no longer wanted."""
+
+
+class JobThread:
+    """The thread. All methods but the last few are called on the event loop."""
+
+    def __init__(self, name: str) -> None:
+        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        #: What the thread works on. It changes, and is looked at for an exception to be raised, with the lock.
+        self._current: asyncio.Future[Any] | None = None
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def put(self, done: "asyncio.Future[Any]", function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        """Call a function when those before it have returned, unless the future is cancelled by then."""
+        self._jobs.put((done, function, arguments))
+
+    def abandon(self, done: "asyncio.Future[Any]") -> None:
+        """End the function whose result a cancelled future was for, if it is being called."""
+        with self._lock:
+            if self._current is not done:
+                return
+            if not _is_importing(self._thread.ident):
+                _raise_in(self._thread.ident, AbandonedError)
+                return
+        done.get_loop().call_later(_IMPORT_SECONDS, self.abandon, done)
+
+    # What follows runs in the thread.
+
+    def _work(self) -> None:
+        while True:
+            self._do(*self._jobs.get())
+
+    def _do(self, done: "asyncio.Future[Any]", function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        if done.cancelled():
+            return
+        interval, collects = sys.getswitchinterval(), gc.isenabled()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        gc.disable()  # a look at a million new objects would stop the event loop, and none of them is garbage yet
+        result: Any = None
+        failure: BaseException | None = None
+        try:
+            result, failure = self._call(done, function, arguments)
+        except AbandonedError as error:
+            failure = error  # after the function had returned
+        with self._lock:  # at the latest: from here on nothing is raised
+            self._current = None
+        sys.setswitchinterval(interval)
+        if collects:
+            gc.enable()
+        try:
+            done.get_loop().call_soon_threadsafe(_settle, done, result, failure)
+        except RuntimeError:
+            return  # the loop is closed
+
+    def _call(
+        self, done: "asyncio.Future[Any]", function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> tuple[Any, BaseException | None]:
+        """Return what a function returns, and what it raises. May raise AbandonedError itself."""
+        with self._lock:
+            self._current = done
+        result: Any = None
+        failure: BaseException | None = None
+        try:
+            if not done.cancelled():
+                result = function(*arguments)
+        except BaseException as error:
+            failure = error
+        with self._lock:
+            self._current = None
+        if done.cancelled():
+            _raise_in(self._thread.ident, None)  # what was to be raised, and was not yet, is not
+        return result, failure
+
+
+def _is_importing(thread: int | None) -> bool:
+    frame = sys._current_frames().get(thread or 0)
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORTING:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _raise_in(thread: int | None, error: type[BaseException] | None) -> None:
+    """Have an exception raised in a thread, or none after all."""
+    import ctypes
+
+    wanted = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread or 0), wanted)
+
+
+def _settle(done: "asyncio.Future[Any]", result: Any, failure: BaseException | None) -> None:
+    if done.done():
+        return
+    if failure is not None:
+        done.set_exception(failure)
+    else:
+        done.set_result(result)
+
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")

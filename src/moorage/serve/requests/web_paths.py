@@ -1,28 +1,65 @@
-"""Answer paths outside of the resources: health, version, metrics, profiles, discovery, OpenAPI.
+"""Answer paths outside of the resources: health, version, metrics, profiles, discovery, OpenAPI, snapshots.
 
-Kubernetes: the generic API server's own handlers.
+A snapshot is a copy of the store as of one revision, Secrets included, for `moorage snapshot save`: only administrators
+get it. Kubernetes: the generic API server's own handlers.
 """
 
-from collections.abc import Callable
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
 from typing import NamedTuple
 
-from moorage.model.api_error import method_not_supported, no_such_path
+from moorage.model.api_error import failure, method_not_supported, no_such_path
 from moorage.model.go.quoting import go_quote
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.pki.authentication import MASTERS
 from moorage.serve.requests.kube_state import answer_kube_state
 from moorage.serve.requests.profile_path import PREFIX, answer_profile
 from moorage.serve.requests.rendering import json_response
-from moorage.serve.requests.snapshot_path import SNAPSHOT_PATH, SnapshotSource
 from moorage.serve.resources.discovery import answer_discovery, version_document
 from moorage.serve.resources.served import BUILT_IN, Resources
-from moorage.serve.tokens.discovery import CONFIGURATION_PATH, KEYS_PATH, answer_key_discovery
+from moorage.serve.tokens.keys import CONFIGURATION_PATH, KEYS_PATH, answer_key_discovery
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens
 from moorage.store.protocol import Store
 
 _HEALTH = ("/livez", "/readyz", "/healthz")
 _TEXT = "text/plain; charset=utf-8"
 _KUBE_STATE = "/metrics/kube-state"
+
+
+SNAPSHOT_PATH = "/moorage/snapshot"
+DESCRIPTION_PATH = f"{SNAPSHOT_PATH}/description"
+_CHUNK = 1024 * 1024
+
+
+class SnapshotSource:
+    """The store to copy, the folder for a copy that is being sent, and the cluster's description, as JSON."""
+
+    def __init__(self, store: Store, folder: Path | None) -> None:
+        self.description = b"{}"
+        self._store, self._folder = store, folder
+
+    def answer(self, request: Request) -> Response | Stream:
+        """Raises ApiError."""
+        user = request.user
+        if user is None or MASTERS not in user.groups:
+            raise failure(403, "Forbidden", f"snapshots are for users in the group {MASTERS}")
+        path = request.path.rstrip("/")
+        if path == DESCRIPTION_PATH:
+            return Response(200, self.description)
+        if path != SNAPSHOT_PATH:
+            raise no_such_path()
+        return Stream(self._chunks(), "application/octet-stream", is_whole=True)
+
+    async def _chunks(self) -> AsyncGenerator[bytes, None]:
+        with tempfile.TemporaryDirectory(prefix="snapshot-", dir=self._folder) as folder:
+            path = Path(folder) / "copy"
+            await self._store.copy(path)
+            with path.open("rb") as file:
+                while chunk := await asyncio.to_thread(file.read, _CHUNK):
+                    yield chunk
 
 
 class Check(NamedTuple):

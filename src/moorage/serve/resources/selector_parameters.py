@@ -1,8 +1,8 @@
-"""Compile the selectors of a request: `?fieldSelector=status.phase!=Running`, `?labelSelector=app in (a,b)`.
+"""Parse and compile the selectors of a request: `?fieldSelector=status.phase!=Running`, `?labelSelector=app in (a,b)`.
 
 The fields that objects can be selected by are data, one row for each kind that has more than name and namespace.
-Kubernetes: apimachinery's pkg/fields, storage.SelectionPredicate, the field label conversions of pkg/apis and
-`ToSelectableFields` of pkg/registry.
+Authorization reads the same terms. Kubernetes: apimachinery's pkg/fields, storage.SelectionPredicate, the field label
+conversions of pkg/apis and `ToSelectableFields` of pkg/registry.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +15,8 @@ from moorage.match.requirement import Requirement, SelectorError
 from moorage.model.api_error import Raw, bad_request
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
-from moorage.serve.custom.columns import go_text
-from moorage.serve.custom.json_path import compile_path
+from moorage.serve.custom.columns import compile_path, go_text
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.resources.field_terms import field_terms
 from moorage.serve.resources.objects import decode
 from moorage.store.protocol import Stored
 
@@ -268,3 +266,61 @@ def compile_selection(kind: Kind, labels: str, fields: str) -> Selection:
     return Selection(
         compile_label_selector(labels) if labels else None, compile_field_selector(kind, fields) if fields else None
     )
+
+
+_ESCAPED = frozenset("\\,=")
+
+
+def field_terms(text: str) -> list[tuple[str, bool, str]]:
+    """Return (field, whether it must be equal, value) for each term. Raises ApiError 400, in Kubernetes' order."""
+    terms = []
+    for part in sorted(_split(text)):
+        if not part:
+            continue
+        for position, letter in enumerate(part):
+            if part.startswith("!=", position):
+                terms.append((part[:position], False, _unescaped(part[position + 2 :])))
+                break
+            if letter == "=":
+                start = position + (2 if part.startswith("==", position) else 1)
+                terms.append((part[:position], True, _unescaped(part[start:])))
+                break
+        else:
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+    return terms
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas without a backslash before them; escapes stay."""
+    parts, start, escaped = [], 0, False
+    for position, letter in enumerate(text):
+        if escaped:
+            escaped = False
+        elif letter == "\\":
+            escaped = True
+        elif letter == ",":
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]]
+
+
+def _unescaped(value: str) -> str:
+    if _ESCAPED.isdisjoint(value):
+        return value
+    letters, escaped = [], False
+    for letter in value:
+        if escaped:
+            if letter not in _ESCAPED:
+                raise bad_request(f"invalid field selector: invalid escape sequence: \\{letter}")
+            letters.append(letter)
+            escaped = False
+        elif letter == "\\":
+            escaped = True
+        elif letter in _ESCAPED:
+            # Go prints the character as the number it is.
+            raise bad_request(f"invalid field selector: unescaped character in value: {ord(letter)}")
+        else:
+            letters.append(letter)
+    if escaped:
+        raise bad_request("invalid field selector: invalid escape sequence: \\")
+    return "".join(letters)

@@ -11,18 +11,13 @@ from typing import Any, Literal
 from moorage.model.kinds import Kind
 from moorage.serve.custom.columns import table_of_custom
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.tables import access, devices, endpoints, extension, plain, quota, stored, workloads
+from moorage.serve.tables import network_and_access, plain, workloads
 from moorage.serve.tables.columns import NAME_AND_AGE, UNKNOWN, Ages, Cells, Raw, Table, Tables
 
 TABLES: Tables = {
     **plain.TABLES,
     **workloads.TABLES,
-    **devices.TABLES,
-    **extension.TABLES,
-    **quota.TABLES,
-    **stored.TABLES,
-    **endpoints.TABLES,
-    **access.TABLES,
+    **network_and_access.TABLES,
 }
 
 

@@ -1,7 +1,7 @@
-"""The tables of pods and of the kinds that create them.
+"""Define the tables of pods, of the kinds that create them, of devices and of quotas.
 
 The STATUS of a pod is the phase unless a container, an init container or a deletion decides it.
-Kubernetes: printPod, printDeployment and its neighbours in pkg/printers/internalversion.
+Kubernetes: printPod, printDeployment and their neighbours in pkg/printers/internalversion.
 """
 
 from typing import Any
@@ -12,9 +12,11 @@ from moorage.serve.tables.columns import (
     BOOLEAN,
     INTEGER,
     NAME,
+    NAME_AND_AGE,
     NONE,
     UNSET,
     Ages,
+    Cell,
     Cells,
     Column,
     Raw,
@@ -354,3 +356,67 @@ TABLES["apps/v1", "ControllerRevision"] = table(
     Column("Revision", "Its number: the newest has the largest.", field("revision", 0)),
     AGE,
 )
+
+
+def _state(row: Row) -> str:
+    deleted = bool(row.raw["metadata"].get("deletionTimestamp"))
+    states = ["deleted"] if deleted else []
+    if row.status.get("allocation") is not None:
+        states += ["allocated", "reserved"] if row.status.get("reservedFor") else ["allocated"]
+    elif not deleted:
+        states.append("pending")
+    return ",".join(states)
+
+
+def _time_added(row: Row) -> str:
+    added = (row.spec.get("taint") or {}).get("timeAdded")
+    return row.ages.since(added) if added is not None else ""
+
+
+TABLES |= {
+    ("resource.k8s.io/v1", "DeviceClass"): NAME_AND_AGE,
+    ("resource.k8s.io/v1", "ResourceClaimTemplate"): NAME_AND_AGE,
+    ("resource.k8s.io/v1", "ResourceClaim"): table(
+        NAME, Column("State", "Whether it is pending, allocated, reserved or deleted.", _state), AGE
+    ),
+    ("resource.k8s.io/v1", "ResourceSlice"): table(
+        NAME,
+        Column("Node", "The node that has the devices, if it is a single one.", field("spec.nodeName")),
+        Column("Driver", "The driver that publishes the devices.", field("spec.driver")),
+        Column("Pool", "The pool that the devices belong to.", field("spec.pool.name")),
+        AGE,
+    ),
+    ("resource.k8s.io/v1beta2", "DeviceTaintRule"): table(
+        NAME,
+        Column("Key", "The key of the taint.", field("spec.taint.key")),
+        Column("Value", "The value of the taint.", field("spec.taint.value")),
+        Column("Effect", "What the taint does to pods that do not tolerate it.", field("spec.taint.effect")),
+        Column("TimeAdded", "How long ago the taint was added.", _time_added),
+        AGE,
+    ),
+}
+
+
+def _amounts(*, limits: bool) -> Cell:
+    def cell(row: Row) -> str:
+        hard, used = part(row.status, "hard"), part(row.status, "used")
+        names = sorted(name for name in hard if name.startswith("limits.") is limits)
+        return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in names)
+
+    return cell
+
+
+TABLES |= {
+    ("v1", "LimitRange"): table(
+        NAME, Column("Created At", "When the range was created.", field("metadata.creationTimestamp"), "date")
+    ),
+    ("v1", "ResourceQuota"): table(
+        NAME,
+        Column("Request", "What is used and allowed of requests and of objects.", _amounts(limits=False)),
+        Column("Limit", "What is used and allowed of limits.", _amounts(limits=True)),
+        AGE,
+    ),
+    ("node.k8s.io/v1", "RuntimeClass"): table(
+        NAME, Column("Handler", "The runtime that runs the containers.", field("handler")), AGE
+    ),
+}

@@ -1,13 +1,17 @@
-"""Sign and verify with the keys of service account tokens: RSA with RS256, elliptic curves with ES256, ES384, ES512.
+"""Sign and verify service account tokens, keep the signing key in the cluster's directory, and publish the public keys.
 
-A key has one algorithm, so what a token's header says cannot choose another. Kubernetes: signerFromRSAPrivateKey and
-its siblings in pkg/serviceaccount, client-go's keyutil. Differs: upstream also verifies RS384, RS512 and PS*, which it
-never issues.
+Keys are RSA with RS256 or elliptic curves with ES256, ES384, ES512. A key has one algorithm, so a token's header cannot
+choose another. The files are `sa.key` and `sa.pub`, beside the certificates; OpenID discovery and a JSON Web Key Set
+publish them. Kubernetes: signerFromRSAPrivateKey and its siblings in pkg/serviceaccount, client-go's keyutil,
+`--service-account-signing-key-file`, `--service-account-key-file`, NewOpenIDMetadataProvider. Differs: upstream also
+verifies RS384, RS512 and PS*, which it never issues; the signing key always verifies, too.
 """
 
 import hashlib
 import re
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -15,7 +19,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
-from moorage.serve.tokens.web_token import base64_text
+from moorage.client.kubeconfig.private_file import alone_in, write_private
+from moorage.serve.http.messages import Response
+from moorage.serve.requests.rendering import json_response
+from moorage.serve.tokens.claims import base64_text
+from moorage.serve.tokens.service_accounts import ServiceAccountTokens, TokenKeys
 
 PublicHalf = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 PrivateHalf = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
@@ -157,3 +165,74 @@ def _curve_of(key: ec.EllipticCurvePublicKey) -> _Curve:
 
 def _integer_text(value: int) -> str:
     return base64_text(value.to_bytes((value.bit_length() + 7) // 8))
+
+
+_PRIVATE, _PUBLIC = "sa.key", "sa.pub"
+
+
+def open_token_keys(
+    directory: Path | None, signing: Path | None, verification: Sequence[Path], *, is_shared: bool = False
+) -> TokenKeys:
+    """Read the keys. Raises TokenKeyError, OSError.
+
+    If the cluster's own is missing, it is made when a token is first asked for, because that takes long, and kept if
+    there is a directory; where API servers share the directory it is made now, by the first of them.
+    """
+    others = [key for path in verification for key in _read_all(path)]
+    if signing is not None:
+        return TokenKeys(_read(signing), others)
+    if directory is None:
+        return TokenKeys(None, others)
+    path = directory / _PRIVATE
+    if is_shared:
+        with alone_in(directory):
+            return TokenKeys(_read(path) if path.exists() else _create(directory), others)
+    return TokenKeys(_read(path) if path.exists() else None, others, lambda: _create(directory))
+
+
+def _create(directory: Path) -> SigningKey:
+    key = SigningKey.create()
+    write_private(directory / _PRIVATE, key.private_pem)
+    write_private(directory / _PUBLIC, key.public_pem)
+    return key
+
+
+def _read(path: Path) -> SigningKey:
+    try:
+        return SigningKey.read(path.read_bytes())
+    except TokenKeyError as error:
+        raise TokenKeyError(f"{path}: {error}") from None
+
+
+def _read_all(path: Path) -> list[VerificationKey]:
+    try:
+        return read_verification_keys(path.read_bytes())
+    except TokenKeyError as error:
+        raise TokenKeyError(f"{path}: {error}") from None
+
+
+CONFIGURATION_PATH: Final = "/.well-known/openid-configuration"
+KEYS_PATH: Final = "/openid/v1/jwks"
+_HEADERS = (("Cache-Control", "public, max-age=3600"),)
+
+
+def answer_key_discovery(path: str, tokens: ServiceAccountTokens, url: str) -> Response | None:
+    """Return the answer to a GET; None for other paths, and if discovery does not allow the issuer.
+
+    `url` is the API server's own.
+    """
+    if path not in (CONFIGURATION_PATH, KEYS_PATH) or not tokens.settings.has_discovery:
+        return None
+    keys = tokens.keys.public
+    if path == KEYS_PATH:
+        answer = json_response({"keys": [key.as_jwk() for key in keys]}, headers=_HEADERS)
+        answer.content_type = "application/jwk-set+json"
+        return answer
+    configuration = {
+        "issuer": tokens.settings.issuers[0],
+        "jwks_uri": tokens.settings.jwks_uri or f"{url}{KEYS_PATH}",
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": sorted({key.algorithm for key in keys}),
+    }
+    return json_response(configuration, headers=_HEADERS)

@@ -1,6 +1,7 @@
-"""Answer requests for tokens of a service account, which may be bound to a pod, a Secret or a node.
+"""Issue tokens of service accounts, which may be bound to a pod, a Secret or a node, and review tokens.
 
-Kubernetes: TokenREST of pkg/registry/core/serviceaccount. Differs: validating admission sees no TokenRequest.
+Reviews are created and never stored. Kubernetes: TokenREST of pkg/registry/core/serviceaccount, the REST storage of
+tokenreviews. Differs: validating admission sees no TokenRequest.
 """
 
 import time
@@ -11,16 +12,18 @@ from moorage.model.api_error import ApiError, bad_request, failure, forbidden
 from moorage.model.field_error import FieldError, invalid
 from moorage.model.kinds import KINDS, TOKEN_REQUEST, Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.access.tokens import BoundObjectReference, TokenRequest
+from moorage.model.types.access.tokens import BoundObjectReference, TokenRequest, TokenReview
 from moorage.serve.access.node import node_of
+from moorage.serve.access.reviews import Reviewer, shown_user
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.pki.service_account_users import account_user_name
+from moorage.serve.pki.authentication import account_user_name
 from moorage.serve.requests.decoding import decode_object
 from moorage.serve.requests.options import query_of, write_options
 from moorage.serve.requests.rendering import json_response, warning_headers
 from moorage.serve.resources.objects import decode
 from moorage.serve.resources.routes import Target
 from moorage.serve.tokens.claims import KubernetesClaim, ObjectClaim, TokenClaims
+from moorage.serve.tokens.service_accounts import BadToken
 from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.reading import get
 
@@ -173,3 +176,25 @@ def _conflict(shown: str, group: str, kind: str, name: str, why: str) -> ApiErro
 
 def _time_text(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+_UNKNOWN = "invalid bearer token"
+
+
+def review_token(raw: Raw, asking: Reviewer) -> Raw:
+    """Return metadata, spec and status of a TokenReview. Raises ApiError 400."""
+    try:
+        review: TokenReview = convert_view(raw, TokenReview)
+    except ConversionError as error:
+        raise bad_request(str(error)) from None
+    token, audiences = review.spec.token, review.spec.audiences
+    if not token:
+        raise bad_request("token is required for TokenReview in authentication")
+    try:
+        found, why = asking.authenticator.find(token, audiences), _UNKNOWN
+    except BadToken as refusal:
+        found, why = None, f"[{_UNKNOWN}, {refusal}]"
+    status: Raw = {"user": {}, "error": why}
+    if found is not None:
+        status = {"authenticated": True, "user": shown_user(found.user), "audiences": list(found.audiences)}
+    return {"metadata": raw.get("metadata") or {}, "spec": raw["spec"], "status": status}

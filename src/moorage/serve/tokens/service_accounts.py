@@ -22,8 +22,15 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.pki.authentication import User
 from moorage.serve.resources.objects import decode, key_of
-from moorage.serve.tokens.claims import SECRET_ISSUER, SecretTokenClaims, TokenClaims, claims_in_secret
-from moorage.serve.tokens.web_token import UnverifiedToken, read_token, sign_token
+from moorage.serve.tokens.claims import (
+    SECRET_ISSUER,
+    SecretTokenClaims,
+    TokenClaims,
+    UnverifiedToken,
+    claims_in_secret,
+    read_token,
+    sign_token,
+)
 from moorage.store.protocol import Stored
 
 if TYPE_CHECKING:

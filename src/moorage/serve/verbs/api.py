@@ -26,7 +26,7 @@ from moorage.serve.access.authorization import Authorization
 from moorage.serve.access.rbac import RBAC_KINDS, RoleIndex
 from moorage.serve.admission.lookups import AdmissionLookups
 from moorage.serve.admission.quota_ledger import QuotaLedger
-from moorage.serve.admission.service_claims import hold_claims
+from moorage.serve.admission.service_allocator import hold_claims
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.custom.admission import admit_custom, admit_custom_status
 from moorage.serve.custom.definitions import Definitions

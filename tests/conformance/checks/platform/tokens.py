@@ -20,7 +20,7 @@ from tests.conformance.checks.platform.server import (
 )
 
 from moorage.model.api_error import ApiError
-from moorage.serve.access.bootstrap.reconcile import reconcile_bootstrap_policy
+from moorage.serve.cluster.bootstrap import reconcile_bootstrap_policy
 from moorage.serve.http.messages import Request, render_refusal
 from moorage.serve.pki.authentication import User
 

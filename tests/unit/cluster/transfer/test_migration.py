@@ -26,7 +26,7 @@ from moorage.cluster.transfer import into_etcd
 from moorage.cluster.transfer.into_etcd import IntoEtcd, Moved
 from moorage.cluster.transfer.migration import MigrationOptions, directory_to_etcd, etcd_to_directory, write_directory
 from moorage.cluster.transfer.store_content import StoreContent, StoredItem, TransferError, layout_of
-from moorage.serve.resources.etcd_roots import etcd_roots
+from moorage.serve.resources.kube_apiserver_values import etcd_roots
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdUncertain
 from moorage.store.etcd.layout import MIGRATION

@@ -10,7 +10,7 @@ from moorage.custom.objects.validate import schema_errors
 from moorage.custom.schema.structural import compile_schema
 from moorage.model.kinds import KINDS
 from moorage.serve.apply.ownership_schema import check, fits, ownership_schema
-from moorage.serve.custom.json_path import compile_path
+from moorage.serve.custom.columns import compile_path
 
 MANY: dict[str, Any] = {f"f{number}": {"type": "string", "default": "x" * 100} for number in range(1000)}
 LISTED = {"type": "object", "properties": {"l": {"type": "array", "items": {"type": "object", "properties": MANY}}}}

@@ -8,8 +8,7 @@ from tests.unit.serve.verbs.bench import new_api
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.access.bootstrap.policy import AUTO_UPDATE, bootstrap_bindings, bootstrap_roles
-from moorage.serve.access.bootstrap.reconcile import reconcile_bootstrap_policy
-from moorage.serve.cluster.bootstrap import bootstrap
+from moorage.serve.cluster.bootstrap import bootstrap, reconcile_bootstrap_policy
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
 from moorage.serve.verbs.api import Api

@@ -8,9 +8,8 @@ import pytest
 from tests.unit.serve.verbs.bench import new_api
 
 from moorage.model.kinds import KINDS, view_of
-from moorage.serve.access.abac import read_policy
 from moorage.serve.access.authorization import Attributes, Decision, resource_attributes
-from moorage.serve.access.modes import WrongModes, read_modes, use_modes
+from moorage.serve.access.modes import WrongModes, read_modes, read_policy, use_modes
 from moorage.serve.access.node import NodeAuthorizer
 from moorage.serve.pki.authentication import ADMIN, User
 

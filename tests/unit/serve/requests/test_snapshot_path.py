@@ -7,7 +7,7 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import ADMIN, ANONYMOUS
-from moorage.serve.requests.snapshot_path import DESCRIPTION_PATH, SNAPSHOT_PATH, SnapshotSource
+from moorage.serve.requests.web_paths import DESCRIPTION_PATH, SNAPSHOT_PATH, SnapshotSource
 from moorage.store.memory import MemoryStore
 
 

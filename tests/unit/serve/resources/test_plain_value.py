@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from moorage.serve.resources.plain_value import plain_value
+from moorage.serve.resources.kube_apiserver_values import plain_value
 
 _METADATA = {"name": "ships.example.com", "uid": "58383cd4-2cb7-47a2-aef7-4e5912b8689e", "generation": 1}
 _NAMES = {"plural": "ships", "singular": "ship", "shortNames": ["sh"], "kind": "Ship", "listKind": "ShipList"}

@@ -14,7 +14,7 @@ from tests.unit.serve.shared.test_writes import clients, refusals, service
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.cluster.bootstrap import bootstrap
-from moorage.serve.resources.etcd_roots import etcd_roots
+from moorage.serve.resources.kube_apiserver_values import etcd_roots
 from moorage.serve.verbs.api import Api
 from moorage.store.etcd.store import EtcdStore
 

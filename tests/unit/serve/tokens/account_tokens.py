@@ -11,10 +11,10 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.requests.options import WriteOptions
+from moorage.serve.tokens.claims import sign_token
 from moorage.serve.tokens.keys import SigningKey
 from moorage.serve.tokens.requests import request_token
 from moorage.serve.tokens.service_accounts import TokenKeys, TokenSettings
-from moorage.serve.tokens.web_token import sign_token
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create
 from moorage.store.memory import MemoryStore

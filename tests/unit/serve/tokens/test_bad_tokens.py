@@ -28,7 +28,7 @@ from moorage.serve.access.reviews import Reviewer
 from moorage.serve.http.messages import Request
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.tokens.keys import SigningKey
-from moorage.serve.tokens.reviews import review_token
+from moorage.serve.tokens.requests import review_token
 from moorage.serve.tokens.service_accounts import BadToken
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.deleting import delete

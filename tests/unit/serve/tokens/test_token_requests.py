@@ -20,9 +20,14 @@ from tests.unit.serve.tokens.account_tokens import (
 from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.requests.web_paths import WebPaths
-from moorage.serve.tokens.discovery import CONFIGURATION_PATH, KEYS_PATH
-from moorage.serve.tokens.key_files import open_token_keys
-from moorage.serve.tokens.keys import SigningKey, TokenKeyError, read_verification_keys
+from moorage.serve.tokens.keys import (
+    CONFIGURATION_PATH,
+    KEYS_PATH,
+    SigningKey,
+    TokenKeyError,
+    open_token_keys,
+    read_verification_keys,
+)
 from moorage.serve.tokens.requests import request_token
 from moorage.serve.tokens.service_accounts import BadToken, TokenKeys, TokenSettings
 from moorage.telemetry.metrics import Metrics

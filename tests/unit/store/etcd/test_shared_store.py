@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.etcd_process import EtcdCluster, etcd_cluster
 
-from moorage.serve.resources.etcd_roots import etcd_roots
+from moorage.serve.resources.kube_apiserver_values import etcd_roots
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdCompacted, EtcdUncertain
 from moorage.store.etcd.layout import KeyLayout

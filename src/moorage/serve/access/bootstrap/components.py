@@ -8,8 +8,7 @@ what one of them writes. Kubernetes: `system:kube-scheduler`, `system:controller
 
 from typing import Final
 
-from moorage.serve.pki.authentication import AUTHENTICATED, User
-from moorage.serve.pki.service_account_users import service_account_user
+from moorage.serve.pki.authentication import AUTHENTICATED, User, service_account_user
 
 SCHEDULER: Final = User("system:kube-scheduler", groups=(AUTHENTICATED,))
 CONTROLLER_MANAGER: Final = User("system:kube-controller-manager", groups=(AUTHENTICATED,))

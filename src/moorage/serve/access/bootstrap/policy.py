@@ -8,11 +8,10 @@ and a line for each subject. Every controller's role is bound to its service acc
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from moorage.serve.access.bootstrap.cluster_roles import CLUSTER_ROLES
+from moorage.serve.access.bootstrap.cluster_roles import BINDINGS, CLUSTER_ROLES, ROLES
 from moorage.serve.access.bootstrap.components import COMPONENT_BINDINGS, COMPONENT_ROLES, SINGLE_PROCESS_BINDINGS
 from moorage.serve.access.bootstrap.controller_roles import CONTROLLER_ROLES
-from moorage.serve.access.bootstrap.namespaced_roles import BINDINGS, ROLES
-from moorage.serve.pki.service_account_users import account_of_user
+from moorage.serve.pki.authentication import account_of_user
 
 Raw = dict[str, Any]
 

@@ -1,15 +1,20 @@
-"""Bring an object that kube-apiserver has kept in etcd into the form in which Moorage keeps it.
+"""Read objects that kube-apiserver keeps in etcd: their names, their JSON, and the older versions of some kinds.
 
-kube-apiserver stores some kinds in an older version than the one it serves, definitions of custom resources among them,
-and sets some defaults only when it reads. Kubernetes: the storage versions of
-pkg/kubeapiserver/default_storage_factory_builder.go, and Convert_apiextensions_CustomResourceDefinitionSpec_To_v1.
+Kubernetes keeps Deployments under `deployments`, Nodes under `minions`; some kinds in an older version than the one it
+serves, definitions of custom resources among them; and it sets some defaults only when it reads. Our own values begin
+with the metadata and have no resourceVersion, see `objects`; they are returned unchanged. Kubernetes: the resource
+prefixes and storage versions of pkg/kubeapiserver/default_storage_factory_builder.go, and
+Convert_apiextensions_CustomResourceDefinitionSpec_To_v1. Differs: protobuf and encrypted values are not read.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from moorage.model.kinds import OLDER_VERSIONS
+import msgspec
+
+from moorage.model.kinds import KINDS, OLDER_VERSIONS, VIRTUAL_KINDS
 from moorage.model.schema.older_versions import in_current_version
+from moorage.serve.resources.objects import prefix_of
 
 Raw = dict[str, Any]
 
@@ -85,3 +90,58 @@ _CONVERSIONS: dict[tuple[str, str], Callable[[Raw], Raw]] = {
 }
 #: The kinds that have something to convert.
 CONVERTED = frozenset(kind for _, kind in _CONVERSIONS)
+
+
+_HEAD = b'{"metadata":{"'
+_decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_all = msgspec.json.Decoder(dict[str, Any]).decode
+_encode = msgspec.json.Encoder().encode
+#: The kinds that `kept_versions` may have to convert, as JSON.
+_CONVERTED = frozenset(_encode(kind) for kind in CONVERTED)
+
+
+def plain_value(value: bytes) -> bytes | None:
+    """Return the value in the form that readers expect, None for what is no object of the API."""
+    if value.startswith(_HEAD):
+        return value
+    try:
+        fields = _decode(value)
+        if bytes(fields.get("kind", b"")) in _CONVERTED:
+            fields = _decode(_encode(as_kept(_decode_all(value))))
+        metadata = _decode(fields.pop("metadata", msgspec.Raw(b"null")))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    metadata.pop("resourceVersion", None)
+    return _encode({"metadata": metadata, **fields}) if metadata else None
+
+
+def value_problem(value: bytes) -> str:
+    """Return why `plain_value` is None."""
+    if value.startswith(b"k8s\0"):
+        return "is protobuf: kube-apiserver writes JSON with --storage-media-type=application/json"
+    if value.startswith(b"k8s:enc:"):
+        return "is encrypted: Moorage reads no encrypted values"
+    return "is not JSON with metadata" if value else "is empty"
+
+
+#: The kinds whose names in etcd are older than those of the API.
+_OLDER_NAMES = {
+    "replicationcontrollers": "controllers",
+    "endpoints": "services/endpoints",
+    "services": "services/specs",
+    "nodes": "minions",
+    "ingresses": "ingress",
+}
+#: The groups that are served by API servers of their own, which put the group in front.
+_WITH_GROUP = frozenset(["apiextensions.k8s.io", "apiregistration.k8s.io"])
+
+
+def etcd_roots() -> dict[str, str]:
+    """Return the root of each kind in the store, and its root in etcd."""
+    return {
+        prefix_of(kind): f"/{kind.group}/{kind.plural}/"
+        if kind.group in _WITH_GROUP
+        else f"/{_OLDER_NAMES.get(kind.plural, kind.plural)}/"
+        for kind in KINDS.values()
+        if kind not in VIRTUAL_KINDS
+    }

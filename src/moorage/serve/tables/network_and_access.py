@@ -1,8 +1,11 @@
-"""The tables of kinds that are stored only: networking, autoscaling, flow control, admission, API registration.
+"""Define the tables of networking, autoscaling, flow control, admission, API registration, access and definitions.
 
-Kubernetes: printIngress, printHorizontalPodAutoscaler and their neighbours; the table of the APIService registry.
+Kubernetes: printIngress, printHorizontalPodAutoscaler, printEndpoints, printRoleBinding and their neighbours; the table
+of the APIService registry.
 """
 
+from collections.abc import Iterable
+from itertools import chain, islice
 from typing import Any
 
 from moorage.model.quantity import parse_quantity
@@ -20,11 +23,13 @@ from moorage.serve.tables.columns import (
     Table,
     Tables,
     field,
+    human_duration,
     labels_cell,
     name_of,
     part,
     selector_cell,
     table,
+    wide,
 )
 
 TABLES: Tables = {}
@@ -288,3 +293,127 @@ for _kind in ("MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBindin
         Column("ParamRef", "The parameters that the policy gets.", _parameter),
         AGE,
     )
+
+
+_SHOWN = 3
+
+
+def _list_text(shown: Iterable[str], total: int, *, nothing: str) -> str:
+    """Return the first few, and how many more there are."""
+    text = ",".join(islice(shown, _SHOWN))
+    if total > _SHOWN:
+        return f"{text} + {total - _SHOWN} more..."
+    return text or nothing
+
+
+def _with_port(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _subset_texts(subset: Raw) -> Iterable[str]:
+    addresses = [address.get("ip") or "" for address in subset.get("addresses") or ()]
+    ports = subset.get("ports")
+    if not ports:
+        return addresses
+    return (_with_port(address, port.get("port") or 0) for port in ports for address in addresses)
+
+
+def _endpoints(row: Row) -> str:
+    subsets = row.raw.get("subsets") or ()
+    total = sum(len(one.get("addresses") or ()) * (len(one.get("ports") or ()) or 1) for one in subsets)
+    shown = chain.from_iterable(map(_subset_texts, subsets))
+    return _list_text(shown, total, nothing="") if subsets else NONE
+
+
+def _port_text(port: Raw) -> str:
+    number, name = port.get("port"), port.get("name")
+    return str(number) if number is not None else "*" if name is None else str(name)
+
+
+def _ports(row: Row) -> str:
+    ports = row.raw.get("ports") or ()
+    return _list_text(map(_port_text, ports), len(ports), nothing=UNSET)
+
+
+def _addresses(row: Row) -> str:
+    found = [address for endpoint in row.raw.get("endpoints") or () for address in endpoint.get("addresses") or ()]
+    return _list_text(found, len(found), nothing=UNSET)
+
+
+TABLES["v1", "Endpoints"] = table(NAME, Column("Endpoints", "The ready addresses and ports.", _endpoints), AGE)
+TABLES["discovery.k8s.io/v1", "EndpointSlice"] = table(
+    NAME,
+    Column("AddressType", "What kind of addresses the slice has.", field("addressType")),
+    Column("Ports", "The ports of every endpoint.", _ports),
+    Column("Endpoints", "The addresses, ready or not.", _addresses),
+    AGE,
+)
+
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+_NAME_AND_CREATION = table(
+    NAME, Column("Created At", "When the object was created.", field("metadata.creationTimestamp"), type="date")
+)
+
+
+def _role(row: Row) -> str:
+    reference = part(row.raw, "roleRef")
+    return f"{reference.get('kind', '')}/{reference.get('name', '')}"
+
+
+def _subjects(kind: str) -> Cell:
+    def cell(row: Row) -> str:
+        found = [subject for subject in row.raw.get("subjects") or () if subject.get("kind") == kind]
+        if kind == "ServiceAccount":
+            return ", ".join(f"{subject.get('namespace', '')}/{subject.get('name', '')}" for subject in found)
+        return ", ".join(subject.get("name", "") for subject in found)
+
+    return cell
+
+
+_BINDING = table(
+    NAME,
+    Column("Role", "The role that is granted.", _role),
+    AGE,
+    wide("Users", "The users who get it.", _subjects("User")),
+    wide("Groups", "The groups whose users get it.", _subjects("Group")),
+    wide("ServiceAccounts", "The service accounts that get it.", _subjects("ServiceAccount")),
+)
+
+
+def _requested_duration(row: Row) -> str:
+    seconds = row.spec.get("expirationSeconds")
+    return "<none>" if seconds is None else human_duration(seconds)
+
+
+def _condition(row: Row) -> str:
+    """Return Denied, Approved or Pending, and whether it has failed or was issued."""
+    types = {condition.get("type") for condition in row.status.get("conditions") or ()}
+    shown = ["Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"]
+    shown += ["Failed"] * ("Failed" in types) + ["Issued"] * bool(row.status.get("certificate"))
+    return ",".join(shown)
+
+
+TABLES |= {
+    ("certificates.k8s.io/v1", "CertificateSigningRequest"): table(
+        NAME,
+        AGE,
+        Column("SignerName", "Which signer is asked.", lambda row: row.spec.get("signerName") or "<none>"),
+        Column("Requestor", "The user that asks.", lambda row: row.spec.get("username", "")),
+        Column("RequestedDuration", "How long the certificate is to be valid.", _requested_duration),
+        Column("Condition", "Whether it was approved and issued.", _condition),
+    ),
+    (_RBAC, "Role"): _NAME_AND_CREATION,
+    (_RBAC, "ClusterRole"): _NAME_AND_CREATION,
+    (_RBAC, "RoleBinding"): _BINDING,
+    (_RBAC, "ClusterRoleBinding"): _BINDING,
+}
+
+
+_CREATED = "When the server created the object."
+
+TABLES |= {
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): table(
+        NAME, Column("Created At", _CREATED, field("metadata.creationTimestamp"), type="date")
+    )
+}
