@@ -28,11 +28,10 @@ from moorage.model.types.devices import (
     ResourceClaimConsumerReference,
     ResourceClaimSpec,
     ResourceClaimTemplate,
+    ResourceSlice,
 )
 from moorage.model.types.meta import OwnerReference
-from moorage.model.types.pod import Pod, PodResourceClaim
-from moorage.model.types.pod_status import PodResourceClaimStatus
-from moorage.model.types.resource_slice import ResourceSlice
+from moorage.model.types.pod import Pod, PodResourceClaim, PodResourceClaimStatus
 from moorage.schedule.framework.events import Event, EventKind, resource_claim_event
 from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
 

@@ -42,8 +42,8 @@ from bench.perf.problems import ConfigError
 from bench.perf.templates import Template
 from bench.perf.volume_maker import VolumeMaker
 from bench.process import peak_memory
+from moorage.model.types.devices import ResourceSlice
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 
 if TYPE_CHECKING:
     from collections.abc import Callable

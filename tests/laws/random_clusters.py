@@ -13,10 +13,9 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import DeviceObject
 from moorage.columns.volumes.storage import StorageObject
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceClass, ResourceClaim
+from moorage.model.types.devices import DeviceClass, ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.model.types.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 Raw = dict[str, Any]

@@ -10,10 +10,9 @@ from typing import Any
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, default_gates
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim
+from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 
 Raw = dict[str, Any]
 GATES = default_gates().with_gate(DRA_DEVICE_TAINT_RULES, True)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 
-from moorage.model.field_path import parse_field_path
+from moorage.model.field_error import parse_field_path
 from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
 from moorage.model.schema.known_fields import unknown_fields
 from moorage.model.types.pod import Pod

@@ -33,8 +33,7 @@ from moorage.match.devices.allocation.requests import CompiledRequest, compile_c
 from moorage.match.devices.allocation.search import ClaimToAllocate, Search
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import AllocationResult, DeviceClass, ResourceClaimSpec
-from moorage.model.types.resource_slice import Device, ResourceSlice
+from moorage.model.types.devices import AllocationResult, Device, DeviceClass, ResourceClaimSpec, ResourceSlice
 
 _GATES = default_gates()
 _FEATURES = allocator_features(_GATES)

@@ -21,9 +21,8 @@ from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate
 from moorage.match.node_selector import compile_node_selector
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
+from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.cycle import Bind, Scheduler
 from moorage.schedule.engine.candidates import Engine

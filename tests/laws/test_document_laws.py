@@ -12,7 +12,7 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
-from moorage.model.text.plain_scalar import json_number
+from moorage.model.text.yaml_text import json_number
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=8)
 _KEYS = st.one_of(_TEXT, st.sampled_from(["name", "spec", "on", "1", "null", "a.b/c", "-", "<<", "items"]))

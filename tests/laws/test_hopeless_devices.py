@@ -15,10 +15,9 @@ from moorage.match.devices.allocation.search import ClaimToAllocate
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceClass, ResourceClaim, ResourceClaimSpec
+from moorage.model.types.devices import DeviceClass, ResourceClaim, ResourceClaimSpec, ResourceSlice
 from moorage.model.types.node import Node
 from moorage.model.types.pod import PodResourceClaim
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
 
 GATES = default_gates()

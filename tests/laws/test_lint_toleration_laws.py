@@ -15,10 +15,9 @@ from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import gates_from
 from moorage.model.names import label_value_errors
-from moorage.model.types.devices import DeviceToleration
+from moorage.model.types.devices import DeviceTaint, DeviceToleration
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
-from moorage.model.types.resource_slice import DeviceTaint
 
 GATES = gates_from({"AllAlpha": True})
 NUMBERS = ["0", "1", "5", "6", "7", "8", "9223372036854775806", "9223372036854775807", "9223372036854775808"]

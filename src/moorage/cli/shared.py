@@ -115,7 +115,7 @@ def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, 
 
 def duration_of(option: str, text: str) -> float:
     """Return the seconds of a Go duration, such as 1m30s; 0 may have no unit. Raises click.BadParameter."""
-    from moorage.model.go.durations import DurationError, parse_duration
+    from moorage.model.go.times import DurationError, parse_duration
 
     try:
         seconds = parse_duration(text) / 1_000_000_000

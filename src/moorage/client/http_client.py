@@ -21,7 +21,7 @@ from moorage.client.kubeconfig.access import Access, Credentials, KubeconfigErro
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.client.refusals import RefusalLog
 from moorage.model.api_error import ApiError
-from moorage.model.go.json_text import escape_html
+from moorage.model.go.quoting import escape_html
 from moorage.model.kinds import KINDS, Kind
 
 PAGE_SIZE = 500

@@ -10,7 +10,7 @@ from typing import Any
 from moorage.client.protocol import Client
 from moorage.control.framework.workloads import is_ready
 from moorage.model.kinds import KINDS
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES
 
 _WORKLOADS = (
     KINDS.DEPLOYMENT,

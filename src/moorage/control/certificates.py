@@ -22,7 +22,7 @@ from moorage.model.go.pem_blocks import UnreadableRequest, pem_blocks, read_requ
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, SUBJECT_ACCESS_REVIEW
 from moorage.model.signing_terms import SigningTerms
-from moorage.model.types.access.certificates import CertificateSigningRequest
+from moorage.model.types.request import CertificateSigningRequest
 
 if TYPE_CHECKING:
     from cryptography import x509

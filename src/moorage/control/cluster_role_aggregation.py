@@ -14,7 +14,7 @@ from moorage.control.framework.world import World
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.access.rbac import ClusterRole, PolicyRule
+from moorage.model.types.policy import ClusterRole, PolicyRule
 
 
 def aggregated_rules(role: ClusterRole, roles: Iterable[ClusterRole]) -> list[PolicyRule]:

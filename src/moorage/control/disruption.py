@@ -17,8 +17,7 @@ from moorage.control.framework.world import World, controller_of
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, OwnerReference
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod import Pod, PodCondition
 from moorage.model.types.policy import PodDisruptionBudgetSpec
 
 #: Kinds with a scale subresource.

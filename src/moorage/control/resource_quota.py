@@ -15,7 +15,7 @@ from moorage.control.framework.world import World
 from moorage.match.quota.count import count_used
 from moorage.match.quota.usage import COUNTED_KINDS, count_name, usage_of
 from moorage.model.kinds import KINDS, CustomKind, Kind
-from moorage.model.types.quota.limits import ResourceQuota
+from moorage.model.types.policy import ResourceQuota
 
 AFTER_CHARGES_SECONDS = 5.0
 RESYNC_SECONDS = 300.0

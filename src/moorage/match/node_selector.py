@@ -15,8 +15,7 @@ from moorage.match.comparison import false_inequality, shown
 from moorage.match.label_selector import EVERYTHING, Selector, compile_label_set, conjunction
 from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, gate_of, names_in
 from moorage.match.requirement import Labels, Requirement, SelectorError, aggregate, compile_requirement
-from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
-from moorage.model.field_path import child_path
+from moorage.model.field_error import AsJSON, FieldError, child_path, invalid, not_supported
 from moorage.model.gates import GateSet
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import Affinity, PreferredSchedulingTerm

@@ -11,8 +11,7 @@ import msgspec
 
 from moorage.match.comparison import Comparison, false_inequality, shown
 from moorage.match.operators import NODE_SELECTOR, OPERATORS, comparison_of, siblings
-from moorage.model.field_error import AsJSON, FieldError, invalid, not_supported
-from moorage.model.field_path import child_path
+from moorage.model.field_error import AsJSON, FieldError, child_path, invalid, not_supported
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.telemetry.logs import get_logger
 

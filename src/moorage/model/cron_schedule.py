@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 
-from moorage.model.go.durations import DurationError, parse_duration
 from moorage.model.go.quoting import go_quote
+from moorage.model.go.times import DurationError, parse_duration
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")

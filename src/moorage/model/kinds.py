@@ -9,43 +9,17 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from moorage.model.kind_rows import (
-    access,
-    api_server,
-    core,
-    devices,
-    endpoints,
-    extension,
-    network,
-    policies,
-    quota,
-    storage,
-    workloads,
-)
-from moorage.model.kind_rows.custom import CustomKind
-from moorage.model.kind_rows.kind import CREATE, STANDARD_VERBS, Kind, Ref, Subresource
+from moorage.model.kind_rows import api_server, core, workloads
+from moorage.model.kind_rows.kind import CREATE, STANDARD_VERBS, CustomKind, Kind, Ref, Subresource
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types import request
-from moorage.model.types.access import tokens
 from moorage.model.types.core import ComponentStatus
 from moorage.model.types.view import View
 
 __all__ = ["KINDS", "STANDARD_VERBS", "VIRTUAL_KINDS", "CustomKind", "Kind", "Ref", "Subresource", "kind_of", "view_of"]
 
 #: In the order in which `--load` applies the kinds that load first.
-_ROWS: Final = (
-    *core.ROWS,
-    *policies.ROWS,
-    *quota.ROWS,
-    *extension.ROWS,
-    *storage.ROWS,
-    *devices.ROWS,
-    *workloads.ROWS,
-    *endpoints.ROWS,
-    *access.ROWS,
-    *network.ROWS,
-    *api_server.ROWS,
-)
+_ROWS: Final = (*core.ROWS, *workloads.ROWS, *api_server.ROWS)
 
 
 class Kinds(dict[tuple[str, str], Kind]):
@@ -135,7 +109,7 @@ OLDER_VERSIONS: Final[dict[tuple[str, str], Kind]] = {
 #: Documents of subresources and options: they have no path of their own.
 EVICTION: Final = Kind("policy/v1", "evictions", request.Eviction)
 SCALE: Final = Kind("autoscaling/v1", "scales", request.Scale)
-TOKEN_REQUEST: Final = Kind("authentication.k8s.io/v1", "tokenrequests", tokens.TokenRequest)
+TOKEN_REQUEST: Final = Kind("authentication.k8s.io/v1", "tokenrequests", request.TokenRequest)
 DELETE_OPTIONS: Final = Kind("meta.k8s.io/v1", "deleteoptions", request.DeleteOptions, namespaced=False)
 
 #: Requests in the form of objects, which are posted and answered, and what is found out when it is asked for: neither
@@ -158,7 +132,7 @@ VIRTUAL_KINDS: Final = (
         Kind(api_version, f"{view.__name__.lower()}s", view, namespaced=view in _LOCAL, verbs=CREATE)
         for api_version, view in (
             ("authentication.k8s.io/v1", request.SelfSubjectReview),
-            ("authentication.k8s.io/v1", tokens.TokenReview),
+            ("authentication.k8s.io/v1", request.TokenReview),
             ("authorization.k8s.io/v1", request.SelfSubjectAccessReview),
             ("authorization.k8s.io/v1", request.SelfSubjectRulesReview),
             ("authorization.k8s.io/v1", request.SubjectAccessReview),

@@ -1,12 +1,14 @@
-"""Resource quantities: amounts such as `500m`, `1.5Gi`, `2e3`, with Kubernetes' exact arithmetic.
+"""Parse, compare and add resource quantities such as `500m`, `1.5Gi`, `2e3`, with Kubernetes' exact arithmetic.
 
 Kubernetes: apimachinery/pkg/api/resource. As there, a quantity is either a small number (an int64 times a power of
 ten) or a big one (any integer over a power of ten, at most nano precision), because rounding and overflow of `value`
-and `milli_value` depend on which it is. Differs: huge exponents are answered at once instead of being multiplied out,
-sums of more than MAX_DIGITS digits are refused, and text longer than MAX_TEXT is refused as not numeric.
+and `milli_value` depend on which it is. Sums by resource name follow component-helpers/resource. Differs: huge
+exponents are answered at once instead of being multiplied out, sums of more than MAX_DIGITS digits are refused, and
+text longer than MAX_TEXT is refused as not numeric.
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import lru_cache, total_ordering
 from typing import NamedTuple
@@ -368,3 +370,47 @@ def _round_up_to_nano(amount: int, exponent: int) -> tuple[int, int]:
 
 
 ZERO = Quantity(0, 0, Format.DECIMAL_SI, text="0")
+
+
+ResourceAmounts = dict[str, Quantity]
+
+
+def total_amounts(
+    containers: Iterable[Mapping[str, Quantity]], init_containers: Iterable[tuple[bool, Mapping[str, Quantity]]]
+) -> ResourceAmounts:
+    """Return what containers need together: regular ones and sidecars (True) at once, or an init container in turn."""
+    total: ResourceAmounts = {}
+    for amounts in containers:
+        add_amounts(total, amounts)
+    sidecars: ResourceAmounts = {}
+    during_init: ResourceAmounts = {}
+    for is_sidecar, amounts in init_containers:
+        if is_sidecar:
+            add_amounts(total, amounts)
+            add_amounts(sidecars, amounts)
+            raise_amounts(during_init, sidecars)
+        else:
+            alone = dict(amounts)
+            add_amounts(alone, sidecars)
+            raise_amounts(during_init, alone)
+    raise_amounts(total, during_init)
+    return total
+
+
+def add_amounts(total: ResourceAmounts, amounts: Mapping[str, Quantity]) -> None:
+    for name, amount in amounts.items():
+        total[name] = _sum(total[name], amount) if name in total else amount
+
+
+def _sum(one: Quantity, other: Quantity) -> Quantity:
+    """The sum; of amounts so far apart that it cannot be written out, the greater one, which it is for all purposes."""
+    try:
+        return one.add(other)
+    except QuantityError:
+        return max(one, other)
+
+
+def raise_amounts(total: ResourceAmounts, amounts: Mapping[str, Quantity]) -> None:
+    for name, amount in amounts.items():
+        if name not in total or amount > total[name]:
+            total[name] = amount

@@ -12,9 +12,8 @@ from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.claims import claim_keys
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import AllocationResult, ResourceClaim
+from moorage.model.types.devices import AllocationResult, ResourceClaim, ResourceSlice
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources

@@ -31,8 +31,7 @@ from moorage.model.gates import (
     GateSet,
 )
 from moorage.model.types.node import Node, Taint
-from moorage.model.types.pod import Pod, PodSpec, Toleration
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 from moorage.plan.device_gates import DEVICE_KINDS, DeviceAudit

@@ -14,7 +14,7 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
 from moorage.model.api_error import ApiError
-from moorage.model.go.durations import DurationError, parse_duration
+from moorage.model.go.times import DurationError, parse_duration
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Taint
 from moorage.model.well_known.labels import HOSTNAME

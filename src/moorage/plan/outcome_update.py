@@ -9,7 +9,7 @@ import msgspec
 from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES
 from moorage.plan.input.inventory import Inventory
 from moorage.plan.outcome import (
     NodeLine,

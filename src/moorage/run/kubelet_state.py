@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.run import pod_status as lifecycle
 from moorage.run.admission import Admission, Load
 from moorage.run.devices.claims import DeviceClaims, NotPrepared

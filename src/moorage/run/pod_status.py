@@ -6,12 +6,10 @@ from the pod's UID.
 
 from typing import Any, NamedTuple
 
-from moorage.model.go.durations import duration_text
 from moorage.model.go.quoting import go_quote
-from moorage.model.go.times import time_text
+from moorage.model.go.times import duration_text, time_text
 from moorage.model.types.container import Container, EphemeralContainer
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES, PodCondition
+from moorage.model.types.pod import FINISHED_PHASES, Pod, PodCondition
 from moorage.run.admission import Refusal
 from moorage.run.last_answer import remember_last
 

@@ -7,8 +7,7 @@ is deleted and stops at once; pods of Jobs complete after a second.
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
-from moorage.model.go.durations import DurationError, parse_duration
-from moorage.model.go.times import seconds_of
+from moorage.model.go.times import DurationError, parse_duration, seconds_of
 from moorage.model.types.container import Probe
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle

@@ -16,7 +16,7 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod import PodCondition
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
 from moorage.schedule.diagnosis import Diagnoses, event_note, first_refusals

@@ -14,8 +14,7 @@ from moorage.match.taint_text import describe_taint_with_effect
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import all_gates
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod import Pod, PodCondition
 from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.report.reasons import without_preemption

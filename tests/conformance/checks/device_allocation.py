@@ -13,9 +13,8 @@ from moorage.match.devices.allocation.published import AllocationNode, Published
 from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceClass, ResourceClaim
+from moorage.model.types.devices import DeviceClass, ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
-from moorage.model.types.resource_slice import ResourceSlice
 
 
 def check_allocate(case: dict[str, Any]) -> str | None:

@@ -7,9 +7,8 @@ from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.model.gates import default_gates
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceTaintRule, DeviceToleration, ResourceClaim
+from moorage.model.types.devices import DeviceTaint, DeviceTaintRule, DeviceToleration, ResourceClaim, ResourceSlice
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import DeviceTaint, ResourceSlice
 
 _GATES = default_gates()
 

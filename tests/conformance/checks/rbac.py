@@ -8,7 +8,7 @@ from tests.unit.serve.access.policies import role_index
 
 from moorage.control.cluster_role_aggregation import aggregated_rules
 from moorage.model.kinds import view_of
-from moorage.model.types.access.rbac import PolicyRule
+from moorage.model.types.policy import PolicyRule
 from moorage.serve.access.authorization import Attributes
 from moorage.serve.access.rbac import RoleIndex
 from moorage.serve.pki.authentication import User

@@ -17,10 +17,9 @@ from moorage.model.gates import (
 )
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim
+from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.schedule.cycle import Bind
 from moorage.schedule.framework.plugin import Mask, normalize
 from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound

@@ -27,7 +27,7 @@ from moorage.control.certificates import (
 from moorage.control.framework.controller import Controller
 from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms
-from moorage.model.types.access.certificates import CertificateSigningRequest, CertificateSigningRequestSpec
+from moorage.model.types.request import CertificateSigningRequest, CertificateSigningRequestSpec
 from moorage.serve.pki.certificates import Authority
 from moorage.serve.pki.request_signer import RequestSigner
 

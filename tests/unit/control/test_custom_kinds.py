@@ -12,7 +12,7 @@ from moorage.control.framework.controller import Controller
 from moorage.control.garbage import GarbageCollector
 from moorage.control.namespace import NamespaceController
 from moorage.model.api_error import ApiError
-from moorage.model.kind_rows.custom import CustomKind, stored_kind
+from moorage.model.kind_rows.kind import CustomKind, stored_kind
 from moorage.model.kinds import KINDS, Kind
 
 Raw = dict[str, Any]

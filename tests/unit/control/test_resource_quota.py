@@ -13,7 +13,7 @@ from moorage.control.replica_set import ReplicaSetController
 from moorage.control.resource_quota import ResourceQuotaController
 from moorage.match.quota.usage import usage_of
 from moorage.model.api_error import ApiError
-from moorage.model.kind_rows.custom import CustomKind, CustomObject, stored_kind
+from moorage.model.kind_rows.kind import CustomKind, CustomObject, stored_kind
 from moorage.model.kinds import KINDS
 
 Raw = dict[str, Any]

@@ -5,12 +5,14 @@ import pytest
 from moorage.model.field_error import (
     AsJSON,
     FieldError,
+    child_path,
     duplicate,
     forbidden,
     internal_error,
     invalid,
     not_found,
     not_supported,
+    parse_field_path,
     required,
     too_long,
     too_many,
@@ -65,3 +67,27 @@ def test_go_quote(text: str, quoted: str) -> None:
 def test_go_json_sorts_maps_but_not_structs() -> None:
     assert go_json({"b": 1, "a": [None, 1.5, 2.0]}) == '{"a":[null,1.5,2],"b":1}'
     assert go_json(GoStruct(Key="b", Effect="<&>\x01")) == '{"Key":"b","Effect":"\\u003c\\u0026\\u003e\\u0001"}'
+
+
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        ("", ()),
+        ("spec", ("spec",)),
+        ("spec.containers[0].resources.limits[cpu]", ("spec", "containers", "0", "resources", "limits", "cpu")),
+        ("metadata.annotations[a.b/c]", ("metadata", "annotations", "a.b/c")),
+        ("metadata.labels[a]b]", ("metadata", "labels", "a]b")),
+        ("metadata.labels[]", ("metadata", "labels", "")),
+        ("spec.x[0].{topologyKey, whenUnsatisfiable}", ("spec", "x", "0")),
+        ("metadata.taints[0].effect", ("spec", "taints", "0", "effect")),  # upstream's slip
+        ("[1]", ("1",)),
+        ("spec..x", ("spec",)),
+    ],
+)
+def test_steps_of_rendered_paths(path: str, steps: tuple[str, ...]) -> None:
+    assert parse_field_path(path) == steps
+
+
+def test_children_of_the_root_have_no_dot() -> None:
+    assert child_path("", "spec") == "spec"
+    assert child_path("spec", "tolerations") == "spec.tolerations"

@@ -12,8 +12,8 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid, required, too_long
-from moorage.model.go.base64_text import decode_base64
 from moorage.model.go.json_syntax import json_complaint
+from moorage.model.go.pem_blocks import decode_base64
 from moorage.model.names import byte_length, config_key_errors
 from moorage.model.types.core import ConfigMap, Secret, ServiceAccount
 from moorage.model.well_known.annotations import SERVICE_ACCOUNT_NAME

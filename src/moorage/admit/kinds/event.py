@@ -18,9 +18,9 @@ from moorage.admit.prepare import strategies
 from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid, one_of, required
 from moorage.model.names import byte_length
-from moorage.model.types.events.event import Event, Lease, LeaseSpec
-from moorage.model.types.events.reported_event import Event as ReportedEvent
-from moorage.model.types.events.reported_event import EventSeries as ReportedSeries
+from moorage.model.types.core import Event, Lease, LeaseSpec
+from moorage.model.types.other_versions import Event as ReportedEvent
+from moorage.model.types.other_versions import EventSeries as ReportedSeries
 
 OTHER_NAMESPACE = "does not match event.namespace"
 MUST_BE_UNSET = "needs to be unset"

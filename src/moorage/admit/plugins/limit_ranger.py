@@ -13,7 +13,7 @@ from moorage.match.quota.pod_amounts import pod_amounts
 from moorage.model.quantity import MAX_MILLI_VALUE, Quantity
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.model.types.quota.limits import LimitRange, LimitRangeItem
+from moorage.model.types.policy import LimitRange, LimitRangeItem
 from moorage.model.types.storage import PersistentVolumeClaim
 
 ANNOTATION = "kubernetes.io/limit-ranger"

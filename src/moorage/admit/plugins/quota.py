@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from moorage.admit.plugins import Forbidden
 from moorage.match.quota.usage import QuotaUsage
-from moorage.model.amounts import ResourceAmounts, add_amounts
-from moorage.model.quantity import Quantity
-from moorage.model.types.quota.limits import ResourceQuota
+from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts
+from moorage.model.types.policy import ResourceQuota
 
 
 class QuotaBalance(NamedTuple):

@@ -11,7 +11,7 @@ from moorage.admit.raw import Raw, items, part
 from moorage.model.go.quoting import go_quote
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import PodSpec
-from moorage.model.types.quota.runtime import RuntimeClass
+from moorage.model.types.policy import RuntimeClass
 from moorage.model.well_known.taints import NO_EXECUTE
 
 _MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"

@@ -14,10 +14,9 @@ import msgspec
 from moorage.admit.metadata import NOT_NEGATIVE, validate_dns_label
 from moorage.admit.options import ValidationOptions
 from moorage.model import field_error as field
-from moorage.model.amounts import total_amounts
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid
 from moorage.model.names import label_key_errors
-from moorage.model.quantity import Quantity, QuantityError, parse_quantity
+from moorage.model.quantity import Quantity, QuantityError, parse_quantity, total_amounts
 from moorage.model.types.container import ResourceClaim, ResourceRequirements
 from moorage.model.types.pod import PodSpec
 

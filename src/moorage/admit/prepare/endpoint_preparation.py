@@ -6,7 +6,7 @@ Kubernetes: SetDefaults_Endpoints, SetDefaults_EndpointPort and the strategies o
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
 from moorage.model.gates import GateSet
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.network.endpoint_slice import EndpointSlice
+from moorage.model.types.networking import EndpointSlice
 
 _LISTS = ("endpoints", "ports")
 

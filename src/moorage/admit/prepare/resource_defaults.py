@@ -9,9 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from moorage.admit.raw import Raw, items
-from moorage.model.amounts import total_amounts
 from moorage.model.go.quoting import go_json
-from moorage.model.quantity import Quantity, parse_quantity
+from moorage.model.quantity import Quantity, parse_quantity, total_amounts
 
 _MILLI = -3
 _HUGE_PAGES = "hugepages-"

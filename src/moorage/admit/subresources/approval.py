@@ -11,7 +11,7 @@ from moorage.admit.kinds.access.certificates import stamp_conditions, validate_a
 from moorage.admit.raw import Raw, copy_document
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.access.certificates import CertificateSigningRequest
+from moorage.model.types.request import CertificateSigningRequest
 
 APPROVAL: Final = "approval"
 

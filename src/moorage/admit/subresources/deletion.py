@@ -17,7 +17,7 @@ from moorage.model.field_error import AsJSON, FieldErrors, invalid, not_supporte
 from moorage.model.go.integers import INT64_MAX
 from moorage.model.go.times import time_text
 from moorage.model.kinds import DELETE_OPTIONS, KINDS, Kind
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES
 from moorage.model.types.request import DeleteOptions, Preconditions
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"

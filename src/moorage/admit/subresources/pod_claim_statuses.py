@@ -9,8 +9,7 @@ from moorage.admit.pod.resources import is_native_resource
 from moorage.admit.raw import Raw
 from moorage.model.field_error import AsJSON, FieldErrors, duplicate, invalid, required
 from moorage.model.gates import DRA_EXTENDED_RESOURCE, DRA_NODE_ALLOCATABLE_RESOURCES, GateSet
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import NodeAllocatableResourceClaimStatus, PodExtendedResourceClaimStatus
+from moorage.model.types.pod import NodeAllocatableResourceClaimStatus, Pod, PodExtendedResourceClaimStatus
 
 UNKNOWN_CLAIM = "must match the name of an entry in `spec.resourceClaims`"
 UNKNOWN_RESOURCE = (

@@ -17,8 +17,7 @@ from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldErrors, not_supported, required
 from moorage.model.kinds import BINDING, EVICTION
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES, PodCondition
+from moorage.model.types.pod import FINISHED_PHASES, Pod, PodCondition
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.request import Binding, DeleteOptions, Eviction
 

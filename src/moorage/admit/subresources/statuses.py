@@ -19,8 +19,7 @@ from moorage.admit.subresources.pod_claim_statuses import validate_pod_claim_sta
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.types.container import Container
 from moorage.model.types.core import Namespace
-from moorage.model.types.pod import Pod, PodSpec
-from moorage.model.types.pod_status import ContainerStatus, PodCondition
+from moorage.model.types.pod import ContainerStatus, Pod, PodCondition, PodSpec
 from moorage.model.types.storage import PersistentVolumeClaim
 from moorage.model.types.workload import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 

@@ -14,7 +14,7 @@ from moorage.client.protocol import Client, PatchType, Raw
 from moorage.cluster.cannot_start import CannotStart
 from moorage.lint.sources import opened, reason_of, sources_of
 from moorage.model.api_error import ApiError
-from moorage.model.kind_rows.custom import CustomKind, custom_kinds
+from moorage.model.kind_rows.kind import CustomKind, custom_kinds
 from moorage.model.kinds import KINDS, Kind, kind_of
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.older_versions import convert_document

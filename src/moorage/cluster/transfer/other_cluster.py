@@ -19,7 +19,7 @@ from moorage.client.protocol import Raw, Unreachable
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.transfer.manifests import bounded, read_manifests, title_of_kind
 from moorage.model.api_error import ApiError
-from moorage.model.kind_rows.custom import stored_kind
+from moorage.model.kind_rows.kind import stored_kind
 from moorage.model.kinds import KINDS, OLDER_VERSIONS
 from moorage.model.schema.older_versions import convert_document
 

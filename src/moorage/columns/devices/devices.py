@@ -35,9 +35,8 @@ from moorage.model.gates import (
     DRA_RESOURCE_CLAIM_DEVICE_STATUS,
     GateSet,
 )
-from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
+from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.model.well_known.annotations import EXTENDED_RESOURCE_CLAIM
 
 DeviceObject = ResourceSlice | DeviceClass | ResourceClaim | DeviceTaintRule

@@ -17,8 +17,7 @@ from moorage.match.devices.allocation.pools import DevicePool, gather_pool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedSlice
 from moorage.match.devices.taints import device_taints, rule_selects
 from moorage.model.gates import GateSet
-from moorage.model.types.devices import DeviceTaintRule
-from moorage.model.types.resource_slice import ResourceSlice
+from moorage.model.types.devices import DeviceTaintRule, ResourceSlice
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=str, order="deterministic")
 _ANOTHER_NODE = AllocationNode("", {})

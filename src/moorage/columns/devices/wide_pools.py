@@ -19,8 +19,8 @@ from moorage.match.devices.allocation.pools import DevicePool, in_order, prefere
 from moorage.match.devices.allocation.published import AllocationNode, PoolId
 from moorage.match.node_selector import compile_node_selector
 from moorage.model.gates import GateSet
+from moorage.model.types.devices import ResourceSlice
 from moorage.model.types.node import NodeSelector
-from moorage.model.types.resource_slice import ResourceSlice
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=str, order="deterministic")
 

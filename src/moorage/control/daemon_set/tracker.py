@@ -17,8 +17,7 @@ from moorage.match.evaluation.accounts import Undecided
 from moorage.model.go.times import seconds_of
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.model.types.workload import DaemonSetUpdateStrategy
 from moorage.model.well_known.labels import REVISION_HASH
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from moorage.match.devices.eviction import CompileTolerations, DeviceEviction
     from moorage.match.devices.tolerations import DeviceTolerations
-    from moorage.model.types.devices import DeviceTaintRule, ResourceClaim
-    from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
+    from moorage.model.types.devices import Device, DeviceTaint, DeviceTaintRule, ResourceClaim, ResourceSlice
 
 Pool = tuple[str, str]  # driver and name
 

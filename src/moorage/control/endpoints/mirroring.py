@@ -15,7 +15,7 @@ from moorage.control.framework.steps import finish
 from moorage.control.framework.workloads import controller_reference
 from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.network.endpoints import EndpointAddress, EndpointPort, Endpoints
+from moorage.model.types.core import EndpointAddress, EndpointPort, Endpoints
 from moorage.model.well_known.annotations import LAST_APPLIED
 from moorage.model.well_known.labels import SERVICE_NAME, SKIP_MIRROR, SLICE_MANAGED_BY
 

@@ -13,7 +13,7 @@ import msgspec
 from moorage.client.informer import Delta, Informer
 from moorage.client.protocol import Client, Object
 from moorage.control.framework.world import World
-from moorage.model.kind_rows.custom import CustomKind, stored_kind
+from moorage.model.kind_rows.kind import CustomKind, stored_kind
 from moorage.model.kinds import Kind
 
 Handler = Callable[[Kind, list[Delta]], None]

@@ -13,7 +13,7 @@ from moorage.control.framework.actions import Action, Create, Delete, Patch, Raw
 from moorage.control.framework.workloads import claim, controller_reference, nonempty, status_update, template_hash
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
-from moorage.model.go.json_text import sorted_keys
+from moorage.model.go.quoting import sorted_keys
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import PodTemplateSpec

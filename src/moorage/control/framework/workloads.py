@@ -20,8 +20,7 @@ from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES, PodCondition
+from moorage.model.types.pod import FINISHED_PHASES, Pod, PodCondition
 from moorage.model.types.workload import JobCondition, JobStatus
 
 ROLLING_UPDATE = "RollingUpdate"

@@ -10,8 +10,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Patch, Raw, patch_metadata
 from moorage.control.framework.workloads import digits, int32, pod_from_template
 from moorage.model.go.times import seconds_of
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import ContainerStatus
+from moorage.model.types.pod import ContainerStatus, Pod
 from moorage.model.types.workload import JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement
 from moorage.model.well_known.labels import JOB_COMPLETION_INDEX
 

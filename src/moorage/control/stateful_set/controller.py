@@ -17,7 +17,7 @@ from moorage.control.stateful_set import members
 from moorage.control.stateful_set.members import ordinal_of, pod_name
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES
 from moorage.model.types.workload import StatefulSet
 from moorage.model.well_known.annotations import CONTROLLER_HASH
 from moorage.model.well_known.labels import POD_INDEX, POD_NAME

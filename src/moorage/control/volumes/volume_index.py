@@ -11,8 +11,7 @@ from moorage.control.framework.world import World, controller_of
 from moorage.match.volumes.claims import BIND_COMPLETED, claim_class, claims_of, volume_class
 from moorage.match.volumes.volume_matching import ClaimMatcher, preference
 from moorage.model.kinds import KINDS
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
 
 

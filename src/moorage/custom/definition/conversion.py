@@ -13,7 +13,7 @@ from moorage.custom.definition.names import validate_choice
 from moorage.custom.definition.options import DefinitionOptions
 from moorage.custom.webhook_client import validate_webhook_client
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
-from moorage.model.go.base64_text import decode_base64
+from moorage.model.go.pem_blocks import decode_base64
 from moorage.model.names import dns1035_label_errors
 from moorage.model.types.extension.custom_resource_definition import (
     CustomResourceConversion,

@@ -14,8 +14,7 @@ from moorage.custom.schema.structural import Structural
 from moorage.match.cel.evaluate.steps import COST_EXCEEDED
 from moorage.match.cel.program import Program
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, OptionalValue
-from moorage.model.field_error import ErrorKind, FieldError, duplicate, forbidden, invalid, required
-from moorage.model.field_path import child_path
+from moorage.model.field_error import ErrorKind, FieldError, child_path, duplicate, forbidden, invalid, required
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.extension.custom_resource_definition import ValidationRule
 

@@ -14,7 +14,7 @@ from moorage.custom.expressions.evaluate import NodeRules, RuleFindings
 from moorage.custom.expressions.rules import compile_rules
 from moorage.custom.objects.correlation import Correlation, find_item, items_by_key
 from moorage.custom.schema.structural import Structural
-from moorage.model.field_path import child_path
+from moorage.model.field_error import child_path
 
 _KEPT_TREES = 256
 _kept: dict[tuple[Structural, bool], "RuleTree | None"] = {}

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from moorage.custom.schema.structural import Structural
-from moorage.model.field_error import FieldError, FieldErrors, invalid, required
-from moorage.model.field_path import child_path
+from moorage.model.field_error import FieldError, FieldErrors, child_path, invalid, required
 from moorage.model.names import dns1035_label_errors
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.known_fields import kept_part, unknown_fields

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 from moorage.custom.schema.structural import Structural
-from moorage.model.field_error import FieldError, duplicate, invalid
-from moorage.model.field_path import child_path
+from moorage.model.field_error import FieldError, child_path, duplicate, invalid
 from moorage.model.go.quoting import go_json
 
 

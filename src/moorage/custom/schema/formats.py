@@ -11,8 +11,8 @@ from moorage.custom.schema.email_address import is_email
 from moorage.match.cel.libraries.network.ip_address import AddressError, parse_address
 from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri
 from moorage.match.cel.patterns import search
-from moorage.model.go.durations import DurationError, parse_duration
 from moorage.model.go.integers import fits_int64, wrap64
+from moorage.model.go.times import DurationError, parse_duration
 from moorage.model.names import byte_length
 
 _HEX = "[0-9a-fA-F]"

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from moorage.model.field_path import child_path
+from moorage.model.field_error import child_path
 from moorage.model.types.extension.custom_resource_definition import ValidationRule
 
 #: Schemas below this depth are refused: a schema in use has some twenty levels.

@@ -9,10 +9,9 @@ from moorage.dashboard.state.delta import NodeRow
 from moorage.dashboard.state.rows import pod_row
 from moorage.match.devices.claims import claim_keys
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.devices import ResourceClaim
+from moorage.model.types.devices import ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.plan.report.plain import as_data
 from moorage.watch.happenings import workload_of
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from moorage.match.devices.allocation.published import DeviceId
     from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
     from moorage.model.gates import GateSet
-    from moorage.model.types.devices import DeviceTaintRule, ResourceClaimSpec
-    from moorage.model.types.resource_slice import ResourceSlice
+    from moorage.model.types.devices import DeviceTaintRule, ResourceClaimSpec, ResourceSlice
 
 _MAX_DEVICES = 20_000
 _MAX_NODES = 10_000

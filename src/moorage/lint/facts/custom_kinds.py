@@ -11,7 +11,7 @@ import msgspec
 from moorage.admit.kinds.extension.custom_objects import CustomRules
 from moorage.admit.raw import Raw
 from moorage.custom.schema.structural import SchemaTooDeepError, schema_of_version
-from moorage.model.kind_rows.custom import CustomKind, kind_facts
+from moorage.model.kind_rows.kind import CustomKind, kind_facts
 from moorage.model.text.documents import Document
 
 _MAX_HELD = 10_000

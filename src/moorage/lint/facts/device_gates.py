@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moorage.model.gates import Gate
-    from moorage.model.types.devices import DeviceToleration
-    from moorage.model.types.resource_slice import Device
+    from moorage.model.types.devices import Device, DeviceToleration
 
 #: What a server without the gate drops silently; all else it refuses.
 DROPPED_SILENTLY = frozenset(

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from moorage.lint.finding import SourcePlace
     from moorage.lint.subject import PlacedComplaint, Subject
     from moorage.model.gates import GateSet
-    from moorage.model.types.devices import ResourceClaimSpec
-    from moorage.model.types.resource_slice import DeviceTaint
+    from moorage.model.types.devices import DeviceTaint, ResourceClaimSpec
 
 #: Bounds on what is kept; `_MAX_SECONDS` on looking at all tolerations, and on the search for devices for all claims.
 _MAX_KEPT = 10_000

@@ -17,7 +17,7 @@ from moorage.lint.subject import Complaint, PlacedComplaint, Subject, node_requi
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
 from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of
 from moorage.match.semver import Version, version_or_none
-from moorage.model.types.resource_slice import DeviceTaint
+from moorage.model.types.devices import DeviceTaint
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000

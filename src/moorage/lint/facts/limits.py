@@ -18,12 +18,11 @@ from moorage.lint.facts.class_references import ClassReferences
 from moorage.lint.finding import SourcePlace
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject
 from moorage.match.quota.usage import COUNTED_KINDS, usage_of
-from moorage.model.amounts import ResourceAmounts, add_amounts
 from moorage.model.kinds import KINDS
-from moorage.model.quantity import Quantity
+from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.pod import Pod
-from moorage.model.types.quota.limits import LimitRange, ResourceQuota, ResourceQuotaStatus
+from moorage.model.types.policy import LimitRange, ResourceQuota, ResourceQuotaStatus
 
 _MAX_KEPT = 2_000
 #: The most pods that are charged, all together.

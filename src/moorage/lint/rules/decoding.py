@@ -96,7 +96,7 @@ def _written(document: Document, path: str) -> str:
 
 
 def _value_at(document: Document, path: str) -> Any:
-    from moorage.model.field_path import parse_field_path
+    from moorage.model.field_error import parse_field_path
 
     value: Any = document.raw
     for step in parse_field_path(path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moorage.model.types.resource_slice import DeviceAttribute
+    from moorage.model.types.devices import DeviceAttribute
 
 AttributeValue = tuple[str, Any]  # the name of its type, and the value
 _SCALARS = ("string", "int", "bool", "version")

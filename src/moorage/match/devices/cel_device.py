@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from moorage.match.devices.description import DeviceDescription
-    from moorage.model.types.resource_slice import DeviceAttribute
+    from moorage.model.types.devices import DeviceAttribute
 
 _NO_ENTRIES = CelMap()
 

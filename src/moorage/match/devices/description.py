@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from moorage.match.cel.values import CelError
     from moorage.match.devices.cel_device import CelDevice
     from moorage.model.quantity import Quantity
-    from moorage.model.types.resource_slice import Device, DeviceAttribute
+    from moorage.model.types.devices import Device, DeviceAttribute
 
 
 class DeviceDescription:

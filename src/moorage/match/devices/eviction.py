@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
     from moorage.match.devices.tolerations import DeviceTolerations
     from moorage.model.types.devices import (
+        Device,
         DeviceRequestAllocationResult,
+        DeviceTaint,
         DeviceTaintRule,
         DeviceToleration,
         ResourceClaim,
+        ResourceSlice,
     )
     from moorage.model.types.pod import Pod
-    from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
 
     CompileTolerations = Callable[[tuple[DeviceToleration, ...]], DeviceTolerations]
 

@@ -13,8 +13,7 @@ from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from moorage.model.types.devices import DeviceTaintRule
-    from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
+    from moorage.model.types.devices import Device, DeviceTaint, DeviceTaintRule, ResourceSlice
 
 #: The effects of taints that keep a device from being allocated.
 EXCLUDING_EFFECTS = frozenset((NO_SCHEDULE, NO_EXECUTE))

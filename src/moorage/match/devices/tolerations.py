@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from moorage.match.tolerations import EvaluationFailed, TolerationMatcher
     from moorage.model.gates import GateSet
-    from moorage.model.types.devices import DeviceToleration
-    from moorage.model.types.resource_slice import DeviceTaint
+    from moorage.model.types.devices import DeviceTaint, DeviceToleration
 
 
 @lru_cache(maxsize=4096)

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from moorage.match.quota.usage import COUNTED_KINDS, usage_of
-from moorage.model.amounts import ResourceAmounts, add_amounts
 from moorage.model.kinds import Kind
-from moorage.model.quantity import Quantity
-from moorage.model.types.quota.limits import ResourceQuota
+from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts
+from moorage.model.types.policy import ResourceQuota
 
 _ZERO = Quantity.from_int(0)
 

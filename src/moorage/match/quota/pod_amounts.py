@@ -6,11 +6,9 @@ Kubernetes: PodRequests and PodLimits of component-helpers/resource.
 from collections.abc import Mapping
 from typing import Literal
 
-from moorage.model.amounts import ResourceAmounts, add_amounts, raise_amounts, total_amounts
-from moorage.model.quantity import Quantity
+from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts, raise_amounts, total_amounts
 from moorage.model.types.container import Container
-from moorage.model.types.pod import Pod, PodSpec
-from moorage.model.types.pod_status import ContainerStatus
+from moorage.model.types.pod import ContainerStatus, Pod, PodSpec
 
 RESIZE_PENDING = "PodResizePending"
 INFEASIBLE = "Infeasible"

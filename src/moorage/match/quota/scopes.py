@@ -6,7 +6,7 @@ Kubernetes: podMatchesScopeFunc and pvcMatchesScopeFunc (pkg/quota/v1/evaluator/
 from collections.abc import Iterable
 
 from moorage.model.types.pod import Affinity, Pod, PodAffinityTerm
-from moorage.model.types.quota.limits import ScopedResourceSelectorRequirement
+from moorage.model.types.policy import ScopedResourceSelectorRequirement
 from moorage.model.types.storage import PersistentVolumeClaim
 
 BEST_EFFORT = "BestEffort"

@@ -9,16 +9,14 @@ from typing import Any
 from moorage.match.quota.pod_amounts import has_pod_level_resources, pod_amounts
 from moorage.match.quota.scopes import claim_classes, claim_in_scope, has_deadline, pod_in_scope
 from moorage.match.volumes.claims import claim_class
-from moorage.model.amounts import ResourceAmounts
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.names import label_key_errors
-from moorage.model.quantity import Quantity
+from moorage.model.quantity import Quantity, ResourceAmounts
 from moorage.model.types.core import Service
 from moorage.model.types.devices import ResourceClaim
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES
-from moorage.model.types.quota.limits import ResourceQuota, ScopedResourceSelectorRequirement
+from moorage.model.types.pod import FINISHED_PHASES, Pod
+from moorage.model.types.policy import ResourceQuota, ScopedResourceSelectorRequirement
 from moorage.model.types.storage import PersistentVolumeClaim
 
 ONE, _NONE = Quantity.from_int(1), Quantity.from_int(0)

@@ -1,4 +1,4 @@
-"""What Go's JSON decoder says about text that is not JSON: `invalid character '}' looking for beginning of value`.
+"""Explain why a text is not JSON, in the words of Go's decoder: `invalid character '}' looking for beginning of value`.
 
 Kubernetes: encoding/json (scanner.go), by way of sigs.k8s.io/json.
 """

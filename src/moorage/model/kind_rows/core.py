@@ -1,15 +1,17 @@
-"""Kinds of the core group, events and leases."""
+"""Describe the kinds of the core group, and those that limit, rank and protect pods or extend the API."""
 
 from typing import Final
 
 from moorage.model.kind_rows.kind import ALL, CREATE, REACHED_BY_PROXY, STANDARD_VERBS, WITH_STATUS, Kind, Subresource
-from moorage.model.types.core import ConfigMap, Namespace, Secret, Service, ServiceAccount
-from moorage.model.types.events.event import Event, Lease
-from moorage.model.types.events.reported_event import Event as ReportedEvent
+from moorage.model.types.core import ConfigMap, Event, Lease, Namespace, Secret, Service, ServiceAccount
+from moorage.model.types.extension.custom_resource_definition import CustomResourceDefinition
 from moorage.model.types.node import Node
+from moorage.model.types.other_versions import Event as ReportedEvent
 from moorage.model.types.pod import Pod
+from moorage.model.types.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
 
 ROWS: Final = (
+    # Kinds of the core group, events and leases.
     Kind(
         "v1",
         "namespaces",
@@ -93,5 +95,48 @@ ROWS: Final = (
         unconditional_update=False,
         read_by_plan=False,
         is_chatty=True,
+    ),
+    # Kinds that rank and protect pods.
+    Kind("scheduling.k8s.io/v1", "priorityclasses", PriorityClass, ("pc",), namespaced=False, loads_first=True),
+    Kind(
+        "policy/v1",
+        "poddisruptionbudgets",
+        PodDisruptionBudget,
+        ("pdb",),
+        subresources=WITH_STATUS,
+        unconditional_update=False,
+    ),
+    # Kinds that say what a namespace may use, and what a container runtime needs.
+    Kind("v1", "limitranges", LimitRange, ("limits",), creates_on_update=True, loads_first=True),
+    Kind(
+        "v1",
+        "resourcequotas",
+        ResourceQuota,
+        ("quota",),
+        subresources=WITH_STATUS,
+        returns_deleted=True,
+        loads_first=True,
+    ),
+    Kind(
+        "node.k8s.io/v1",
+        "runtimeclasses",
+        RuntimeClass,
+        namespaced=False,
+        creates_on_update=True,
+        unconditional_update=False,
+        loads_first=True,
+    ),
+    # Kinds that extend the API.
+    Kind(
+        "apiextensions.k8s.io/v1",
+        "customresourcedefinitions",
+        CustomResourceDefinition,
+        ("crd", "crds"),
+        namespaced=False,
+        categories=("api-extensions",),
+        subresources=WITH_STATUS,
+        unconditional_update=False,
+        loads_first=True,
+        read_by_plan=False,
     ),
 )

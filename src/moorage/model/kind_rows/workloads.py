@@ -1,10 +1,12 @@
-"""Kinds that make pods."""
+"""Describe the kinds that make pods, and the volumes and devices that pods claim."""
 
 from typing import Final
 
+from moorage.model.gates import DRA_DEVICE_TAINT_RULES
 from moorage.model.kind_rows.kind import ALL, POD_TEMPLATE, SCALED, WITH_STATUS, Kind
-from moorage.model.types.scaling import autoscaler_v1
-from moorage.model.types.scaling.autoscaler import HorizontalPodAutoscaler
+from moorage.model.types import devices, other_versions, storage
+from moorage.model.types.autoscaler import HorizontalPodAutoscaler
+from moorage.model.types.devices import ResourceSlice
 from moorage.model.types.workload import (
     ControllerRevision,
     CronJob,
@@ -17,7 +19,102 @@ from moorage.model.types.workload import (
     StatefulSet,
 )
 
+_DEVICE_VERSIONS: Final = ("v1beta2", "v1beta1")
+
 ROWS: Final = (
+    # Kinds of volumes and storage drivers.
+    Kind("storage.k8s.io/v1", "storageclasses", storage.StorageClass, ("sc",), namespaced=False, loads_first=True),
+    Kind(
+        "v1",
+        "persistentvolumes",
+        storage.PersistentVolume,
+        ("pv",),
+        namespaced=False,
+        subresources=WITH_STATUS,
+        returns_deleted=True,
+        loads_first=True,
+    ),
+    Kind(
+        "v1",
+        "persistentvolumeclaims",
+        storage.PersistentVolumeClaim,
+        ("pvc",),
+        subresources=WITH_STATUS,
+        returns_deleted=True,
+        loads_first=True,
+    ),
+    Kind(
+        "storage.k8s.io/v1",
+        "volumeattributesclasses",
+        storage.VolumeAttributesClass,
+        ("vac",),
+        namespaced=False,
+        returns_deleted=True,
+        read_by_plan=False,
+    ),
+    Kind("storage.k8s.io/v1", "csinodes", storage.CSINode, namespaced=False, unconditional_update=False),
+    Kind("storage.k8s.io/v1", "csidrivers", storage.CSIDriver, namespaced=False, unconditional_update=False),
+    Kind("storage.k8s.io/v1", "csistoragecapacities", storage.CSIStorageCapacity, unconditional_update=False),
+    Kind(
+        "storage.k8s.io/v1",
+        "volumeattachments",
+        storage.VolumeAttachment,
+        namespaced=False,
+        subresources=WITH_STATUS,
+        unconditional_update=False,
+        status_resets=(("metadata",), ("spec",)),
+        read_by_plan=False,
+    ),
+    # Kinds of dynamic resource allocation.
+    Kind(
+        "resource.k8s.io/v1",
+        "deviceclasses",
+        devices.DeviceClass,
+        namespaced=False,
+        returns_deleted=True,
+        loads_first=True,
+        older_versions=_DEVICE_VERSIONS,
+    ),
+    Kind(
+        "resource.k8s.io/v1",
+        "resourceslices",
+        ResourceSlice,
+        namespaced=False,
+        returns_deleted=True,
+        loads_first=True,
+        older_versions=_DEVICE_VERSIONS,
+    ),
+    Kind(
+        "resource.k8s.io/v1beta2",
+        "devicetaintrules",
+        devices.DeviceTaintRule,
+        namespaced=False,
+        subresources=WITH_STATUS,
+        returns_deleted=True,
+        status_resets=(("metadata",), ("spec",)),
+        loads_first=True,
+        older_versions=("v1alpha3",),
+        gate=DRA_DEVICE_TAINT_RULES,
+    ),
+    Kind(
+        "resource.k8s.io/v1",
+        "resourceclaimtemplates",
+        devices.ResourceClaimTemplate,
+        returns_deleted=True,
+        loads_first=True,
+        older_versions=_DEVICE_VERSIONS,
+    ),
+    Kind(
+        "resource.k8s.io/v1",
+        "resourceclaims",
+        devices.ResourceClaim,
+        subresources=WITH_STATUS,
+        returns_deleted=True,
+        status_resets=(("metadata",), ("spec",)),
+        loads_first=True,
+        older_versions=_DEVICE_VERSIONS,
+    ),
+    # Kinds that make pods.
     Kind(
         "apps/v1",
         "deployments",
@@ -50,7 +147,7 @@ ROWS: Final = (
         categories=ALL,
         subresources=WITH_STATUS,
         older_versions=("v1",),
-        older_views={"v1": autoscaler_v1.HorizontalPodAutoscaler},
+        older_views={"v1": other_versions.HorizontalPodAutoscaler},
         read_by_plan=False,
     ),
     Kind("apps/v1", "controllerrevisions", ControllerRevision, read_by_plan=False),

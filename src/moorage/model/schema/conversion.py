@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from moorage.model.field_path import child_path
-from moorage.model.go.base64_text import base64_complaint
+from moorage.model.field_error import child_path
+from moorage.model.go.pem_blocks import base64_complaint
 from moorage.model.go.quoting import go_json
 from moorage.model.go.times import time_complaint
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from moorage.model.field_path import child_path
+from moorage.model.field_error import child_path
 from moorage.model.go.quoting import go_json, go_quote
 from moorage.model.quantity import QuantityError, parse_quantity
 from moorage.model.schema.shapes import (

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from moorage.model.go.base64_text import BASE64_PATTERN, BYTES_TITLE
+from moorage.model.go.pem_blocks import BASE64_PATTERN, BYTES_TITLE
 from moorage.model.go.times import MICRO_TIME_PATTERN, MICRO_TIME_TITLE, TIME_PATTERN, TIME_TITLE
 from moorage.model.quantity import Quantity
 

@@ -13,7 +13,7 @@ from typing import Any
 from moorage.model.kinds import OLDER_VERSIONS, Kind
 from moorage.model.schema import autoscaler_versions
 from moorage.model.text.documents import Document
-from moorage.model.types.resource_slice import Device
+from moorage.model.types.devices import Device
 
 Raw = dict[str, Any]
 

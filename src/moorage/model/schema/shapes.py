@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Meta
 
-from moorage.model.go.base64_text import BYTES_TITLE
+from moorage.model.go.pem_blocks import BYTES_TITLE
 from moorage.model.go.times import MICRO_TIME_TITLE, TIME_TITLE
 from moorage.model.quantity import Quantity
 from moorage.model.schema.always_written import ALWAYS_WRITTEN

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from moorage.model.field_path import child_path, parse_field_path
+from moorage.model.field_error import child_path, parse_field_path
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.document_chunks import MAX_DOCUMENT_BYTES, Chunk, split_stream
 from moorage.model.text.json_text import (

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from moorage.model.field_path import child_path
+from moorage.model.field_error import child_path
 from moorage.model.text.decode_error import DecodeError, Problem
-from moorage.model.text.plain_scalar import json_number
-from moorage.model.text.yaml_text import MAX_DEPTH
+from moorage.model.text.yaml_text import MAX_DEPTH, json_number
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPES = re.compile(

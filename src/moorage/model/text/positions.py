@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from moorage.model.field_path import child_path
+from moorage.model.field_error import child_path
 from moorage.model.text.yaml_text import is_merge
 
 _TOKEN = re.compile(r'[\[\]{},:]|"|[^\s\[\]{},:"]+')

@@ -1,9 +1,10 @@
-"""Namespaces, ConfigMaps, Secrets, Services and ServiceAccounts. Bytes stay the base64 text of the document.
+"""Views of Namespaces, ConfigMaps, Secrets, Services, Endpoints, ServiceAccounts, Events and Leases.
 
-Kubernetes: k8s.io/api/core/v1.
+Bytes stay the base64 text of the document. Kubernetes: k8s.io/api/core/v1 and k8s.io/api/coordination/v1.
 """
 
 from moorage.model.schema import named_types as named
+from moorage.model.schema.named_types import CoordinatedLeaseStrategy, MicroTime, Time
 from moorage.model.types.meta import ApiObject, Condition, LocalObjectReference, ObjectReference
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, View
 
@@ -125,3 +126,70 @@ class ServiceAccount(ApiObject, frozen=True, gc=False):
     secrets: tuple[ObjectReference, ...] = ABSENT_LIST
     imagePullSecrets: tuple[LocalObjectReference, ...] = ABSENT_LIST
     automountServiceAccountToken: bool | None = None
+
+
+class EventSource(View, frozen=True, gc=False):
+    component: str = ""
+    host: str = ""
+
+
+class EventSeries(View, frozen=True, gc=False):
+    count: Int32 = 0
+    lastObservedTime: MicroTime | None = None
+
+
+class Event(ApiObject, frozen=True, gc=False):
+    involvedObject: ObjectReference = ObjectReference()
+    reason: str = ""
+    message: str = ""
+    source: EventSource = EventSource()
+    firstTimestamp: Time | None = None
+    lastTimestamp: Time | None = None
+    count: Int32 = 0
+    type: str = ""
+    eventTime: MicroTime | None = None
+    series: EventSeries | None = None
+    action: str = ""
+    related: ObjectReference | None = None
+    reportingComponent: str = ""
+    reportingInstance: str = ""
+
+
+class LeaseSpec(View, frozen=True, gc=False):
+    package = "io.k8s.api.coordination.v1"
+
+    holderIdentity: str | None = None
+    leaseDurationSeconds: Int32 | None = None
+    acquireTime: MicroTime | None = None
+    renewTime: MicroTime | None = None
+    leaseTransitions: Int32 | None = None
+    strategy: CoordinatedLeaseStrategy | None = None
+    preferredHolder: str | None = None
+
+
+class Lease(ApiObject, frozen=True, gc=False):
+    spec: LeaseSpec = LeaseSpec()
+
+
+class EndpointAddress(View, frozen=True, gc=False):
+    ip: str = ""
+    hostname: str = ""
+    nodeName: str | None = None
+    targetRef: ObjectReference | None = None
+
+
+class EndpointPort(View, frozen=True, gc=False):
+    name: str = ""
+    port: Int32 = 0
+    protocol: named.Protocol = ""
+    appProtocol: str | None = None
+
+
+class EndpointSubset(View, frozen=True, gc=False):
+    addresses: tuple[EndpointAddress, ...] = ABSENT_LIST
+    notReadyAddresses: tuple[EndpointAddress, ...] = ABSENT_LIST
+    ports: tuple[EndpointPort, ...] = ABSENT_LIST
+
+
+class Endpoints(ApiObject, frozen=True, gc=False):
+    subsets: tuple[EndpointSubset, ...] = ABSENT_LIST

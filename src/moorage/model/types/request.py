@@ -1,8 +1,10 @@
-"""Documents that are sent and never stored: Binding, Eviction, Scale, DeleteOptions, reviews of users.
+"""Views of requests: Binding, Eviction, Scale, DeleteOptions, tokens, certificates, reviews of users and of access.
 
-Kubernetes: k8s.io/api/core/v1, policy/v1, autoscaling/v1, authentication/v1, authorization/v1, apimachinery meta/v1.
+All but CertificateSigningRequests are never stored. Kubernetes: k8s.io/api/core/v1, policy/v1, autoscaling/v1,
+authentication/v1, authorization/v1, certificates/v1, apimachinery meta/v1.
 """
 
+from moorage.model.schema import named_types as named
 from moorage.model.schema.named_types import UID, DeletionPropagation
 from moorage.model.types.meta import ApiObject, LabelSelectorRequirement, ObjectReference, TypeMeta
 from moorage.model.types.view import (
@@ -14,6 +16,7 @@ from moorage.model.types.view import (
     Int32,
     Int64,
     MetaView,
+    View,
 )
 
 
@@ -165,3 +168,77 @@ class SubjectRulesReviewStatus(AuthorizationView, frozen=True, gc=False):
 class SelfSubjectRulesReview(ApiObject, frozen=True, gc=False):
     spec: SelfSubjectRulesReviewSpec = SelfSubjectRulesReviewSpec()
     status: SubjectRulesReviewStatus = SubjectRulesReviewStatus()
+
+
+class CertificatesView(View, frozen=True):
+    package = "io.k8s.api.certificates.v1"
+
+
+class CertificateSigningRequestSpec(CertificatesView, frozen=True, gc=False):
+    request: named.Bytes = ""
+    signerName: str = ""
+    expirationSeconds: Int32 | None = None
+    usages: tuple[str, ...] = ABSENT_LIST
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ABSENT_LIST
+    extra: dict[str, tuple[str, ...]] = ABSENT_MAP
+
+
+class CertificateSigningRequestCondition(CertificatesView, frozen=True, gc=False):
+    type: str = ""
+    status: named.ConditionStatus = ""
+    reason: str = ""
+    message: str = ""
+    lastUpdateTime: named.Time | None = None
+    lastTransitionTime: named.Time | None = None
+
+
+class CertificateSigningRequestStatus(CertificatesView, frozen=True, gc=False):
+    conditions: tuple[CertificateSigningRequestCondition, ...] = ABSENT_LIST
+    certificate: named.Bytes = ""
+
+
+class CertificateSigningRequest(ApiObject, frozen=True, gc=False):
+    spec: CertificateSigningRequestSpec = CertificateSigningRequestSpec()
+    status: CertificateSigningRequestStatus = CertificateSigningRequestStatus()
+
+
+class BoundObjectReference(AuthenticationView, frozen=True, gc=False):
+    kind: str = ""
+    apiVersion: str = ""
+    name: str = ""
+    uid: named.UID = ""
+
+
+class TokenRequestSpec(AuthenticationView, frozen=True, gc=False):
+    audiences: tuple[str, ...] = ()
+    expirationSeconds: Int64 | None = None
+    boundObjectRef: BoundObjectReference | None = None
+
+
+class TokenRequestStatus(AuthenticationView, frozen=True, gc=False):
+    token: str = ""
+    expirationTimestamp: named.Time | None = None
+
+
+class TokenRequest(ApiObject, frozen=True, gc=False):
+    spec: TokenRequestSpec = TokenRequestSpec()
+    status: TokenRequestStatus = TokenRequestStatus()
+
+
+class TokenReviewSpec(AuthenticationView, frozen=True, gc=False):
+    token: str = ""
+    audiences: tuple[str, ...] = ABSENT_LIST
+
+
+class TokenReviewStatus(AuthenticationView, frozen=True, gc=False):
+    authenticated: bool = False
+    user: UserInfo = UserInfo()
+    audiences: tuple[str, ...] = ABSENT_LIST
+    error: str = ""
+
+
+class TokenReview(ApiObject, frozen=True, gc=False):
+    spec: TokenReviewSpec = TokenReviewSpec()
+    status: TokenReviewStatus = TokenReviewStatus()

@@ -32,15 +32,14 @@ from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.client.http_wire import namespace_to_create_in
 from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Template
 from moorage.control.framework.world import World
-from moorage.model.amounts import add_amounts
 from moorage.model.api_error import already_exists, not_found, stale
 from moorage.model.gates import GateSet
 from moorage.model.generated_names import new_suffix, new_uid
 from moorage.model.kinds import KINDS, Kind, Ref
+from moorage.model.quantity import add_amounts
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodCondition, PodStatus
+from moorage.model.types.pod import Pod, PodCondition, PodStatus
 from moorage.plan.simulation.pod_deletions import PodDeletions, read_demands
 from moorage.plan.simulation.pod_edits import (
     Bound,

@@ -11,8 +11,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.model.well_known.annotations import MIRROR_POD
 from moorage.plan.simulation.simulation import Simulation
 

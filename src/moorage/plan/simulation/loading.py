@@ -21,8 +21,7 @@ from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import Node
-from moorage.model.types.pod import PodSpec
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, PodSpec
 from moorage.model.types.policy import PriorityClass
 from moorage.plan.input.absent_owners import (
     adopt_uids,

@@ -18,10 +18,10 @@ from moorage.admit.request import Request
 from moorage.lint.finding import Severity
 from moorage.match.quota.count import count_used
 from moorage.match.quota.usage import usage_of
-from moorage.model.amounts import ResourceAmounts, add_amounts
 from moorage.model.api_error import forbidden
 from moorage.model.kinds import Kind
-from moorage.model.types.quota.limits import LimitRange
+from moorage.model.quantity import ResourceAmounts, add_amounts
+from moorage.model.types.policy import LimitRange
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Note, note_at
 from moorage.plan.simulation.simulation import Simulation
 

@@ -18,8 +18,7 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.meta import ObjectMeta, ObjectReference
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod import Pod, PodCondition
 from moorage.model.types.request import Binding
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 

@@ -28,10 +28,9 @@ from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.events.event import Lease
+from moorage.model.types.core import Lease
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.plan.simulation.api import Clock, SimulatedApi, TooManyWrites
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS, NODE_LIFECYCLE, Controllers
 from moorage.plan.simulation.scheduling import SimulatedScheduler

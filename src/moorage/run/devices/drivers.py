@@ -15,8 +15,8 @@ from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client, Object, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
+from moorage.model.types.devices import ResourceSlice
 from moorage.model.types.node import Node
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.run.devices.slices import PUBLISHED, Raw, digest, keep_times, new_slices, wanted_devices
 from moorage.run.devices.spec import DEVICES, DeviceSet, annotation
 from moorage.run.node_objects import SIMULATOR_LABEL

@@ -18,7 +18,7 @@ from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
-from moorage.model.types.resource_slice import Device
+from moorage.model.types.devices import Device
 
 Raw = dict[str, Any]
 

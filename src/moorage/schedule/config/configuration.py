@@ -14,8 +14,8 @@ import msgspec
 
 from moorage.model.field_error import FieldError, duplicate, invalid, required
 from moorage.model.gates import GateSet
-from moorage.model.go.durations import DurationError, duration_text, parse_duration
 from moorage.model.go.quoting import GoStruct, go_quote
+from moorage.model.go.times import DurationError, duration_text, parse_duration
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.known_fields import UnknownField, nearest_name, unknown_fields
 from moorage.model.text.decode_error import DecodeError

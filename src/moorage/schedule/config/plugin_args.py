@@ -19,8 +19,8 @@ from moorage.model.gates import (
     DRA_SCHEDULER_FILTER_TIMEOUT,
     GateSet,
 )
-from moorage.model.go.durations import DurationError, duration_text, parse_duration
 from moorage.model.go.quoting import GoStruct
+from moorage.model.go.times import DurationError, duration_text, parse_duration
 from moorage.model.names import label_key_errors
 from moorage.model.types.meta import TypeMeta
 from moorage.model.types.pod import NodeAffinity, TopologySpreadConstraint

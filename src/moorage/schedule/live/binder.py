@@ -23,7 +23,7 @@ from moorage.columns.cluster import PodRecord
 from moorage.columns.volumes.storage import VolumeDecision
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod import PodCondition
 from moorage.schedule.cycle import FAILED_SCHEDULING, POD_SCHEDULED, SCHEDULER_ERROR, Action, Bind, NoNode, Scheduler
 from moorage.schedule.diagnosis import event_note
 from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound

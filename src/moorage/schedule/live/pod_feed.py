@@ -10,8 +10,7 @@ from operator import attrgetter
 from moorage.client.protocol import Template
 from moorage.columns.cluster import PodRecord
 from moorage.model.types.node import Node
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.schedule.cycle import Bind, Scheduler
 
 SHAPES_TO_SPARE = 10_000

@@ -15,8 +15,7 @@ from moorage.client.protocol import Client, Raw, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod import Pod, PodCondition
 from moorage.schedule.queue.queue import SchedulingQueue
 from moorage.telemetry.logs import get_logger
 

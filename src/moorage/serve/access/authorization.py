@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from moorage.model.api_error import ApiError, failure
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.access.rbac import PolicyRule
+from moorage.model.types.policy import PolicyRule
 from moorage.serve.http.messages import Request, is_flag_set
 from moorage.serve.pki.authentication import MASTERS, User
 from moorage.serve.resources.selector_parameters import field_terms

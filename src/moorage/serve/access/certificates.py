@@ -10,7 +10,7 @@ from moorage.admit.kinds.access.certificates import subject_complaint
 from moorage.model.api_error import forbidden
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
-from moorage.model.types.access.certificates import CertificateSigningRequest
+from moorage.model.types.request import CertificateSigningRequest
 from moorage.model.types.view import View
 from moorage.serve.access.authorization import resource_attributes
 from moorage.serve.pki.authentication import User

@@ -11,7 +11,7 @@ from operator import and_
 from typing import Final
 
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.access.rbac import PolicyRule
+from moorage.model.types.policy import PolicyRule
 
 #: What cluster-admin has.
 ALL_RIGHTS: Final = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), nonResourceURLs=("*",)))

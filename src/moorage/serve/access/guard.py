@@ -14,7 +14,7 @@ from moorage.model.api_error import forbidden, not_found
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.access.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding
+from moorage.model.types.policy import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding
 from moorage.model.well_known.annotations import MIRROR_POD
 from moorage.serve.access.authorization import Authorization, resource_attributes
 from moorage.serve.access.coverage import ALL_RIGHTS, describe_rules, quoted_list, uncovered

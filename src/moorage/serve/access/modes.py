@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
-from moorage.model.types.access.rbac import PolicyRule
+from moorage.model.types.policy import PolicyRule
 from moorage.serve.access.authorization import ALLOWED, Attributes, Authorization, Authorizer, Decision, Rules
 from moorage.serve.access.coverage import ALL_RIGHTS
 from moorage.serve.access.node import NODE_KINDS, NodeAuthorizer

@@ -11,8 +11,8 @@ import msgspec
 
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.access.rbac import PolicyRule
 from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PolicyRule
 from moorage.serve.access.authorization import ALLOWED, NO_OPINION, Attributes, Decision, Rules, required_value
 from moorage.serve.access.rbac import covers
 from moorage.serve.pki.authentication import User

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.access.rbac import (
+from moorage.model.types.policy import (
     ClusterRole,
     ClusterRoleBinding,
     PolicyRule,

@@ -26,7 +26,7 @@ from moorage.admit.plugins.topology import NO_TOPOLOGY, PodTopologyLabels, topol
 from moorage.admit.prepare.service_addresses import ServiceAddresses
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.quota.limits import LimitRange
+from moorage.model.types.policy import LimitRange
 from moorage.serve.admission.service_allocator import SERVICE_RANGE, ServiceAllocator
 from moorage.serve.requests.long_work import in_slices
 from moorage.serve.resources.objects import decode, prefix_of

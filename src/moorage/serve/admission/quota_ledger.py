@@ -19,11 +19,11 @@ import msgspec
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge, check_quota, quota_charges
 from moorage.match.quota.usage import usage_of
-from moorage.model.amounts import ResourceAmounts, add_amounts
 from moorage.model.api_error import ApiError, failure, forbidden
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.quantity import ResourceAmounts, add_amounts
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.quota.limits import ResourceQuota
+from moorage.model.types.policy import ResourceQuota
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Store, StoreError
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from moorage.custom.schema.structural import Structural
-from moorage.model.kind_rows.custom import CustomObject
+from moorage.model.kind_rows.kind import CustomObject
 from moorage.model.kinds import Kind
 from moorage.model.schema.merge_schema import (
     UNTYPED,

@@ -11,7 +11,7 @@ import asyncio
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.access.rbac import PolicyRule
+from moorage.model.types.policy import PolicyRule
 from moorage.model.types.request import DeleteOptions, Preconditions
 from moorage.serve.access.bootstrap.policy import (
     AUTO_UPDATE,

@@ -11,7 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moorage.model.api_error import ApiError
-from moorage.model.kind_rows.custom import CustomKind, has_condition, stored_kind
+from moorage.model.kind_rows.kind import CustomKind, has_condition, stored_kind
 from moorage.model.kinds import KINDS
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.apply.managed_fields import on_update

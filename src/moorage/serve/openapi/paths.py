@@ -6,7 +6,7 @@ briefly, and parameters are not shared.
 """
 
 from moorage.client.protocol import PatchType, Raw
-from moorage.model.kind_rows.custom import CustomObject
+from moorage.model.kind_rows.kind import CustomObject
 from moorage.model.kinds import CustomKind, Kind
 from moorage.model.types.request import Binding, DeleteOptions, Eviction, Scale
 from moorage.model.types.view import View

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from moorage.client.protocol import Object, Raw, Template
-from moorage.model.go.json_text import escape_html
+from moorage.model.go.quoting import escape_html
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.store.protocol import Stored

@@ -6,7 +6,7 @@ Kubernetes: printPod, printDeployment and their neighbours in pkg/printers/inter
 
 from typing import Any
 
-from moorage.model.types.pod_status import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES
 from moorage.serve.tables.columns import (
     AGE,
     BOOLEAN,

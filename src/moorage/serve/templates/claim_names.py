@@ -11,8 +11,7 @@ import msgspec
 
 from moorage.client.protocol import Raw
 from moorage.model.names import dns1123_subdomain_errors
-from moorage.model.types.pod import Pod
-from moorage.model.types.pod_status import PodResourceClaimStatus
+from moorage.model.types.pod import Pod, PodResourceClaimStatus
 from moorage.serve.templates.pods import PodTemplate
 from moorage.store.protocol import Stored
 

@@ -12,7 +12,7 @@ from moorage.model.api_error import ApiError, bad_request, failure, forbidden
 from moorage.model.field_error import FieldError, invalid
 from moorage.model.kinds import KINDS, TOKEN_REQUEST, Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.access.tokens import BoundObjectReference, TokenRequest, TokenReview
+from moorage.model.types.request import BoundObjectReference, TokenRequest, TokenReview
 from moorage.serve.access.node import node_of
 from moorage.serve.access.reviews import Reviewer, shown_user
 from moorage.serve.http.messages import Request, Response

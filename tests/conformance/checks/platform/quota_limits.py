@@ -12,7 +12,7 @@ from moorage.admit.plugins.storage import StorageObjectInUseProtection
 from moorage.match.quota.count import count_used
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.quota.limits import ResourceQuota
+from moorage.model.types.policy import ResourceQuota
 
 Raw = dict[str, Any]
 _PLURALS = {"Pod": "v1", "Service": "v1", "PersistentVolumeClaim": "v1"}

@@ -10,9 +10,8 @@ from moorage.columns.devices.devices import Devices
 from moorage.columns.node_table import NodeTable
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim
+from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
-from moorage.model.types.resource_slice import ResourceSlice
 
 GPUS = [{"name": f"gpu-{index}", "attributes": {"model": {"string": "a100"}}} for index in range(8)]
 

@@ -15,8 +15,7 @@ from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate
 from moorage.model.gates import GateSet, default_gates, gates_from
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaimSpec
-from moorage.model.types.resource_slice import ResourceSlice
+from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaimSpec, ResourceSlice
 
 ALL_ON = gates_from({"AllAlpha": True})
 DRIVER = "gpu.example.com"

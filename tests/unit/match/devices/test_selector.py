@@ -9,7 +9,7 @@ from moorage.match.devices.description import DeviceDescription, describe_device
 from moorage.match.devices.selector import DeviceSelector, SelectorProblem, compile_device_selector
 from moorage.model.gates import DRA_CONSUMABLE_CAPACITY, DRA_LIST_TYPE_ATTRIBUTES, GateSet, default_gates
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.resource_slice import Device
+from moorage.model.types.devices import Device
 
 DRIVER = "gpu.example.com"
 

@@ -9,8 +9,7 @@ from moorage.match.devices.taints import device_taints
 from moorage.match.devices.tolerations import DeviceTolerations, compile_device_tolerations
 from moorage.model.gates import GateSet, default_gates, gates_from
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceTaintRule, DeviceToleration
-from moorage.model.types.resource_slice import Device, DeviceTaint
+from moorage.model.types.devices import Device, DeviceTaint, DeviceTaintRule, DeviceToleration
 
 ALL_ON = gates_from({"AllAlpha": True})
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.schedule.devices.worlds import World, allocated
 
-from moorage.model.types.resource_slice import ResourceSlice
+from moorage.model.types.devices import ResourceSlice
 from moorage.schedule.cycle import Bind, NoNode
 from moorage.schedule.queue.waiting_pods import QueueState
 

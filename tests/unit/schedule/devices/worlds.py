@@ -5,10 +5,9 @@ from typing import Any
 from moorage.columns.cluster import Cluster
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import DeviceClass, ResourceClaim
+from moorage.model.types.devices import DeviceClass, ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import ResourceSlice
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.cycle import Action, Scheduler
 from moorage.schedule.live.feed import SurroundingsFeed

@@ -7,7 +7,7 @@ from tests.unit.schedule.live.running import settle
 
 from moorage.client.pacing import BackgroundCalls
 from moorage.model.kinds import KINDS
-from moorage.model.types.pod_status import PodCondition
+from moorage.model.types.pod import PodCondition
 from moorage.schedule.live.pod_status import PodStatusWriter
 
 KEY = "default/p"

@@ -19,7 +19,7 @@ from tests.unit.serve.access.test_rbac_requests import (
     new_handler,
 )
 
-from moorage.model.types.access.rbac import PolicyRule
+from moorage.model.types.policy import PolicyRule
 from moorage.serve.access.authorization import attributes_of
 from moorage.serve.access.coverage import describe_rules, uncovered
 from moorage.serve.http.messages import Request

@@ -16,7 +16,7 @@ from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.go.pem_blocks import UnreadableRequest, check_signature, pem_blocks, read_request
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.access.certificates import (
+from moorage.model.types.request import (
     CertificateSigningRequest,
     CertificateSigningRequestCondition,
     CertificateSigningRequestSpec,

@@ -19,7 +19,7 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import dns1123_subdomain_errors
-from moorage.model.types.access.rbac import (
+from moorage.model.types.policy import (
     ClusterRole,
     ClusterRoleBinding,
     PolicyRule,

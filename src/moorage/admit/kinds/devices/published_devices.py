@@ -24,7 +24,7 @@ from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.model.field_error import AsJSON, FieldErrors, forbidden, invalid, not_found, required, too_long
 from moorage.model.names import byte_length
 from moorage.model.quantity import Quantity
-from moorage.model.types.resource_slice import (
+from moorage.model.types.devices import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
     Counter,

@@ -25,8 +25,8 @@ from moorage.model.field_error import (
     too_many,
 )
 from moorage.model.names import byte_length, label_value_errors, regex_error
+from moorage.model.types.devices import DeviceTaint
 from moorage.model.types.meta import Condition
-from moorage.model.types.resource_slice import DeviceTaint
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 
 Item = TypeVar("Item")

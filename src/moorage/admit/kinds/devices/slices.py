@@ -27,8 +27,8 @@ from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.model.field_error import AsJSON, FieldErrors, invalid, required
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
+from moorage.model.types.devices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
 from moorage.model.types.node import NodeSelectorTerm
-from moorage.model.types.resource_slice import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
 from moorage.model.types.view import ABSENT_LIST
 
 MAX_DEVICES = 128

@@ -18,10 +18,10 @@ from moorage.admit.raw import Raw, part
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldErrors
 from moorage.model.gates import GateSet
-from moorage.model.go.base64_text import decode_base64
+from moorage.model.go.pem_blocks import decode_base64
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import dns1035_label_errors, port_number_errors
-from moorage.model.types.extension.apiservice import APIService, APIServiceSpec
+from moorage.model.types.extension.api_server import APIService, APIServiceSpec
 
 LOCAL = {"type": "Available", "status": "True", "reason": "Local", "message": "Local APIServices are always available"}
 _ELSEWHERE = {"type": "Available", "status": "False", "reason": "NotPassedOn", "message": NOT_PASSED_ON}

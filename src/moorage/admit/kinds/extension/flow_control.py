@@ -16,7 +16,7 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.extension import flow_control as views
+from moorage.model.types.extension import api_server as views
 
 EXEMPT, CATCH_ALL = "exempt", "catch-all"
 _LARGEST_PRECEDENCE = 10_000

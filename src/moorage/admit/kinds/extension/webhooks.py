@@ -24,7 +24,7 @@ from moorage.custom.webhook_client import validate_webhook_client
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.names import dns1035_label_errors
-from moorage.model.types.extension import webhooks as views
+from moorage.model.types.extension import admission_policies as views
 
 FAILURE_POLICIES, MATCH_POLICIES = ("Fail", "Ignore"), ("Equivalent", "Exact")
 REINVOCATIONS = ("IfNeeded", "Never")

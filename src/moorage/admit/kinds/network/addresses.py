@@ -17,7 +17,7 @@ from moorage.admit.pod.ip_addresses import address_errors, canonical_cidr_errors
 from moorage.admit.prepare import strategies
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldErrors
-from moorage.model.types.network.addresses import IPAddress, ServiceCIDR
+from moorage.model.types.networking import IPAddress, ServiceCIDR
 
 
 def validate_address(address: IPAddress, options: ValidationOptions) -> FieldErrors:

@@ -22,9 +22,9 @@ from moorage.admit.scheduling.label_selectors import validate_label_name, valida
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors, label_value_errors
+from moorage.model.types import networking as slices
+from moorage.model.types.core import EndpointAddress, EndpointPort, Endpoints, EndpointSubset
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.network import endpoint_slice as slices
-from moorage.model.types.network.endpoints import EndpointAddress, EndpointPort, Endpoints, EndpointSubset
 from moorage.model.well_known.labels import ENDPOINTS_MANAGED_BY, SLICE_MANAGED_BY
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")

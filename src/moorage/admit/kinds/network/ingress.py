@@ -29,8 +29,8 @@ from moorage.model.names import (
     regex_error,
     wildcard_subdomain_errors,
 )
+from moorage.model.types import networking as views
 from moorage.model.types.meta import TypedLocalObjectReference
-from moorage.model.types.network import ingress as views
 
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 NOT_AN_ADDRESS = "must be a DNS name, not an IP address"

@@ -20,7 +20,7 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import port_name_errors
-from moorage.model.types.network import network_policy as views
+from moorage.model.types import networking as views
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _DIRECTIONS = ("Ingress", "Egress")

@@ -14,7 +14,7 @@ from moorage.admit.raw import Raw, items, part
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, duplicate, forbidden, invalid, required
 from moorage.model.names import label_key_errors
 from moorage.model.quantity import MAX_MILLI_VALUE, Quantity
-from moorage.model.types.quota.limits import LimitRange, LimitRangeItem
+from moorage.model.types.policy import LimitRange, LimitRangeItem
 
 CONTAINER, POD, CLAIM = "Container", "Pod", "PersistentVolumeClaim"
 _TYPES = (POD, CONTAINER, CLAIM)

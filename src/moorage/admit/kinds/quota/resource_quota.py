@@ -15,7 +15,7 @@ from moorage.admit.raw import Raw
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid, required
 from moorage.model.gates import GateSet
 from moorage.model.quantity import Quantity
-from moorage.model.types.quota.limits import ResourceQuota, ResourceQuotaSpec, ScopeSelector
+from moorage.model.types.policy import ResourceQuota, ResourceQuotaSpec, ScopeSelector
 
 _POD_AMOUNTS = frozenset({"cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory", "pods"})
 _CLAIM_AMOUNTS = frozenset({"persistentvolumeclaims", "requests.storage"})

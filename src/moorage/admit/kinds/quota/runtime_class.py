@@ -15,7 +15,7 @@ from moorage.admit.scheduling.label_selectors import validate_labels
 from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldErrors, duplicate, required
 from moorage.model.types.container import ResourceRequirements
-from moorage.model.types.quota.runtime import RuntimeClass, Scheduling
+from moorage.model.types.policy import RuntimeClass, Scheduling
 
 
 def default_runtime_class(runtime_class: Raw) -> None:

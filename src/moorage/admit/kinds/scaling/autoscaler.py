@@ -14,7 +14,7 @@ from moorage.admit.prepare import strategies
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
-from moorage.model.types.scaling import autoscaler as views
+from moorage.model.types import autoscaler as views
 
 _MAX_WINDOW, _MAX_PERIOD = 3600, 1800
 _SELECTS = ("Disabled", "Max", "Min")

@@ -11,7 +11,7 @@ import msgspec
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from moorage.dashboard.questions.playing.scalar_places import value_offsets
-from moorage.model.field_path import parse_field_path
+from moorage.model.field_error import parse_field_path
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document, DuplicateField
 from moorage.model.text.json_text import json_type

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from moorage.match.cel.functions import Function, row
 from moorage.match.cel.standard.operators import MAX_SECONDS, MIN_SECONDS
 from moorage.match.cel.values import CelError, Duration, Timestamp
-from moorage.model.go import durations
+from moorage.model.go import times
 from moorage.model.go.times import TIME_PATTERN
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _PARTS = re.compile(r"(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)(?:[.,](\d+))?(?:Z|([+-
 def parse_duration(text: str) -> Duration | None:
     """`1h30m`, `-1.5s`, `0`: the duration, or None."""
     try:
-        return Duration(durations.parse_duration(text))
-    except durations.DurationError:
+        return Duration(times.parse_duration(text))
+    except times.DurationError:
         return None
 
 

@@ -12,7 +12,7 @@ from moorage.model.quantity import Format, Quantity, QuantityError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moorage.model.types.resource_slice import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
+    from moorage.model.types.devices import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 
 Amounts = dict[str, Quantity]
 

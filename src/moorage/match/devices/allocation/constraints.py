@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from moorage.match.devices.allocation.published import PublishedDevice
     from moorage.match.devices.allocation.requests import CompiledRequest
     from moorage.match.devices.attributes import AttributeValue
-    from moorage.model.types.devices import DeviceConstraint, ResourceClaimSpec
-    from moorage.model.types.resource_slice import DeviceAttribute
+    from moorage.model.types.devices import DeviceAttribute, DeviceConstraint, ResourceClaimSpec
 
 
 class Constraint(Protocol):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from moorage.match.devices.allocation.pools import DevicePool
-    from moorage.model.types.resource_slice import Device
+    from moorage.model.types.devices import Device
 
 CounterKey = tuple[str, str]  # counter set, counter
 

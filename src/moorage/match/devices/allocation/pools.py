@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedDevice, PublishedSlice
     from moorage.match.devices.attributes import AttributeValue
-    from moorage.model.types.resource_slice import CounterSet
+    from moorage.model.types.devices import CounterSet
 
 
 class DevicePool:

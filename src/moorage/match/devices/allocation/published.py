@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from moorage.match.node_selector import NodeSelectorMatcher
     from moorage.model.gates import GateSet
     from moorage.model.quantity import Quantity
-    from moorage.model.types.devices import DeviceTaintRule
+    from moorage.model.types.devices import Device, DeviceTaint, DeviceTaintRule, ResourceSlice
     from moorage.model.types.node import NodeSelector
-    from moorage.model.types.resource_slice import Device, DeviceTaint, ResourceSlice
 
 DeviceId = tuple[str, str, str]  # driver, pool, device
 PoolId = tuple[str, str]  # driver, pool

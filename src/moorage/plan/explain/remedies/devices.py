@@ -21,13 +21,13 @@ from moorage.model.types.container import Container
 from moorage.model.types.devices import (
     DeviceClass,
     DeviceSubRequest,
+    DeviceTaint,
     DeviceToleration,
     ExactDeviceRequest,
     ResourceClaim,
 )
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod
-from moorage.model.types.resource_slice import DeviceTaint
 from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.explain.remedies.change import (
     MAX_VALUES,

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from moorage.model.go.base64_text import BASE64_PATTERN, base64_complaint, decode_base64
+from moorage.model.go.pem_blocks import BASE64_PATTERN, base64_complaint, decode_base64
 
 
 @pytest.mark.parametrize("text", ["", "YQ==", "YWI=", "YWJj", "YW\nJj\r\n", "YQ\n=\n=\n", "\nYWJj", "YR==", "YWJjZA=="])

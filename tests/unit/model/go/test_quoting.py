@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from moorage.model.go.json_text import escape_html, sorted_keys
+from moorage.model.go.quoting import escape_html, sorted_keys
 
 
 def test_keys_are_sorted_at_every_depth_and_lists_keep_their_order() -> None:

@@ -1,1 +1,0 @@
-"""Events of both groups, and Leases."""

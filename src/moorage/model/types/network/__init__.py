@@ -1,1 +1,0 @@
-"""Kinds that say how pods are reached."""

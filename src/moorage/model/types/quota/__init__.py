@@ -1,1 +1,0 @@
-"""What namespaces may use, and how pods are run: LimitRange, ResourceQuota, RuntimeClass."""

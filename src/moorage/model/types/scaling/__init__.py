@@ -1,1 +1,0 @@
-"""Typed views of what scales workloads."""
