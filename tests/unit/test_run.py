@@ -16,16 +16,15 @@ import subprocess, sys, time
 from pathlib import Path
 
 def test_leaves_a_process():
-    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
-    child = subprocess.Popen([sys.executable, "-c", stubborn], start_new_session=True)
+    child = subprocess.Popen([sys.executable, "-c", {child!r}], start_new_session=True)
     Path("child").write_text(str(child.pid))
     {rest}
 """
 
 
-def _command(folder: Path, rest: str) -> list[str]:
+def _command(folder: Path, rest: str, child: str = "import time; time.sleep(600)") -> list[str]:
     test = folder / "test_it.py"
-    test.write_text(_LEAVES_A_PROCESS.format(rest=rest))
+    test.write_text(_LEAVES_A_PROCESS.format(rest=rest, child=child))
     (folder / "pytest.ini").write_text("[pytest]\n")
     return [sys.executable, str(ROOT / "tests" / "run.py"), "-p", "no:cacheprovider", "-q", str(test)]
 
@@ -39,7 +38,8 @@ def _is_alive(process: int) -> bool:
 
 
 def test_a_process_that_a_test_leaves_is_ended(tmp_path: Path) -> None:
-    ended = subprocess.run(_command(tmp_path, "pass"), cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = _command(tmp_path, "pass", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)")
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "ended 1 processes that the tests left behind" in ended.stderr
     assert not _is_alive(int((tmp_path / "child").read_text()))

@@ -1,6 +1,18 @@
-"""The `Client` protocol that all transports implement. Kubernetes: client-go's typed clients.
+"""Define the `Client` protocol that all transports implement: HTTP, and the API server of the same process.
 
-Refusals are raised as `ApiError`, a server that cannot be reached as `Unreachable`.
+    made = await client.create(KINDS.CONFIG_MAP, {"metadata": {"name": "settings"}, "data": {"a": "1"}}, "default")
+    await client.patch(KINDS.CONFIG_MAP, "settings", "default", {"data": {"a": "2"}})
+
+    listing = await client.list_all(KINDS.CONFIG_MAP, "default")    # all pages, as of one revision
+    watch = client.watch(KINDS.CONFIG_MAP, listing.revision)        # every change after it
+    await client.delete(KINDS.CONFIG_MAP, "settings", "default", uid=made.uid)
+    async for events in watch:                                      # batches of what there is
+        assert events[0].type is EventType.DELETED
+        break
+    await watch.aclose()
+
+Refusals are raised as `ApiError`, a server that cannot be reached as `Unreachable`. Kubernetes: client-go's typed
+clients.
 """
 
 from collections.abc import AsyncGenerator

@@ -4,9 +4,22 @@ Keys are such as `/pods/default/web-0`; values are bytes that the store does not
 it is durable, and is not visible before. `view` and `template` travel with a value for readers in the same process:
 what the value means, decoded, and what it shares with others; they are not stored, and are None after a restart. All
 methods are called from one event loop.
+
+    store = MemoryStore()
+    stored = await store.create("/pods/default/web-0", b"{}")       # KeyExists if there is one
+    assert (await store.get(stored.key)) == stored
+
+    changes = store.watch("/pods/", after=stored.revision)          # everything from here on, nothing twice
+    newer = await store.update(stored.key, b"{}", expected=stored.revision)
+    with suppress(RevisionMismatch):                                # not the revision that the caller has seen
+        await store.update(stored.key, b"late", expected=stored.revision)
+    await store.delete(stored.key, expected=newer.revision)
+    assert [change.new is None for change in await changes.next()] == [False, True]
+    await store.close()
+
 A store may be shared: then other servers write to it too, newest values are those that this process has heard of, and
 `catch_up` waits for what it has not. Writes are decided by the shared store, not by memory.
-A *claim* is a name, such as `ip/10.96.0.7`, that one value at a time may hold. It is taken and let go of in one step
+A *claim* is a name, such as `ip/10.96.0.7`, that one value at a time may hold. It is taken and released in one step
 with the write of the value that holds it.
 Kubernetes: storage.Interface over etcd's key-value API, and the allocators of the registry's rangeallocation.
 """

@@ -6,6 +6,7 @@ import pytest
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
 from moorage.control.framework.world import controller_of
+from moorage.model import generated_names
 from moorage.model.kinds import KINDS
 from moorage.plan.simulation import loading
 
@@ -192,9 +193,10 @@ def test_owners_in_a_circle_are_named_and_nobody_turns_in_it() -> None:
     )
 
 
-def test_thousands_of_pods_have_thousands_of_names() -> None:
-    plan = Plan(node("n1"), workload("Deployment", "web", replicas=20_000))
-    assert len(plan.where) == 20_000
+def test_pods_whose_generated_names_are_taken_get_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generated_names, "_ALPHABET", "bc")  # 32 suffixes: one in two of the last ones is taken
+    plan = Plan(node("n1"), workload("Deployment", "web", replicas=16))
+    assert len(plan.where) == 16
 
 
 def test_more_pods_than_a_cluster_can_have_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
