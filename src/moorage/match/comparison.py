@@ -1,28 +1,27 @@
-"""Ordered comparisons: how the values of `Lt` or of a Semver operator are read, compared, and moved.
+"""Read and compare the values of `Lt` and of the Semver operators, and say which values a comparison accepts.
 
 Kubernetes: parses both sides on every comparison (api/core/v1/toleration.go, apimachinery/pkg/labels).
 Differs: the pod's side is read once; a node's side that cannot be read is false, and can be named.
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
+from moorage.match.intervals import INTEGERS, VERSIONS, Intervals, Scale, above, below, exactly, related
 from moorage.match.numeric import canonical_int64_errors, parse_canonical_int64, parse_int64, why_not_canonical
-from moorage.match.semver import SemverError, Version, parse_tolerant, version_or_none
+from moorage.match.semver import SemverError, parse_tolerant
 from moorage.model.go.quoting import go_quote
-
-_MAX_INT64, _MIN_INT64 = 2**63 - 1, -(2**63)
 
 
 class ValueKind(msgspec.Struct, frozen=True):
     """The values that a comparison reads.
 
     `read` raises ValueError for other texts, of which `complaint` is the predicate of a sentence ("is not …") and
-    `details` says more; `errors` are the API server's messages. `step(text, by)` is the nearest value above (1), below
-    (-1) or equal (0) to a text in plain form, or None; `distance` tells a small move of a threshold from a large one.
+    `details` says more; `errors` are the API server's messages. What was read is a value on the `scale`. A text that
+    cannot be read is in no interval.
     """
 
     noun: str
@@ -30,8 +29,7 @@ class ValueKind(msgspec.Struct, frozen=True):
     read: Callable[[str], Any]
     complaint: Callable[[str], str]
     errors: Callable[[str], list[str]]
-    step: Callable[[str, int], str | None]
-    distance: Callable[[str, str], float]
+    scale: Scale
     details: Callable[[str], str] = lambda text: ""
 
     def unreadable(self, text: str) -> str | None:
@@ -47,6 +45,47 @@ class ValueKind(msgspec.Struct, frozen=True):
         except ValueError:
             return self.complaint(text)
         return None
+
+    def value_of(self, text: str) -> Any:
+        """Return the value on the scale; None if the text cannot be read."""
+        try:
+            return self.read(text)
+        except ValueError:
+            return None
+
+    def contains(self, accepted: Intervals, text: str) -> bool:
+        value = self.value_of(text)
+        return value is not None and accepted.contains(value)
+
+    def nearest(self, accepted: Intervals, *texts: str) -> str | None:
+        """Return the value inside that is nearest to the first text that can be read, in its spelling."""
+        for text in texts:
+            value = self.value_of(text)
+            if value is not None:
+                found = accepted.nearest(value)
+                return None if found is None else text if found == value else self.scale.write(found, text)
+        return None
+
+    def around(self, text: str) -> list[str]:
+        """Return the text's value in plain form, and the nearest values below and above it; none if it has no value."""
+        value = self.value_of(text)
+        if value is None:
+            return []
+        near = (below(self.scale, value), exactly(self.scale, value), above(self.scale, value))
+        return [self.scale.write(one.nearest(value), "") for one in near if not one.is_empty]
+
+    def nearest_first(self, now: str, texts: Iterable[str]) -> list[str]:
+        """Sort texts that can be read by how large a change of `now` they are; leave them as they are if it cannot."""
+        value = self.value_of(now)
+        return list(texts) if value is None else sorted(texts, key=lambda text: self._distance(value, text))
+
+    def _distance(self, value: Any, text: str) -> Any:
+        return self.scale.distance(value, self.read(text))
+
+    def move(self, before: str, after: str) -> float:
+        """Return how far apart two texts are, to tell a small change from a large one; 0 if one cannot be read."""
+        first, second = self.value_of(before), self.value_of(after)
+        return 0.0 if first is None or second is None else self.scale.move(first, second)
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -75,38 +114,21 @@ class Comparison(msgspec.Struct, frozen=True):
 
         return compares
 
-    def wanted_for(self, actual: str) -> str | None:
-        """Return the nearest threshold for the pod with which `actual` matches; None if there is none."""
-        return self.kind.step(actual, 0 if self.holds(0, 0) else 1 if self.holds(0, 1) else -1)
+    def accepted(self, wanted: str) -> Intervals:
+        """Return the values of the node's side that match; none if `wanted` cannot be read."""
+        return self._related(wanted, self.holds)
 
-    def actual_for(self, wanted: str) -> str | None:
-        """Return the nearest value for the node that matches `wanted`; None if there is none."""
-        return self.kind.step(wanted, 0 if self.holds(0, 0) else 1 if self.holds(1, 0) else -1)
+    def accepting(self, actual: str) -> Intervals:
+        """Return the values of the pod's side with which `actual` matches; none if that cannot be read."""
+        return self._related(actual, lambda wanted, given: self.holds(given, wanted))
 
+    def _related(self, text: str, holds: Callable[[Any, Any], bool]) -> Intervals:
+        value, scale = self.kind.value_of(text), self.kind.scale
+        return Intervals(scale) if value is None else related(scale, value, holds)
 
-# -- integers ---------------------------------------------------------------------------------------------------------
-
-
-def _integer(text: str) -> int | None:
-    try:
-        return parse_int64(text)
-    except ValueError:
-        return None
-
-
-def _integer_step(text: str, by: int) -> str | None:
-    number = _integer(text)
-    if number is None or not _MIN_INT64 <= number + by <= _MAX_INT64:
-        return None
-    return str(number + by)
-
-
-def _integer_distance(before: str, after: str) -> float:
-    first, second = _integer(before), _integer(after)
-    return float(abs(second - first)) if first is not None and second is not None else 0.0
-
-
-# -- versions ---------------------------------------------------------------------------------------------------------
+    def threshold_for(self, actual: str, now: str) -> str | None:
+        """Return the threshold that is the smallest change of `now` and matches `actual`; None if there is none."""
+        return self.kind.nearest(self.accepting(actual), now, actual)
 
 
 def _version_errors(text: str) -> list[str]:
@@ -117,37 +139,13 @@ def _version_errors(text: str) -> list[str]:
     return []
 
 
-def _version_step(text: str, by: int) -> str | None:
-    """Return a version that people would write: its release or the next patch above, the previous patch below."""
-    version = version_or_none(text)
-    if version is None:
-        return None
-    major, minor, patch = version.major, version.minor, version.patch
-    if by == 0:
-        return str(Version(major, minor, patch, version.pre))
-    if by > 0:
-        return f"{major}.{minor}.{patch if version.pre else patch + 1}"
-    if patch:
-        return f"{major}.{minor}.{patch - 1}"
-    # Which release precedes x.y.0 is not known; its first pre-release is below it.
-    return None if version.pre else f"{major}.{minor}.0-0"
-
-
-def _version_distance(before: str, after: str) -> float:
-    old, new = version_or_none(before), version_or_none(after)
-    if old is None or new is None:
-        return 0.0
-    return abs((new.major - old.major) * 1e12 + (new.minor - old.minor) * 1e6 + (new.patch - old.patch))
-
-
 CANONICAL_INTEGER = ValueKind(
     "number",
     "whole numbers",
     parse_canonical_int64,
     why_not_canonical,
     canonical_int64_errors,
-    _integer_step,
-    _integer_distance,
+    INTEGERS,
 )
 #: Any text that strconv.ParseInt reads. Validation does not look at it; the selector's compiler does.
 INTEGER = ValueKind(
@@ -156,8 +154,7 @@ INTEGER = ValueKind(
     parse_int64,
     lambda text: "is not a 64-bit integer",
     lambda text: [],
-    _integer_step,
-    _integer_distance,
+    INTEGERS,
 )
 VERSION = ValueKind(
     "version",
@@ -165,8 +162,7 @@ VERSION = ValueKind(
     lambda text: parse_tolerant(text).order_key,
     lambda text: "is not a semantic version",
     _version_errors,
-    _version_step,
-    _version_distance,
+    VERSIONS,
     lambda text: "".join(_version_errors(text)),
 )
 

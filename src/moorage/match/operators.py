@@ -1,12 +1,13 @@
-"""The one table of operators: tolerations, node affinity, volume affinity, label selectors and exit codes.
+"""List every operator once: of tolerations, node affinity, volume affinity, label selectors and exit codes.
 
 A new operator is a row here, its gate in `model.gates`, its documentation and its test vectors
-(docs/contributing/add-operator.md). Validation, matching, `lint`, `explain`'s suggestions, the gate audit and OpenAPI
-iterate over the rows. Kubernetes: core/v1 TolerationOperator and NodeSelectorOperator, metav1.LabelSelectorOperator;
-KEP-5471 (Lt and Gt in tolerations), KEP-5721 (semver operators).
+(docs/contributing/add-operator.md). Validation, matching, `lint`, `explain`'s suggestions, the slider, the gate audit
+and OpenAPI iterate over the rows; `accepted_values` gives the values that an operator accepts, as a set.
+Kubernetes: core/v1 TolerationOperator and NodeSelectorOperator, metav1.LabelSelectorOperator; KEP-5471 (Lt and Gt in
+tolerations), KEP-5721 (semver operators).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 
@@ -23,7 +24,9 @@ from moorage.match.comparison import (
     Comparison,
     ValueKind,
 )
+from moorage.match.intervals import Intervals
 from moorage.model.gates import SEMVER_COMPARISON_OPERATORS, TAINT_TOLERATION_COMPARISON_OPERATORS, Gate, GateSet
+from moorage.model.names import label_value_errors
 
 
 class OperatorPlace(Enum):
@@ -44,6 +47,66 @@ class Arity(Enum):
     SOME = "at least one"
 
 
+class AcceptedValues(msgspec.Struct, frozen=True):
+    """The texts that an operator accepts: all or none but some, of which each kind of values accepts some intervals.
+
+    `absent`: it also accepts that there is no value at all.
+    """
+
+    texts: frozenset[str]
+    all_but: bool
+    spans: tuple[tuple[ValueKind, Intervals], ...] = ()
+    absent: bool = False
+
+    def contains(self, text: str) -> bool:
+        return (text in self.texts) != self.all_but and all(kind.contains(span, text) for kind, span in self.spans)
+
+    def __and__(self, other: "AcceptedValues") -> "AcceptedValues":
+        spans = dict(self.spans)
+        for kind, span in other.spans:
+            spans[kind] = spans[kind] & span if kind in spans else span
+        mine, theirs, absent = self.texts, other.texts, self.absent and other.absent
+        if self.all_but and other.all_but:
+            return AcceptedValues(mine | theirs, True, tuple(spans.items()), absent)
+        texts = theirs - mine if self.all_but else mine - theirs if other.all_but else mine & theirs
+        return AcceptedValues(texts, False, tuple(spans.items()), absent)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no label value is accepted: neither a taint nor a label can have one."""
+        return self.example() is None
+
+    def example(self, *like: str) -> str | None:
+        """Return a label value that is accepted, the nearest to the first of some texts that can be read; or None."""
+        for text in self._candidates(like):
+            if self.contains(text) and not label_value_errors(text):
+                return text
+        return None
+
+    def _candidates(self, like: Sequence[str]) -> Iterator[str]:
+        if not self.all_but:
+            yield from (*like, *sorted(self.texts))
+            return
+        for kind, span in self.spans:
+            if (nearest := kind.nearest(span, *like)) is not None:
+                yield nearest
+            for value in span.candidates():
+                yield kind.scale.write(value, "")
+                # Beside a value that is left out, or in a spelling that is not.
+                yield from kind.around(kind.scale.write(value, ""))
+        if not self.spans:
+            yield from ("true", "", *(f"{text}-x" for text in sorted(self.texts)))
+
+
+class Plain(Enum):
+    """What an operator that compares texts accepts."""
+
+    ONE_OF = "one of the values"
+    NONE_OF = "every text but the values, or none at all"
+    ANY = "every text"
+    ABSENT = "none at all"
+
+
 class Use(msgspec.Struct, frozen=True):
     """How an operator works in one place: what it compares, if it does, and the gate it needs, if any."""
 
@@ -54,9 +117,10 @@ class Use(msgspec.Struct, frozen=True):
 class Operator(msgspec.Struct, frozen=True):
     """One operator.
 
-    `selection` is its name in Kubernetes' selection package, which label requirements use. `spellings` are other words
-    that people write for it, in lower case. `never` says why a toleration with a readable value can match no taint, and
-    `never_hint` what to write; `prerelease` says what comparing with a distribution's build of a version means.
+    `plain` is what it accepts where it compares texts. `selection` is its name in Kubernetes' selection package, which
+    label requirements use. `spellings` are other words that people write for it, in lower case. `never` says why a
+    toleration with a readable value can match no taint, and `never_hint` what to write; `prerelease` says what
+    comparing with a distribution's build of a version means.
     """
 
     name: str
@@ -67,6 +131,7 @@ class Operator(msgspec.Struct, frozen=True):
     never: str = ""
     never_hint: str = "write operator Exists if every value is meant, or remove the toleration"
     prerelease: str = ""
+    plain: Plain = Plain.ONE_OF
 
 
 TOLERATION, NODE_SELECTOR = OperatorPlace.TOLERATION, OperatorPlace.NODE_SELECTOR
@@ -90,10 +155,26 @@ OPERATORS = (
     Operator("Equal", {TOLERATION: _PLAIN}, Arity.ONE, spellings=("=", "==")),
     Operator("In", dict.fromkeys((NODE_SELECTOR, NODE_FIELD, LABEL_SELECTOR, EXIT_CODES), _PLAIN), Arity.SOME, "in"),
     Operator(
-        "NotIn", dict.fromkeys((NODE_SELECTOR, NODE_FIELD, LABEL_SELECTOR, EXIT_CODES), _PLAIN), Arity.SOME, "notin"
+        "NotIn",
+        dict.fromkeys((NODE_SELECTOR, NODE_FIELD, LABEL_SELECTOR, EXIT_CODES), _PLAIN),
+        Arity.SOME,
+        "notin",
+        plain=Plain.NONE_OF,
     ),
-    Operator("Exists", dict.fromkeys((TOLERATION, NODE_SELECTOR, LABEL_SELECTOR), _PLAIN), Arity.NONE, "exists"),
-    Operator("DoesNotExist", dict.fromkeys((NODE_SELECTOR, LABEL_SELECTOR), _PLAIN), Arity.NONE, "!"),
+    Operator(
+        "Exists",
+        dict.fromkeys((TOLERATION, NODE_SELECTOR, LABEL_SELECTOR), _PLAIN),
+        Arity.NONE,
+        "exists",
+        plain=Plain.ANY,
+    ),
+    Operator(
+        "DoesNotExist",
+        dict.fromkeys((NODE_SELECTOR, LABEL_SELECTOR), _PLAIN),
+        Arity.NONE,
+        "!",
+        plain=Plain.ABSENT,
+    ),
     Operator(
         "Gt",
         _numbers(CANONICAL_GT, INTEGER_GT),
@@ -155,6 +236,27 @@ def comparison_of(name: str, place: OperatorPlace) -> Comparison | None:
     """Return what the operator compares in this place; None if it does not exist there or compares nothing."""
     use = _USES.get((name, place))
     return use.comparison if use is not None else None
+
+
+def accepted_values(name: str, place: OperatorPlace, values: Sequence[str]) -> AcceptedValues | None:
+    """Return what the operator accepts with these values; None if it does not exist in this place.
+
+    A comparison with a value that cannot be read, or with several, accepts nothing. Gates are not looked at.
+    """
+    row = BY_NAME.get(name or EQUAL)
+    use = row.places.get(place) if row is not None else None
+    if row is None or use is None:
+        return None
+    if use.comparison is not None:
+        accepted = use.comparison.accepted(values[0]) if len(values) == 1 else Intervals(use.comparison.kind.scale)
+        return AcceptedValues(frozenset(), True, ((use.comparison.kind, accepted),))
+    if row.plain is Plain.ANY:
+        return AcceptedValues(frozenset(), True)
+    if row.plain is Plain.NONE_OF:
+        return AcceptedValues(frozenset(values), True, absent=True)
+    return AcceptedValues(
+        frozenset(values if row.plain is Plain.ONE_OF else ()), False, absent=row.plain is Plain.ABSENT
+    )
 
 
 def gate_of(name: str, place: OperatorPlace) -> Gate | None:

@@ -1,20 +1,18 @@
 """Build a finite list of taints that tells tolerations apart.
 
-Two sets of these tolerations match the same taints exactly if they match the same taints of the list, so "no taint
-matches" and "the others match as much" need a few dozen taints. A toleration asks whether a value is a given text, or
-on which side of a threshold its number or version is: one value for each threshold and each interval between them
-stands for all. A taint's value is a label value: never negative, without `+`, at most 63 bytes.
+Two sets of these tolerations match the same taints exactly if they match the same taints of the list, so "the others
+match as much" needs a few dozen taints. A toleration asks whether a value is a given text, or whether its number or
+version is in an interval: one value for each cell that the intervals cut the values into stands for all. A taint's
+value is a label value: never negative, without `+`, at most 63 bytes.
 Kubernetes: validateNodeTaints decides what a node can have.
 """
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import lru_cache
 
-from moorage.match.comparison import CANONICAL_INTEGER, VERSION
-from moorage.match.numeric import NumberError, parse_canonical_int64
-from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.semver import Version, version_or_none
+from moorage.match.comparison import CANONICAL_INTEGER, VERSION, ValueKind
+from moorage.match.intervals import Interval, Intervals, cells, exactly
+from moorage.match.operators import TOLERATION, accepted_values
 from moorage.model.names import label_value_errors
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -22,8 +20,6 @@ from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_S
 
 EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 ANY_OTHER_KEY = "moorage.example/any-other-key"
-_MAX_INT64, _MAX_UINT64 = 2**63 - 1, 2**64 - 1
-_HIGHEST_VERSION = f"{_MAX_UINT64}.{_MAX_UINT64}.{_MAX_UINT64}"
 
 
 def possible_taints(tolerations: Sequence[Toleration]) -> list[Taint]:
@@ -42,36 +38,27 @@ def possible_taints(tolerations: Sequence[Toleration]) -> list[Taint]:
 
 @lru_cache(maxsize=1024)
 def possible_values(wanted: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """Return a text for every interval that these (operator, value) pairs cut the label values into."""
-    exact = {value: None for operator, value in wanted if operator in ("", "Equal")}
-    numbers, versions = _thresholds(wanted)
-    texts = dict.fromkeys(["", *exact, _word_outside(exact)])
-    for number in numbers:
-        texts.update(dict.fromkeys(str(near) for near in (number - 1, number, number + 1)))
-    if versions:
-        texts["0.0.0-0"] = texts[_HIGHEST_VERSION] = None
-    for version in versions:
-        texts[_text_outside(version, exact)] = None
-        if (above := _next_above(version)) is not None:
-            texts[str(above)] = None
-    return tuple(text for text in texts if not label_value_errors(text))
+    """Return a text for every cell that these (operator, value) pairs cut the label values into."""
+    accepted = [found for name, value in wanted if (found := accepted_values(name, TOLERATION, (value,))) is not None]
+    exact = dict.fromkeys(text for one in accepted if not one.all_but for text in sorted(one.texts))
+    spans: dict[ValueKind, list[Intervals]] = {}
+    for one in accepted:
+        for kind, span in one.spans:
+            spans.setdefault(kind, []).append(span)
+    cut = {kind: cells(kind.scale, (*of_kind, *_values_of(kind, exact))) for kind, of_kind in spans.items()}
+    if VERSION in cut:
+        # A whole number is a version, too: 7 is 7.0.0, on one side of 7.1.0.
+        majors = dict.fromkeys(cell.low[0] for cell in cut[VERSION])
+        of_numbers = (*spans.get(CANONICAL_INTEGER, ()), *_values_of(CANONICAL_INTEGER, (*exact, *map(str, majors))))
+        cut[CANONICAL_INTEGER] = cells(CANONICAL_INTEGER.scale, of_numbers)
+    texts = dict.fromkeys(text for text in ("", *exact, _word_outside(exact)) if not label_value_errors(text))
+    for kind, of_kind in cut.items():
+        texts.update(dict.fromkeys(text for cell in of_kind if (text := _text_in(kind, cell, exact)) is not None))
+    return tuple(texts)
 
 
-def _thresholds(wanted: Iterable[tuple[str, str]]) -> tuple[list[int], list[Version]]:
-    """Return every number and version at which the answer may change. `7` is a number and the version 7.0.0."""
-    numbers: dict[int, None] = {0: None, _MAX_INT64: None}
-    versions: dict[Version, None] = {}
-    for operator, value in wanted:
-        comparison = comparison_of(operator, TOLERATION)
-        kind = comparison.kind if comparison is not None else None
-        if kind is not VERSION:
-            with suppress(NumberError):
-                numbers[parse_canonical_int64(value)] = None
-        version = None if kind is CANONICAL_INTEGER or operator == "Exists" else version_or_none(value)
-        if version is not None:
-            versions[Version(version.major, version.minor, version.patch, version.pre)] = None
-            numbers[version.major] = None
-    return list(numbers), list(versions)
+def _values_of(kind: ValueKind, texts: Iterable[str]) -> list[Intervals]:
+    return [exactly(kind.scale, value) for text in texts if (value := kind.value_of(text)) is not None]
 
 
 def _word_outside(exact: Iterable[str]) -> str:
@@ -83,26 +70,13 @@ def _word_outside(exact: Iterable[str]) -> str:
     return word
 
 
-def _text_outside(version: Version, exact: Iterable[str]) -> str:
-    """Write the version as a text that is no integer and none of the given: 7.0.0, v7.0.0, 07.0.0, 007.0.0, …"""
-    taken = set(exact)
-    for text in (str(version), f"v{version}"):
-        if text not in taken:
-            return text
-    text = f"0{version}"
-    while text in taken:
-        text = f"0{text}"
-    return text
-
-
-def _next_above(version: Version) -> Version | None:
-    """Return the lowest version above this one: after 1.2.3 comes 1.2.4-0, after 1.2.3-rc comes 1.2.3-rc.0."""
-    if version.pre:
-        return Version(version.major, version.minor, version.patch, (*version.pre, 0))
-    if version.patch < _MAX_UINT64:
-        return Version(version.major, version.minor, version.patch + 1, (0,))
-    if version.minor < _MAX_UINT64:
-        return Version(version.major, version.minor + 1, 0, (0,))
-    if version.major < _MAX_UINT64:
-        return Version(version.major + 1, 0, 0, (0,))
+def _text_in(kind: ValueKind, cell: Interval, exact: Iterable[str]) -> str | None:
+    """Return a label value inside the cell that is none of the given texts; None if there is none."""
+    for value in filter(cell.contains, kind.scale.candidates(cell)):
+        plain = kind.scale.write(value, "")
+        # A version has many spellings: 7.0.0, v7.0.0, 07.0.0, 007.0.0, …
+        spellings = (plain, f"v{plain}", *(f"{'0' * zeros}{plain}" for zeros in range(1, 2 + len(list(exact)))))
+        for text in spellings:
+            if text not in exact and kind.value_of(text) == value and not label_value_errors(text):
+                return text
     return None

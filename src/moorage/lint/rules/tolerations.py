@@ -5,14 +5,13 @@ a NoExecute taint, and starts its tolerationSeconds when it sees the taint, what
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
-from msgspec.structs import replace
 
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
 from moorage.lint.subject import Complaint, TolerationList
-from moorage.match.comparison import CANONICAL_INTEGER
-from moorage.match.operators import BY_NAME, TOLERATION, comparison_of
+from moorage.match.operators import BY_NAME, TOLERATION, accepted_values, comparison_of
 from moorage.match.taint_text import describe_toleration
 from moorage.match.tolerations import TolerationMatcher, compile_toleration
 from moorage.model.gates import all_gates
@@ -28,25 +27,25 @@ _MAX_TOLERATIONS = 60
 
 def check_never_matches(listed: TolerationList) -> Iterator[Complaint]:
     for index, toleration in enumerate(listed.tolerations):
-        comparison = comparison_of(toleration.operator, TOLERATION)
-        if comparison is None or toleration.expression or not toleration.key:
+        if toleration.expression or not toleration.key or not _never_matches(toleration.operator, toleration.value):
             continue
-        if comparison.kind is CANONICAL_INTEGER and _has_room(toleration.value):
-            continue
-        matcher = compile_toleration(replace(toleration, effect=""), _ALL_GATES)
-        if matcher.never is None and not any(map(matcher.match, possible_taints((toleration,)))):
-            row = BY_NAME[toleration.operator]
-            yield Complaint(
-                "toleration-never-matches",
-                f"{listed.path}[{index}].value",
-                f"no taint can match {describe_toleration(toleration)}: {row.never.format(value=toleration.value)}",
-                row.never_hint,
-            )
+        row = BY_NAME[toleration.operator]
+        yield Complaint(
+            "toleration-never-matches",
+            f"{listed.path}[{index}].value",
+            f"no taint can match {describe_toleration(toleration)}: {row.never.format(value=toleration.value)}",
+            row.never_hint,
+        )
 
 
-def _has_room(threshold: str) -> bool:
-    """Recognize the common case, numbers above and below the threshold, without a search for a taint."""
-    return len(threshold) < 19 and threshold.isdigit() and threshold != "0"
+@lru_cache(maxsize=1024)
+def _never_matches(operator: str, value: str) -> bool:
+    """Whether no taint's value is in the set that a comparison accepts; one that is refused has been reported."""
+    comparison = comparison_of(operator, TOLERATION)
+    if comparison is None or comparison.unreadable(value) is not None:
+        return False
+    accepted = accepted_values(operator, TOLERATION, (value,))
+    return accepted is not None and accepted.is_empty
 
 
 def check_redundant(listed: TolerationList, *, made_by_server: bool = False) -> Iterator[Complaint]:

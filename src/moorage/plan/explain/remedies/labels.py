@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from moorage.match.node_selector import compile_required_node_affinity
-from moorage.match.operators import NODE_SELECTOR, comparison_of
+from moorage.match.operators import NODE_SELECTOR, AcceptedValues, accepted_values, comparison_of
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import Pod
@@ -143,11 +143,10 @@ def _other_values(
     elif (comparison := comparison_of(operator, NODE_SELECTOR)) is not None and len(values) == 1:
         moved: Counter[str] = Counter()
         for value, nodes in there.items():
-            threshold = comparison.wanted_for(value)
+            threshold = comparison.threshold_for(value, values[0])
             if threshold is not None and threshold != values[0]:
                 moved[threshold] += nodes
-        distance = comparison.kind.distance
-        ordered = sorted(moved, key=lambda value: distance(values[0], value))
+        ordered = comparison.kind.nearest_first(values[0], moved)
         yield from ((value,) for value in few((value, moved[value]) for value in ordered))
 
 
@@ -176,7 +175,7 @@ def _affinity_change(
         3 if comparison is None else 1,
         pod=_with_required(pod, replaced(terms, number, changed)),
         yaml=as_yaml({"matchExpressions": [entry]}),
-        move=0 if comparison is None else comparison.kind.distance(old.values[0], new.values[0]),
+        move=0 if comparison is None else comparison.kind.move(old.values[0], new.values[0]),
     )
 
 
@@ -230,23 +229,22 @@ def _node_labels(blockers: Blockers, slots: ChosenSlots, gates: GateSet) -> Iter
 
 
 def _possible_labels(pod: Pod) -> Iterator[tuple[str, str]]:
+    """Yield labels that nodes could be given: what `nodeSelector` names, and values that all of a term accepts."""
     yield from pod.spec.nodeSelector.items()
     required = _required(pod)
     for term in required.nodeSelectorTerms if required is not None else ():
+        wanted: dict[str, AcceptedValues] = {}
+        values: dict[str, list[str]] = {}
         for expression in term.matchExpressions:
-            value = _label_for(expression)
-            if value is not None:
-                yield expression.key, value
-
-
-def _label_for(expression: NodeSelectorRequirement) -> str | None:
-    operator, values = expression.operator, expression.values
-    if operator == "In" and values:
-        return values[0]
-    if operator == "Exists":
-        return "true"
-    comparison = comparison_of(operator, NODE_SELECTOR)
-    return comparison.actual_for(values[0]) if comparison is not None and len(values) == 1 else None
+            accepted = accepted_values(expression.operator, NODE_SELECTOR, expression.values)
+            if accepted is not None:
+                key = expression.key
+                wanted[key] = wanted[key] & accepted if key in wanted else accepted
+                values.setdefault(key, []).extend(expression.values)
+        for key, accepted in wanted.items():
+            value = accepted.example(*values[key])
+            if value is not None and not accepted.absent:
+                yield key, value
 
 
 def _labelled(node: Node, key: str, value: str) -> Change:

@@ -91,13 +91,13 @@ def moved_thresholds(
             continue
         values: Counter[str] = Counter()
         for taint, count in counts.items():
-            moved = comparison.wanted_for(taint.value)
+            moved = comparison.threshold_for(taint.value, toleration.value)
             if moved is not None and moved != toleration.value and toleration.effect in ("", taint.effect):
                 values[moved] += count
-        moves = {value: comparison.kind.distance(toleration.value, value) for value in values}
-        for value in few((value, values[value]) for value in sorted(values, key=moves.__getitem__)):
+        kind = comparison.kind
+        for value in few((value, values[value]) for value in kind.nearest_first(toleration.value, values)):
             new = msgspec.structs.replace(toleration, value=value)
-            yield MovedThreshold(index, toleration, new, moves[value])
+            yield MovedThreshold(index, toleration, new, kind.move(toleration.value, value))
 
 
 def _thresholds(blockers: Blockers, key: str, counts: Counter[Taint]) -> Iterator[Change]:

@@ -60,9 +60,7 @@ def taints_around(tolerations: tuple[Toleration, ...]) -> Iterator[Taint]:
     values = dict.fromkeys(_COMMON_VALUES)
     for toleration in tolerations:
         for kind in (CANONICAL_INTEGER, VERSION):
-            for by in (-1, 0, 1):
-                if (near := kind.step(toleration.value, by)) is not None:
-                    values[near] = None
+            values.update(dict.fromkeys(kind.around(toleration.value)))
         values[toleration.value] = None
     tried = [value for value in values if not label_value_errors(value)]
     for key in keys[:4]:
