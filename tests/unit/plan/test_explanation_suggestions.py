@@ -43,7 +43,7 @@ def test_a_threshold_is_moved_as_far_as_needed_and_no_further() -> None:
     assert found["toleration for spot: Lt 5 → Lt 9"] == ["b"]
     assert found["add a toleration for spot: Exists, NoSchedule"] == ["a", "b"]
     assert found["add a toleration for spot: Equal 15, NoSchedule"] == ["a"]
-    assert next(iter(found)) == "toleration for spot: Lt 5 → Lt 16"
+    assert list(found)[:2] == ["toleration for spot: Lt 5 → Lt 9", "toleration for spot: Lt 5 → Lt 16"]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,32 @@ def test_every_operator_has_its_threshold(operator: str, value: str, actual: str
     asks = [{"key": "k", "operator": operator, "value": value}]
     found = told(explained(node("a", taints=[taint("k", actual)]), pod("p", tolerations=asks)))
     assert found[f"toleration for k: {expected}"] == ["a"]
+
+
+def test_the_threshold_that_reaches_the_nearest_node_comes_first() -> None:
+    asks = [{"key": "kernel", "operator": "SemverGt", "value": "5.15.0"}]
+    nodes = [node(name, taints=[taint("kernel", name)]) for name in ("5.4.0", "5.15.0-91-generic")]
+    found = told(explained(*nodes, pod("p", tolerations=asks)))
+    assert list(found.items())[:2] == [
+        ("toleration for kernel: SemverGt 5.15.0 → SemverGt 5.15.0-0", ["5.15.0-91-generic"]),
+        ("toleration for kernel: SemverGt 5.15.0 → SemverGt 5.4.0-0", ["5.4.0", "5.15.0-91-generic"]),
+    ]
+
+
+def test_a_moved_threshold_keeps_the_spelling_of_the_user() -> None:
+    asks = [{"key": "kubelet", "operator": "SemverGt", "value": "v1.36.99"}]
+    found = told(explained(node("a", taints=[taint("kubelet", "v1.35.2")]), pod("p", tolerations=asks)))
+    assert found["toleration for kubelet: SemverGt v1.36.99 → SemverGt v1.35.1"] == ["a"]
+    wants = requires(expression("kubelet", "SemverGt", "v1.36.99"))
+    found = told(explained(node("a", kubelet="1.35.2"), pod("p", affinity=wants)))
+    assert found["required node affinity: kubelet SemverGt v1.36.99 → kubelet SemverGt v1.35.1"] == ["a"]
+    assert found["label node a with kubelet=v1.36.100 (now 1.35.2)"] == ["a"]
+
+
+def test_a_label_is_proposed_that_all_requirements_of_its_key_accept() -> None:
+    wants = requires(expression("level", "Gt", "5"), expression("level", "NotIn", "6"), expression("level", "Lt", "9"))
+    found = told(explained(node("a", level="2"), pod("p", affinity=wants)))
+    assert found["label node a with level=7 (now 2)"] == ["a"]
 
 
 def test_an_unreadable_taint_has_no_threshold() -> None:

@@ -57,10 +57,10 @@ def test_the_inequality_of_a_taint_and_the_nearest_threshold() -> None:
     assert "20 > 24 is false" in details(told)
     thresholds = [one for one in told.suggestions if one.change.kind is ChangeKind.DEVICE_THRESHOLD]
     assert [(one.change.summary.rpartition(": ")[2], one.nodes) for one in thresholds] == [
-        ("Gt 24 → Gt 7", ("n1", "n2")),
         ("Gt 24 → Gt 19", ("n2",)),
+        ("Gt 24 → Gt 7", ("n1", "n2")),
     ]
-    assert 'value: "7"' in thresholds[0].change.yaml
+    assert 'value: "19"' in thresholds[0].change.yaml
     assert "spec:\n  devices:\n    requests:\n    - name: gpu\n      exactly:" in thresholds[0].change.yaml
 
 

@@ -16,7 +16,7 @@ from moorage.columns.cluster import Cluster
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.plan.explain.remedies.change import Blockers, Change
+from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind
 from moorage.plan.explain.remedies.devices import device_changes
 from moorage.plan.explain.remedies.extended_resources import extended_resource_changes
 from moorage.plan.explain.remedies.labels import label_changes
@@ -249,13 +249,30 @@ def _is_better(left: dict[str, int], objections: dict[str, int]) -> bool:
     return left.keys() <= objections.keys() and sum(left.values()) < sum(objections.values())
 
 
+#: Changes that move a threshold, each of the same size.
+_THRESHOLDS = frozenset({ChangeKind.THRESHOLD, ChangeKind.DEVICE_THRESHOLD, ChangeKind.NODE_AFFINITY})
+
+
 def best_of(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
-    """Return the best suggestions; of changes to the same part, a larger one only if it opens more nodes."""
+    """Return the best suggestions; of changes to the same part, a larger one only if it opens more nodes.
+
+    What opens most nodes comes first. Thresholds are the exception: the nearest one that helps is read before those of
+    the same operator that reach further.
+    """
     by_part: dict[str, list[Suggestion]] = {}
     for one in sorted(suggestions, key=lambda one: (one.change.size, one.change.move, -len(one.nodes))):
         kept = by_part.setdefault(one.change.part, [])
         if not kept or len(one.nodes) > len(kept[-1].nodes):
             kept.append(one)
-    best = [one for kept in by_part.values() for one in kept]
-    best.sort(key=lambda one: (-len(one.nodes), one.change.size, one.change.move, one.change.summary))
-    return best[:MAX_SUGGESTIONS]
+    groups: dict[Any, list[Suggestion]] = {}
+    for part, kept in by_part.items():
+        for number, one in enumerate(kept):
+            rest = (one.change.size, 0 if one.change.kind in _THRESHOLDS else number)
+            groups.setdefault((part, *rest), []).append(one)
+    ordered = sorted(groups.values(), key=lambda group: _rank(group[-1]))
+    return [one for group in ordered for one in group][:MAX_SUGGESTIONS]
+
+
+def _rank(suggestion: Suggestion) -> tuple[int, int, float, str]:
+    change = suggestion.change
+    return -len(suggestion.nodes), change.size, change.move, change.summary
