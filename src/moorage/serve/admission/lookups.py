@@ -24,10 +24,10 @@ from moorage.admit.plugins.standard import (
 from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
 from moorage.admit.plugins.topology import NO_TOPOLOGY, PodTopologyLabels, topology_labels
 from moorage.admit.prepare.service_addresses import ServiceAddresses
+from moorage.admit.prepare.service_allocator import SERVICE_RANGE, ServiceAllocator
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.policy import LimitRange
-from moorage.serve.admission.service_allocator import SERVICE_RANGE, ServiceAllocator
 from moorage.serve.requests.long_work import in_slices
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Change, Store, Stored

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from moorage.admit.prepare.service_addresses import NotAllocated
+from moorage.admit.prepare.service_allocator import ServiceAllocator
 from moorage.model.types.core import Service, ServicePort, ServiceSpec
-from moorage.serve.admission.service_allocator import ServiceAllocator
 
 
 def having(**spec: object) -> ServiceAllocator:
