@@ -174,7 +174,7 @@ def template_law(make: Callable[[Api], PodTemplates], often: settings = LAW_SETT
     @often
     @given(st.tuples(pods, pods), st.lists(steps, min_size=2, max_size=8))
     def law(known: tuple[Raw, Raw], history: list[Step]) -> None:
-        bench, forgetful = Bench(make), Bench(lambda api: NoTemplates(api._admit_pod, api.plugins))
+        bench, forgetful = Bench(make), Bench(lambda api: NoTemplates(api._admit_pod, api.admission.still_admits))
         for step in history:
             for name in (step.name, f"n{bench.made}"):
                 pod = copy.deepcopy(known[step.which])
@@ -195,7 +195,9 @@ class NoTemplates(PodTemplates):
 
 
 def test_a_pod_of_a_template_is_admitted_and_bound_as_if_it_were_the_first() -> None:
-    template_law(lambda api: PodTemplates(api._admit_pod, api.plugins, lambda: api.directory.generation, limit=3))()
+    template_law(
+        lambda api: PodTemplates(api._admit_pod, api.admission.still_admits, lambda: api.directory.generation, limit=3)
+    )()
 
 
 class LabelBlind(PodTemplates):
@@ -226,4 +228,4 @@ class KeyBlind(PodTemplates):
 @pytest.mark.parametrize("broken", [LabelBlind, ManagerBlind, KeyBlind])
 def test_templates_that_overlook_something_are_noticed(broken: type[PodTemplates]) -> None:
 
-    assert_notices(template_law(lambda api: broken(api._admit_pod, api.plugins), UNTIL_NOTICED))
+    assert_notices(template_law(lambda api: broken(api._admit_pod, api.admission.still_admits), UNTIL_NOTICED))

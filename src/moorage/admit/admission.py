@@ -1,7 +1,9 @@
-"""The way into the cluster, in one call: a document is decoded, defaulted, mutated, validated.
+"""Admit one object: decode, default and mutate it, then validate it.
 
-Nothing that was handed in is changed. Kubernetes: what happens between the URL handler and etcd. Differs: objects of
-kinds Moorage does not know are admitted as they are.
+This is the part that needs no cluster; `moorage.admit.chain` adds the plugins, which look things up in one.
+
+`admit` changes nothing that was handed in. Kubernetes: what happens between the URL handler and etcd. Differs: objects
+of kinds Moorage does not know are admitted as they are.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,11 +18,10 @@ from moorage.admit.messages.warnings import name_warnings, pod_warnings
 from moorage.admit.metadata import validate_written_meta
 from moorage.admit.options import with_privileged
 from moorage.admit.plugins import Forbidden, Plugin
-from moorage.admit.plugins.priority import Priority
-from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document, part
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, Request, complete_metadata
+from moorage.admit.world import Assumption
 from moorage.model.api_error import ApiError, forbidden
 from moorage.model.field_error import FieldError, FieldErrors
 from moorage.model.gates import GateSet
@@ -35,16 +36,15 @@ _replace = msgspec.structs.replace
 
 #: The most errors about the fields of one object. Differs: Kubernetes has no limit, and answers of a hundred megabytes.
 MAX_ERRORS = 1_000
-#: The plugins every cluster runs, in upstream's order. Where there are PriorityClasses, `Priority` must be given them.
-STANDARD_PLUGINS: tuple[Plugin, ...] = (Priority(), DefaultTolerationSeconds())
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """The object as it would be stored, and its view."""
+    """The object as it would be stored, and its view; what was taken for granted about the cluster (see `world`)."""
 
     object: Raw
     view: View | None
     warnings: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 class Rejected(msgspec.Struct, frozen=True):
@@ -63,6 +63,7 @@ class Rejected(msgspec.Struct, frozen=True):
     view: View | None = None
     refusal: Raw | None = None
     told: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
     @property
     def status(self) -> Raw:
@@ -76,18 +77,33 @@ class Rejected(msgspec.Struct, frozen=True):
         return invalid_status(self.kind, self.name, self.errors)
 
 
+class Mutated(msgspec.Struct):
+    """An object between the two phases of admission: complete, and not validated yet.
+
+    The API server awaits here what changes objects from outside (webhooks), before `validate` looks at the result.
+    """
+
+    kind: Kind
+    row: KindRow
+    object: Raw
+    old: Raw | None
+    old_view: Any
+    gates: GateSet
+    request: Request | None
+
+
 def admit(
     new: Raw,
     old: Raw | None,
     gates: GateSet,
     *,
-    plugins: Sequence[Plugin] = STANDARD_PLUGINS,
+    plugins: Sequence[Plugin] = (),
     request: Request | None = ANY_REQUEST,
 ) -> Admitted | Rejected:
-    """Admit an object, created if `old` is None and else updated. `old` is what is stored.
+    """Admit an object by the rules of its kind alone, created if `old` is None and else updated.
 
-    `plugins=()` leaves out the admission plugins; `request=None` leaves metadata as they are in the document, so that a
-    missing namespace or a name yet to be generated is an error.
+    `old` is what is stored. Only the chain and tests pass `plugins`. `request=None` leaves metadata as they are in the
+    document, so that a missing namespace or a name yet to be generated is an error.
     """
     kind = kind_of(new)
     if kind is None:
@@ -103,7 +119,7 @@ def admit_own(
     old: Raw | None,
     gates: GateSet,
     *,
-    plugins: Sequence[Plugin],
+    plugins: Sequence[Plugin] = (),
     request: Request | None,
     own: Callable[[Raw], object] | None = None,
     old_view: Any = None,
@@ -114,6 +130,23 @@ def admit_own(
     `own` writes the field owners into the document once it has its defaults. `old_view` is the view of `old`, which
     then has its defaults; without it `old` is read and defaulted as the API server does with what it reads.
     """
+    mutated = mutate(kind, raw, old, gates, plugins=plugins, request=request, own=own, old_view=old_view, copies=copies)
+    return mutated if isinstance(mutated, Rejected) else validate(mutated, plugins)
+
+
+def mutate(
+    kind: Kind,
+    raw: Raw,
+    old: Raw | None,
+    gates: GateSet,
+    *,
+    plugins: Sequence[Plugin],
+    request: Request | None,
+    own: Callable[[Raw], object] | None = None,
+    old_view: Any = None,
+    copies: bool = False,
+) -> Mutated | Rejected:
+    """Decode and default an object, and let the plugins change it."""
     row = row_of(kind)
     try:
         convert_view(raw, kind.view)
@@ -127,11 +160,27 @@ def admit_own(
         old = copy_document(old)
         row.default(old)
     try:
-        _complete(raw, old, gates, kind, row, plugins, request, own)
+        if request is not None:
+            complete_metadata(raw, old, request, namespaced=kind.namespaced)
+        row.default(raw)
+        if row.stamp is not None and request is not None and request.timestamp:
+            row.stamp(raw, old, request.timestamp)
+        if own is not None:
+            own(raw)
+        for plugin in plugins:
+            plugin.admit(kind, raw, old)
     except Forbidden as refusal:
         return Rejected(kind, name_to_be, forbidden=str(refusal), object=raw)
     except ApiError as error:
         return Rejected(kind, name_to_be, object=raw, refusal=error.status)
+    return Mutated(kind, row, raw, old, old_view, gates, request)
+
+
+def validate(mutated: Mutated, plugins: Sequence[Plugin]) -> Admitted | Rejected:
+    """Prepare a complete object as its kind does, and validate it: by its kind, then by the plugins."""
+    kind, row, raw, old = mutated.kind, mutated.row, mutated.object, mutated.old
+    gates, request, old_view = mutated.gates, mutated.request, mutated.old_view
+    row.prepare(raw, old, gates)
     view: Any = convert_view(raw, kind.view)
     if old is not None:
         old_view = _as_stored(old, kind, old_view)
@@ -151,12 +200,12 @@ def admit_own(
         return Rejected(kind, _name(raw), errors, warnings=warnings, object=raw, view=view)
     try:
         for plugin in plugins:
-            plugin.validate(kind.name, raw, old)
+            plugin.validate(kind, raw, old)
     except Forbidden as refusal:
         return Rejected(kind, _name(raw), forbidden=str(refusal), warnings=warnings, object=raw, view=view)
     except ApiError as error:
         return Rejected(kind, _name(raw), warnings=warnings, object=raw, view=view, refusal=error.status)
-    warnings += tuple(text for plugin in plugins for text in plugin.warnings(kind.name, raw, old))
+    warnings += tuple(text for plugin in plugins for text in plugin.warnings(kind, raw, old))
     if row.has_generation and old_view is not None and _is_counted(view, old_view, row):
         # Some kinds keep the generation that their maker gave them, and the largest number has none after it.
         generation = min(old_view.metadata.generation + 1, INT64_MAX)
@@ -192,28 +241,6 @@ def _as_stored(old: Raw, kind: Kind, old_view: Any) -> Any:
     if old_view is None:
         return convert_view(old, kind.view)
     return _replace(old_view, metadata=convert_view(old["metadata"], ObjectMeta))
-
-
-def _complete(
-    raw: Raw,
-    old: Raw | None,
-    gates: GateSet,
-    kind: Kind,
-    row: KindRow,
-    plugins: Sequence[Plugin],
-    request: Request | None,
-    own: Callable[[Raw], object] | None,
-) -> None:
-    if request is not None:
-        complete_metadata(raw, old, request, namespaced=kind.namespaced)
-    row.default(raw)
-    if row.stamp is not None and request is not None and request.timestamp:
-        row.stamp(raw, old, request.timestamp)
-    if own is not None:
-        own(raw)
-    for plugin in plugins:
-        plugin.admit(kind.name, raw, old)
-    row.prepare(raw, old, gates)
 
 
 def _warnings(kind: Kind, view: Any, old_view: Any) -> list[str]:

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected
-from moorage.admit.admission import admit as admit_document
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.library.manifests import (
     Gates,
     Manifest,
@@ -83,10 +84,12 @@ def admit(new: Manifest, old: Manifest | None = None, *, gates: Gates | None = N
     """Decide about one object as the API server does, without one: a creation, or an update of `old`.
 
     `Admitted` has the `object` with its defaults and the `warnings`; `Rejected` has the `errors` and the `status` that
-    a client would be sent. Raises MoorageError if the text holds no object, or several.
+    a client would be sent. Classes and namespaces that the object names are taken to exist: `assumptions` lists them.
+    Raises MoorageError if the text holds no object, or several.
     """
     with as_moorage_errors(ValueError):
-        return admit_document(object_from(new), None if old is None else object_from(old), gates_of(gates))
+        chain = Admission(ObjectsWorld(), gates_of(gates))
+        return chain.admit(object_from(new), None if old is None else object_from(old))
 
 
 class Tolerance(msgspec.Struct, frozen=True):

@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.pod_security import PodSecurity
+from moorage.model.kinds import KINDS
+from moorage.model.types.core import Namespace
+from moorage.model.types.meta import ObjectMeta
 
 Raw = dict[str, Any]
 FINE = {
@@ -17,7 +21,9 @@ FINE = {
 
 
 def plugin(**labels: str) -> PodSecurity:
-    return PodSecurity(lambda _: {f"pod-security.kubernetes.io/{mode}": level for mode, level in labels.items()})
+    spelled = {f"pod-security.kubernetes.io/{mode}": level for mode, level in labels.items()}
+    namespace = Namespace(metadata=ObjectMeta(name="n", labels=spelled))
+    return PodSecurity(ObjectsWorld.of([(KINDS.NAMESPACE, namespace)]))
 
 
 def pod(context: Raw | None = None, **spec: Any) -> Raw:
@@ -54,18 +60,18 @@ def pod(context: Raw | None = None, **spec: Any) -> Raw:
 )
 def test_baseline(document: Raw, text: str) -> None:
     if not text:
-        plugin(enforce="baseline").validate("Pod", document, None)
+        plugin(enforce="baseline").validate(KINDS.POD, document, None)
         return
     with pytest.raises(Forbidden) as refusal:
-        plugin(enforce="baseline").validate("Pod", document, None)
+        plugin(enforce="baseline").validate(KINDS.POD, document, None)
     assert str(refusal.value) == f'violates PodSecurity "baseline:latest": {text}'
 
 
 def test_restricted() -> None:
-    plugin(enforce="restricted").validate("Pod", pod(FINE), None)
-    plugin(enforce="privileged").validate("Pod", pod({"privileged": True}), None)
+    plugin(enforce="restricted").validate(KINDS.POD, pod(FINE), None)
+    plugin(enforce="privileged").validate(KINDS.POD, pod({"privileged": True}), None)
     with pytest.raises(Forbidden) as refusal:
-        plugin(enforce="restricted").validate("Pod", pod(volumes=[{"name": "v", "nfs": {"server": "s"}}]), None)
+        plugin(enforce="restricted").validate(KINDS.POD, pod(volumes=[{"name": "v", "nfs": {"server": "s"}}]), None)
     assert str(refusal.value) == (
         'violates PodSecurity "restricted:latest": '
         'allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), '
@@ -82,13 +88,15 @@ def test_workloads_are_warned_of_and_not_refused() -> None:
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "n"}}
     deployment["spec"] = {"template": template}
     both = plugin(enforce="baseline", warn="baseline")
-    both.validate("Deployment", deployment, None)
+    both.validate(KINDS.DEPLOYMENT, deployment, None)
     warned = 'privileged (container "c" must not set securityContext.privileged=true)'
-    assert both.warnings("Deployment", deployment, None) == [f'would violate PodSecurity "baseline:latest": {warned}']
-    assert plugin(enforce="baseline").warnings("Deployment", deployment, None) == [
+    assert both.warnings(KINDS.DEPLOYMENT, deployment, None) == [
         f'would violate PodSecurity "baseline:latest": {warned}'
     ]
-    assert not plugin(enforce="baseline", warn="privileged").warnings("Deployment", deployment, None)
+    assert plugin(enforce="baseline").warnings(KINDS.DEPLOYMENT, deployment, None) == [
+        f'would violate PodSecurity "baseline:latest": {warned}'
+    ]
+    assert not plugin(enforce="baseline", warn="privileged").warnings(KINDS.DEPLOYMENT, deployment, None)
     assert not both.warnings(
-        "ConfigMap", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "n"}}, None
+        KINDS.CONFIG_MAP, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "n"}}, None
     )

@@ -5,6 +5,7 @@ which objects would be nowhere.
 """
 
 from moorage.admit.raw import Raw
+from moorage.model.kinds import Kind
 
 
 class Forbidden(Exception):
@@ -20,12 +21,12 @@ class Plugin:
 
     live = False
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
         """Change the object in place, before it is validated."""
 
-    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
+    def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
         """Look at the object once more, when nothing else is wrong with it."""
 
-    def warnings(self, kind: str, new: Raw, old: Raw | None) -> list[str]:
+    def warnings(self, kind: Kind, new: Raw, old: Raw | None) -> list[str]:
         """Return what to warn the client of, about an object that is admitted."""
         return []

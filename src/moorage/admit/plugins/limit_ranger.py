@@ -3,13 +3,15 @@
 Kubernetes: plugin/pkg/admission/limitranger. Differs: complaints come in the order of resource names.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from moorage.admit.kinds.quota.limit_range import CLAIM, CONTAINER, POD, go_fixed_point
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.prepare.resource_defaults import default_pod_level_resources
 from moorage.admit.raw import Raw, items, part
+from moorage.admit.world import AdmissionWorld
 from moorage.match.quota.pod_amounts import pod_amounts
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import MAX_MILLI_VALUE, Quantity
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
@@ -21,27 +23,27 @@ _ZERO = Quantity.from_int(0)
 
 
 class LimitRanger(Plugin):
-    """`ranges` gives the LimitRanges of a namespace when it is asked."""
+    """Completes and checks pods and claims by the LimitRanges of their namespace."""
 
-    def __init__(self, ranges: Callable[[str], Iterable[LimitRange]]) -> None:
-        self._ranges = ranges
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind == "Pod" and old is None:
-            for limit_range in self._ranges(part(new, "metadata").get("namespace") or ""):
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is KINDS.POD and old is None:
+            for limit_range in self._world.limit_ranges(part(new, "metadata").get("namespace") or ""):
                 _set_defaults(new, limit_range)
 
-    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind == "Pod" and old is None:
+    def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is KINDS.POD and old is None:
             self.validate_pod(new)
-        elif kind == "PersistentVolumeClaim" and (old is None or not _is_being_deleted(old)):
-            for limit_range in self._ranges(new["metadata"].get("namespace") or ""):
+        elif kind is KINDS.PERSISTENT_VOLUME_CLAIM and (old is None or not _is_being_deleted(old)):
+            for limit_range in self._world.limit_ranges(new["metadata"].get("namespace") or ""):
                 requests = convert_view(new, PersistentVolumeClaim).spec.resources.requests
                 _refuse(_claim_complaints(limit_range, requests))
 
     def validate_pod(self, pod: Raw) -> None:
         """Check a pod that is created or resized. Raises Forbidden."""
-        ranges = list(self._ranges(pod["metadata"].get("namespace") or ""))
+        ranges = self._world.limit_ranges(pod["metadata"].get("namespace") or "")
         view = convert_view(pod, Pod) if ranges else None
         for limit_range in ranges:
             if view is not None:

@@ -4,13 +4,14 @@ Kubernetes: k8s.io/pod-security-admission. Differs: the checks are those of the 
 updates of pods are not checked again; nothing is audited.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw
+from moorage.admit.world import AdmissionWorld
 from moorage.model.go.quoting import go_quote
-from moorage.model.kinds import kind_of
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.container import SecurityContext
 from moorage.model.types.meta import ObjectMeta
@@ -78,27 +79,26 @@ class Violation(NamedTuple):
 
 
 class PodSecurity(Plugin):
-    """`labels_of` gives the labels of a namespace when it is asked."""
+    """Checks new pods, and pod templates, by the labels of their namespace; a namespace that is not known has none."""
 
-    def __init__(self, labels_of: Callable[[str], Mapping[str, str] | None]) -> None:
-        self._labels_of = labels_of
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
-    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind == "Pod" and old is None and (policy := self._policy(new, "enforce")) is not None:
+    def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is KINDS.POD and old is None and (policy := self._policy(new, "enforce")) is not None:
             pod = convert_view(new, Pod)
             text = _violations(policy[0], pod.metadata, pod.spec)
             if text:
                 raise Forbidden(f"violates PodSecurity {go_quote(':'.join(policy))}: {text}")
 
-    def warnings(self, kind: str, new: Raw, old: Raw | None) -> list[str]:
+    def warnings(self, kind: Kind, new: Raw, old: Raw | None) -> list[str]:
         policy = self._policy(new, "warn")
-        if policy is None or (kind == "Pod" and old is not None):
+        if policy is None or (kind is KINDS.POD and old is not None):
             return []
         template: Any = new
-        row = kind_of(new)
-        for step in (row.template or ()) if row is not None else ():
+        for step in kind.template or ():
             template = template.get(step) or {}
-        if template is new and kind != "Pod":
+        if template is new and kind is not KINDS.POD:
             return []
         view = convert_view({name: template.get(name) or {} for name in ("metadata", "spec")}, PodTemplateSpec)
         text = _violations(policy[0], view.metadata, view.spec)
@@ -109,7 +109,8 @@ class PodSecurity(Plugin):
 
         A namespace that says nothing of warnings has those of the level it enforces.
         """
-        labels = self._labels_of((document.get("metadata") or {}).get("namespace") or "")
+        namespace = self._world.namespace((document.get("metadata") or {}).get("namespace") or "")
+        labels = None if namespace is None else namespace.metadata.labels
         if mode == "warn" and labels and f"{_LABEL}warn" not in labels:
             level = labels.get(f"{_LABEL}enforce")
             versions = (labels.get(f"{_LABEL}{name}-version") for name in ("warn", "enforce"))

@@ -4,12 +4,13 @@ A PriorityClass itself is refused if it would be the second global default; one 
 deleted. Kubernetes: plugin/pkg/admission/priority, and the deletion of pkg/registry/scheduling/priorityclass.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, part
+from moorage.admit.world import AdmissionWorld
 from moorage.model.api_error import forbidden
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.policy import PriorityClass
 
@@ -37,23 +38,19 @@ class _Classes:
 
 
 class Priority(Plugin):
-    """Resolves priorities with the given classes, or with those there are when it is asked.
+    """Resolves priorities. A class that is only assumed to exist has the priority that the pod says, or 0."""
 
-    The system's own need not be given.
-    """
-
-    def __init__(self, classes: Iterable[PriorityClass] | Callable[[], Iterable[PriorityClass]] = ()) -> None:
-        self._live_classes = classes if callable(classes) else None
-        self._given = _Classes(() if callable(classes) else classes)
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
     @property
     def _classes(self) -> _Classes:
-        return self._given if self._live_classes is None else _Classes(self._live_classes())
+        return _Classes(self._world.priority_classes())
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind == "Pod" and old is None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is KINDS.POD and old is None:
             self._admit_new_pod(part(new, "spec"))
-        elif kind == "Pod":
+        elif kind is KINDS.POD:
             _keep_priority(part(new, "spec"), (old or {}).get("spec") or {})
 
     def _admit_new_pod(self, spec: Raw) -> None:
@@ -61,7 +58,10 @@ class Priority(Plugin):
         classes = self._classes
         found = classes.by_name.get(name) if name else classes.default
         if name and found is None:
-            raise Forbidden(f"no PriorityClass with name {name} was found")
+            if not self._world.assumes(KINDS.PRIORITY_CLASS, name, KINDS.POD):
+                raise Forbidden(f"no PriorityClass with name {name} was found")
+            _set_assumed(spec)
+            return
         value = found.value if found is not None else 0
         policy = found.preemptionPolicy if found is not None else PREEMPT_LOWER_PRIORITY
         given = spec.get("priority")
@@ -82,8 +82,8 @@ class Priority(Plugin):
         if policy is not None:
             spec["preemptionPolicy"] = policy
 
-    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "PriorityClass" or not new.get("globalDefault"):
+    def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.PRIORITY_CLASS or not new.get("globalDefault"):
             return
         found = self._classes.default
         if found is None:
@@ -91,6 +91,12 @@ class Priority(Plugin):
         default = found.metadata.name
         if old is None or default != (new.get("metadata") or {}).get("name"):
             raise Forbidden(f"PriorityClass {default} is already marked as default. Only one default can exist")
+
+
+def _set_assumed(spec: Raw) -> None:
+    for name, value in (("priority", 0), ("preemptionPolicy", PREEMPT_LOWER_PRIORITY)):
+        if spec.get(name) is None:
+            spec[name] = value
 
 
 def _keep_priority(spec: Raw, old: Raw) -> None:

@@ -3,11 +3,13 @@
 Kubernetes: CheckRequest of apiserver/pkg/admission/plugin/resourcequota.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from moorage.admit.plugins import Forbidden
-from moorage.match.quota.usage import QuotaUsage
+from moorage.match.quota.usage import QuotaUsage, usage_of
+from moorage.model.api_error import forbidden
+from moorage.model.kinds import Kind
 from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts
 from moorage.model.types.policy import ResourceQuota
 
@@ -24,6 +26,19 @@ class QuotaCharge(NamedTuple):
 
     quota: str
     amounts: ResourceAmounts
+
+
+def charges_of(
+    kind: Kind, name: str, new: Any, old: Any, balances: Sequence[QuotaBalance], subresource: str, now: float
+) -> list[QuotaCharge]:
+    """Return what a write is to be charged, given the quotas of its namespace. Raises ApiError 403."""
+    counting = usage_of(kind) if balances else None
+    if counting is None:
+        return []
+    try:
+        return quota_charges(counting, new, old, balances, subresource, now)
+    except Forbidden as refusal:
+        raise forbidden(kind, name, str(refusal)) from None
 
 
 def quota_charges(

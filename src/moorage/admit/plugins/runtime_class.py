@@ -3,12 +3,13 @@
 Kubernetes: plugin/pkg/admission/runtimeclass, MergeTolerations of pkg/util/tolerations.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, items, part
+from moorage.admit.world import AdmissionWorld
 from moorage.model.go.quoting import go_quote
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import PodSpec
 from moorage.model.types.policy import RuntimeClass
@@ -19,13 +20,13 @@ _WITHOUT_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeCl
 
 
 class RuntimeClassPlugin(Plugin):
-    """`find` gives the class of a name when it is asked."""
+    """Completes and checks pods by their class. Of a class that is only assumed to exist nothing is known."""
 
-    def __init__(self, find: Callable[[str], RuntimeClass | None]) -> None:
-        self._find = find
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "Pod" or old is not None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.POD or old is not None:
             return
         spec = part(new, "spec")
         runtime_class = self._class_of(spec)
@@ -41,21 +42,23 @@ class RuntimeClassPlugin(Plugin):
             if merged or spec.get("tolerations"):
                 spec["tolerations"] = merged
 
-    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "Pod" or old is not None:
+    def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.POD or old is not None:
             return
         runtime_class = self._class_of(new["spec"])
         if runtime_class is not None and runtime_class.overhead is not None:
             _check_overhead(new["spec"], runtime_class, optional=False)
-        elif new["spec"].get("overhead") is not None:
+        elif new["spec"].get("overhead") is not None and (
+            runtime_class is not None or new["spec"].get("runtimeClassName") is None
+        ):
             raise Forbidden(_WITHOUT_CLASS)
 
     def _class_of(self, spec: Raw) -> RuntimeClass | None:
         name = spec.get("runtimeClassName")
         if name is None:
             return None
-        found = self._find(name)
-        if found is None:
+        found = self._world.runtime_class(name)
+        if found is None and not self._world.assumes(KINDS.RUNTIME_CLASS, name, KINDS.POD):
             raise Forbidden(f"pod rejected: RuntimeClass {go_quote(name)} not found")
         return found
 

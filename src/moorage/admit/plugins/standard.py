@@ -5,13 +5,11 @@ by CEL expression (KEP-5500) does not keep the default tolerations away; phases 
 never a cache's; no token is mounted and secrets are not limited.
 """
 
-from collections.abc import Callable
-
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, items, part
-from moorage.model.api_error import forbidden, not_found
-from moorage.model.kinds import KINDS, Kind, kind_of
-from moorage.model.types.core import ServiceAccount as Account
+from moorage.admit.world import AdmissionWorld
+from moorage.model.api_error import ApiError, forbidden, not_found
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.well_known.annotations import MIRROR_POD
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE
 
@@ -21,8 +19,8 @@ DEFAULT_SECONDS = 300
 class DefaultTolerationSeconds(Plugin):
     """Adds the two tolerations that are missing. Runs on create and on update, as upstream's does."""
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "Pod":
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.POD:
             return
         tolerations = list(items(part(new, "spec"), "tolerations"))
         tolerated = {
@@ -43,34 +41,36 @@ IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
 
 
 class NamespaceLifecycle(Plugin):
-    """`phase_of` gives the phase of a namespace, or None if there is none of that name."""
+    """Refuses new objects in namespaces that do not exist or are being terminated."""
 
     live = True
 
-    def __init__(self, phase_of: Callable[[str], str | None]) -> None:
-        self._phase_of = phase_of
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if old is not None or not kind.namespaced:
+            return
         metadata = new.get("metadata") or {}
-        namespace = metadata.get("namespace")
-        facts = kind_of(new)
-        if old is None and namespace and facts is not None and facts.namespaced:
-            self.check(facts, metadata)
+        name = metadata.get("namespace")
+        if not name:
+            return
+        namespace = self._world.namespace(name)
+        if namespace is None:
+            if not self._world.assumes(KINDS.NAMESPACE, name, kind):
+                raise not_found(KINDS.NAMESPACE, name)
+        elif namespace.status.phase == "Terminating":
+            raise _is_terminated(kind, metadata, name)
 
-    def check(self, facts: Kind, metadata: Raw) -> None:
-        """Raise ApiError if an object with this metadata cannot be created in its namespace."""
-        namespace = metadata["namespace"]
-        phase = self._phase_of(namespace)
-        if phase is None:
-            raise not_found(KINDS.NAMESPACE, namespace)
-        if phase == "Terminating":
-            name, base = metadata.get("name") or "", metadata.get("generateName") or ""
-            why = f"unable to create new content in namespace {namespace} because it is being terminated"
-            error = forbidden(facts, base if base and name.startswith(base) else name, why)
-            message = f"namespace {namespace} is being terminated"
-            cause = {"reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace"}
-            error.status["details"]["causes"] = [cause]
-            raise error
+
+def _is_terminated(kind: Kind, metadata: Raw, namespace: str) -> ApiError:
+    name, base = metadata.get("name") or "", metadata.get("generateName") or ""
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    error = forbidden(kind, base if base and name.startswith(base) else name, why)
+    message = f"namespace {namespace} is being terminated"
+    cause = {"reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace"}
+    error.status["details"]["causes"] = [cause]
+    return error
 
 
 def check_namespace_deletion(name: str) -> None:
@@ -82,8 +82,8 @@ def check_namespace_deletion(name: str) -> None:
 class TaintNodesByCondition(Plugin):
     """Adds the taint when the node is made."""
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "Node" or old is not None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.NODE or old is not None:
             return
         spec = part(new, "spec")
         taints = items(spec, "taints")
@@ -95,13 +95,13 @@ DEFAULT_ACCOUNT = "default"
 
 
 class ServiceAccount(Plugin):
-    """`find` gives the account of a namespace and a name; without it accounts need not exist."""
+    """Names the default account in new pods, and adds the pull secrets of their account."""
 
-    def __init__(self, find: Callable[[str, str], Account | None] | None = None) -> None:
-        self._find = find
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "Pod" or old is not None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.POD or old is not None:
             return
         metadata, spec = part(new, "metadata"), part(new, "spec")
         if MIRROR_POD in (metadata.get("annotations") or {}):
@@ -110,11 +110,11 @@ class ServiceAccount(Plugin):
             return
         name = spec.get("serviceAccountName") or DEFAULT_ACCOUNT
         spec["serviceAccountName"] = spec["serviceAccount"] = name
-        if self._find is None:
-            return
         namespace = metadata.get("namespace") or ""
-        account = self._find(namespace, name)
+        account = self._world.service_account(namespace, name)
         if account is None:
+            if self._world.assumes(KINDS.SERVICE_ACCOUNT, f"{namespace}/{name}", kind):
+                return
             missing = f'serviceaccount "{name}" not found'
             raise Forbidden(f"error looking up service account {namespace}/{name}: {missing}")
         if not spec.get("imagePullSecrets") and account.imagePullSecrets:

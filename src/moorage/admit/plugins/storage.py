@@ -4,13 +4,13 @@ Kubernetes: PersistentVolumeClaimResize, DefaultStorageClass (of several default
 name), StorageObjectInUseProtection, which needs the controllers that take its finalizers away.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.raw import Raw, part
+from moorage.admit.world import AdmissionWorld
 from moorage.match.volumes.claims import claim_class, default_class
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.storage import PersistentVolumeClaim, StorageClass
+from moorage.model.types.storage import PersistentVolumeClaim
 from moorage.model.well_known.annotations import BETA_STORAGE_CLASS
 from moorage.model.well_known.finalizers import CLAIM_IN_USE, VOLUME_ATTRIBUTES_CLASS_IN_USE, VOLUME_IN_USE
 
@@ -22,13 +22,13 @@ _STORAGE = "storage"
 
 
 class PersistentVolumeClaimResize(Plugin):
-    """`classes` gives the classes there are, by name, when it is asked."""
+    """Checks that a claim that grows is bound, and that its class allows it."""
 
-    def __init__(self, classes: Callable[[], Mapping[str, StorageClass]]) -> None:
-        self._classes = classes
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
-    def validate(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "PersistentVolumeClaim" or old is None:
+    def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.PERSISTENT_VOLUME_CLAIM or old is None:
             return
         claim, before = convert_view(new, PersistentVolumeClaim), convert_view(old, PersistentVolumeClaim)
         size, size_before = (one.spec.resources.requests.get(_STORAGE) for one in (claim, before))
@@ -37,40 +37,44 @@ class PersistentVolumeClaimResize(Plugin):
         if before.status.phase != "Bound":
             raise Forbidden(_NOT_BOUND)
         name = claim_class(claim)
-        storage_class = self._classes().get(name) if name == claim_class(before) else None
-        if storage_class is None or not storage_class.allowVolumeExpansion:
+        storage_class = self._world.storage_classes().get(name) if name == claim_class(before) else None
+        if storage_class is None:
+            can_expand = bool(name) and self._world.assumes(KINDS.STORAGE_CLASS, name, kind)
+        else:
+            can_expand = bool(storage_class.allowVolumeExpansion)
+        if not can_expand:
             raise Forbidden(_NOT_ALLOWED)
 
 
 class DefaultStorageClass(Plugin):
-    """`classes` gives the classes there are when it is asked."""
+    """Gives a new claim that names no class the default one, if there is one."""
 
-    def __init__(self, classes: Callable[[], Iterable[StorageClass]]) -> None:
-        self._classes = classes
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "PersistentVolumeClaim" or old is not None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.PERSISTENT_VOLUME_CLAIM or old is not None:
             return
         spec = part(new, "spec")
         annotations = (new.get("metadata") or {}).get("annotations") or {}
         if BETA_STORAGE_CLASS in annotations or spec.get("storageClassName") is not None:
             return
-        default = default_class(self._classes())
+        default = default_class(tuple(self._world.storage_classes().values()))
         if default is not None:
             spec["storageClassName"] = default.metadata.name
 
 
 FINALIZERS = {
-    "PersistentVolume": VOLUME_IN_USE,
-    "PersistentVolumeClaim": CLAIM_IN_USE,
-    "VolumeAttributesClass": VOLUME_ATTRIBUTES_CLASS_IN_USE,
+    KINDS.PERSISTENT_VOLUME: VOLUME_IN_USE,
+    KINDS.PERSISTENT_VOLUME_CLAIM: CLAIM_IN_USE,
+    KINDS.VOLUME_ATTRIBUTES_CLASS: VOLUME_ATTRIBUTES_CLASS_IN_USE,
 }
 
 
 class StorageObjectInUseProtection(Plugin):
     """Adds the finalizer when the object is made, and never again."""
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
         finalizer = FINALIZERS.get(kind)
         if finalizer is None or old is not None:
             return

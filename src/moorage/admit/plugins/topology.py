@@ -4,10 +4,12 @@ Bindings get them in `moorage.serve.verbs.subresources`, new pods that name thei
 PodTopologyLabels, with the feature gate PodTopologyLabelsAdmission.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from moorage.admit.plugins import Plugin
 from moorage.admit.raw import Raw, part
+from moorage.admit.world import AdmissionWorld
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.well_known.labels import REGION, ZONE
 
 _COPIED = (REGION, ZONE)
@@ -20,15 +22,15 @@ def topology_labels(node: Mapping[str, str]) -> Mapping[str, str]:
 
 
 class PodTopologyLabels(Plugin):
-    """Labels a new pod that names its node. `topology_of` returns the labels of a node, none if it does not exist."""
+    """Labels a new pod that names its node."""
 
-    def __init__(self, topology_of: Callable[[str], Mapping[str, str]]) -> None:
-        self._topology_of = topology_of
+    def __init__(self, world: AdmissionWorld) -> None:
+        self._world = world
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "Pod" or old is not None:
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.POD or old is not None:
             return
         node = part(new, "spec").get("nodeName")
-        if node and (copied := self._topology_of(node)):
+        if node and (copied := self._world.topology_of(node)):
             metadata = part(new, "metadata")
             metadata["labels"] = {**(metadata.get("labels") or {}), **copied}

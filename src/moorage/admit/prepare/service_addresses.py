@@ -13,7 +13,7 @@ from moorage.admit.prepare.service_families import complete_families
 from moorage.admit.raw import Raw, items, part
 from moorage.model.api_error import ApiError, internal
 from moorage.model.field_error import AsJSON, FieldError, invalid
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, Kind
 
 NONE = "None"
 
@@ -37,8 +37,8 @@ class ServiceAddresses(Plugin):
     def __init__(self, allocator: Callable[[], Allocator]) -> None:
         self._allocator = allocator
 
-    def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-        if kind != "Service":
+    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
+        if kind is not KINDS.SERVICE:
             return
         keep_allocated(new, old)
         spec, allocator = part(new, "spec"), self._allocator()

@@ -1,24 +1,17 @@
 """Allocate cluster IPs and node ports of Services: from 10.96.0.0/12 by default, and from 30000-32767.
 
-The API's own Service has the first address. Each address and port is a claim of the store (`ip/10.96.0.7`,
-`port/30080`), so that two servers, or two requests, cannot both give it away. Kubernetes: the ipallocator and
-portallocator of pkg/registry/core/service, IPAddress objects and the repair loops.
+The API's own Service has the first address. Kubernetes: the ipallocator and portallocator of pkg/registry/core/service.
 """
 
-import asyncio
 import ipaddress
 from collections.abc import Collection, Mapping
 from random import Random
-from typing import Any
 
 from moorage.admit.plugins import Forbidden
 from moorage.admit.prepare.service_addresses import NotAllocated
-from moorage.model.kinds import KINDS, Kind
-from moorage.model.schema.conversion import convert_view
 from moorage.model.types.core import Service
-from moorage.serve.resources.objects import decode, prefix_of
-from moorage.store.protocol import Store, Stored
 
+#: The addresses that Services get, unless a server is started with others.
 SERVICE_RANGE = ipaddress.IPv4Network("10.96.0.0/12")
 _FIRST_PORT, _LAST_PORT = 30000, 32767
 _TRIES = 1000
@@ -77,35 +70,3 @@ class ServiceAllocator:
             raise NotAllocated("provided IP is already allocated")
         if address not in self._range:
             raise NotAllocated("the provided network does not match the current range")
-
-
-ADDRESS, PORT = "ip/", "port/"
-_NO_ADDRESS = ("", "None")
-_AT_ONCE = 100
-
-
-def claims_of(kind: Kind, view: Any) -> tuple[str, ...]:
-    """Return the claims of an object; only Services have some."""
-    if kind is not KINDS.SERVICE:
-        return ()
-    spec = view.spec
-    ports = {port.nodePort for port in spec.ports} | {spec.healthCheckNodePort}
-    addresses = dict.fromkeys(address for address in spec.clusterIPs if address not in _NO_ADDRESS)
-    return (*(f"{ADDRESS}{address}" for address in addresses), *(f"{PORT}{port}" for port in sorted(ports) if port))
-
-
-def claims_held(kind: Kind, stored: Stored) -> tuple[str, ...]:
-    """Return the claims of an object that is stored."""
-    if kind is not KINDS.SERVICE:
-        return ()
-    return claims_of(kind, stored.view if stored.view is not None else convert_view(decode(kind, stored), kind.view))
-
-
-async def hold_claims(store: Store) -> None:
-    """Declare what the stored Services have, for a store that does not know."""
-    services = (await store.list(prefix_of(KINDS.SERVICE))).items
-    for begin in range(0, len(services), _AT_ONCE):
-        some = services[begin : begin + _AT_ONCE]
-        await asyncio.gather(
-            *(store.hold(stored, claims) for stored in some if (claims := claims_held(KINDS.SERVICE, stored)))
-        )

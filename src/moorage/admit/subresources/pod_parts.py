@@ -14,8 +14,7 @@ from moorage.admit.admission import MAX_ERRORS, Admitted, Rejected
 from moorage.admit.messages.rejection_status import difference
 from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.options import ValidationOptions
-from moorage.admit.plugins import Forbidden, Plugin
-from moorage.admit.plugins.limit_ranger import LimitRanger
+from moorage.admit.plugins import Forbidden
 from moorage.admit.pod.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.prepare.mutate import drop_disabled_fields, pod_qos
 from moorage.admit.prepare.pod_defaults import default_pod
@@ -39,9 +38,17 @@ _replace = msgspec.structs.replace
 
 
 def admit_pod_part(
-    part: str, new: Raw, old: Raw, gates: GateSet, plugins: tuple[Plugin, ...], own: Callable[[Raw], object] | None
+    part: str,
+    new: Raw,
+    old: Raw,
+    gates: GateSet,
+    check_size: Callable[[Raw], None],
+    own: Callable[[Raw], object] | None,
 ) -> Admitted | Rejected:
-    """Admit an update of one part of a pod, which is one of `POD_PARTS`. `own` writes the field owners."""
+    """Admit an update of one part of a pod, which is one of `POD_PARTS`.
+
+    `check_size` raises Forbidden for a resized pod that its namespace does not allow; `own` writes the field owners.
+    """
     name = str(old["metadata"].get("name"))
     try:
         convert_view(new, Pod)
@@ -61,9 +68,8 @@ def admit_pod_part(
     if errors:
         return Rejected(KINDS.POD, name, errors, object=raw, view=view)
     try:
-        for plugin in plugins if part == RESIZE else ():
-            if isinstance(plugin, LimitRanger):
-                plugin.validate_pod(raw)
+        if part == RESIZE:
+            check_size(raw)
     except Forbidden as refusal:
         return Rejected(KINDS.POD, name, forbidden=str(refusal), object=raw, view=view)
     if view.spec != old_view.spec:

@@ -31,7 +31,7 @@ from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.core import Service
 from moorage.model.types.meta import ApiObject, ObjectMeta
 from moorage.model.types.view import View
-from moorage.serve.admission.service_allocator import ADDRESS, claims_of
+from moorage.serve.admission.service_claims import ADDRESS, claims_of
 from moorage.serve.resources.kube_apiserver_values import plain_value, value_problem
 from moorage.serve.resources.objects import prefix_of
 from moorage.store.etcd.layout import MIGRATION

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.admission import admit
-from moorage.admit.plugins.standard import DefaultTolerationSeconds
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.playing.expressions import expression_facts, expressions_of
 from moorage.dashboard.questions.playing.forms.forms import all_forms
@@ -44,7 +44,6 @@ MAX_TEXT_BYTES = 64 * 1024
 #: What the expressions of one answer may cost altogether: about a second.
 EVALUATION_BUDGET = 10_000_000
 MAX_TOLERATIONS = 500
-_ADDED = DefaultTolerationSeconds()
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -131,7 +130,7 @@ class _Judging:
             return
         expressions = expressions_of(text)
         api_server = self._gates_of(Component.API_SERVER)
-        result = admit(text.pod, None, api_server, plugins=(_ADDED,))
+        result = Admission(ObjectsWorld(), api_server).admit(text.pod)
         pod: Any = result.view
         given = len(text.pod["spec"].get("tolerations") or ())
         problems = problems_of(text, expressions, api_server)

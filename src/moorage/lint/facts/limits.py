@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.limit_ranger import LimitRanger
 from moorage.admit.plugins.quota import QuotaBalance, quota_charges
@@ -93,7 +94,8 @@ class LimitFacts:
 
     def complaints(self) -> Iterator[PlacedComplaint]:
         yield from self._classes.complaints()
-        ranger = LimitRanger(lambda namespace: self._ranges.get(namespace, ()))
+        known = ((KINDS.LIMIT_RANGE, view) for views in self._ranges.values() for view in views)
+        ranger = LimitRanger(ObjectsWorld.of(known))
         balances = {
             namespace: {name: dict(quota.status.used) for name, quota in quotas.items()}
             for namespace, quotas in self._quotas.items()
@@ -145,6 +147,6 @@ def _completed(pods: _Pods, ranger: LimitRanger) -> Raw | None:
     except ConversionError:
         return None
     default_pod(pod)
-    ranger.admit("Pod", pod, None)
+    ranger.admit(KINDS.POD, pod, None)
     pod["status"] = {"qosClass": pod_qos(pod["spec"])}
     return pod

@@ -12,6 +12,8 @@ from typing import Any, BinaryIO
 from uuid import NAMESPACE_URL, uuid5
 
 from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
@@ -99,6 +101,7 @@ class Reader:
         self._known = known
         if known is not None:
             known.begin(gates)
+        self._chain = Admission(ObjectsWorld(), gates)
         self._random = Random(0)
         self._templates = PodTemplates(partial(_create_pod, gates))  # no method: a reader has no reference to itself
         self._template: Template | None = None
@@ -193,7 +196,7 @@ class Reader:
     def _admit(self, raw: Raw, old: Item | None, kind: Kind, key: Key, *, existing: bool) -> Admitted | Rejected:
         if old is not None:
             new = _applied(raw, old.raw) if kind is KINDS.POD else raw
-            return _with_own_status(admit(new, _stored(old.raw, key), self._gates), raw)
+            return _with_own_status(self._chain.admit(new, _stored(old.raw, key)), raw)
         if existing:
             if self._known is None:
                 return admit(raw, _stored(raw, key), self._gates, plugins=())

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
 from moorage.admit.plugins.storage import DefaultStorageClass
@@ -116,10 +117,10 @@ def load(simulation: Simulation, items: Any) -> None:
     """Put objects into the cluster, as they are if it has them already, else as created now."""
     api, nodes = simulation.api, 0
     now = api.rules.now_text()
-    default_class = next(one for one in api.rules.plugins if isinstance(one, DefaultStorageClass))
+    default_class = DefaultStorageClass(api.rules.directory)
     for item in items:
         if item.kind is KINDS.PERSISTENT_VOLUME_CLAIM and not item.existing:
-            default_class.admit(item.key.kind, item.raw, None)
+            default_class.admit(item.kind, item.raw, None)
             item.view = view_of(item.raw)
         _complete(item, api, now)
         if item.kind is KINDS.NODE:
@@ -228,13 +229,13 @@ def _start(inventory: Inventory) -> float:
 def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
     """Give every pod its priority; note and remove what cannot have one. Return the classes learned from pods."""
     classes, learned = _classes(inventory)
-    plugin = Priority([*classes, *learned])
+    plugin = Priority(_world([*classes, *learned]))
     specs: dict[int, tuple[PodSpec, PodSpec]] = {}
     for item in list(inventory.of_kind("Pod")):
         if item.view.spec.priority is not None and item.existing:
             continue
         try:
-            plugin.admit("Pod", item.raw, None)
+            plugin.admit(KINDS.POD, item.raw, None)
         except Forbidden as refusal:
             _refuse(inventory, item, refusal)
             continue
@@ -244,6 +245,10 @@ def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
             known = specs[id(item.view.spec)] = item.view.spec, _with_priority(item.view.spec, item.raw["spec"])
         item.view = msgspec.structs.replace(item.view, spec=known[1])
     return learned
+
+
+def _world(classes: list[PriorityClass]) -> ObjectsWorld:
+    return ObjectsWorld.of(((KINDS.PRIORITY_CLASS, one) for one in classes), is_complete=True)
 
 
 def _refuse(inventory: Inventory, item: Item, refusal: Forbidden) -> None:
@@ -262,7 +267,7 @@ def _classes(inventory: Inventory) -> tuple[list[PriorityClass], list[PriorityCl
     learned: list[PriorityClass] = []
     for item in list(inventory.of_kind("PriorityClass")):
         try:
-            Priority(classes).validate("PriorityClass", item.raw, None)
+            Priority(_world(classes)).validate(KINDS.PRIORITY_CLASS, item.raw, None)
         except Forbidden as refusal:
             _refuse(inventory, item, refusal)
             continue

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.admission import Rejected, admit
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.limit_ranger import ANNOTATION, LimitRanger
 from moorage.admit.plugins.quota import QuotaBalance, quota_charges
@@ -21,7 +22,6 @@ from moorage.match.quota.usage import usage_of
 from moorage.model.api_error import forbidden
 from moorage.model.kinds import Kind
 from moorage.model.quantity import ResourceAmounts, add_amounts
-from moorage.model.types.policy import LimitRange
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Note, note_at
 from moorage.plan.simulation.simulation import Simulation
 
@@ -38,11 +38,10 @@ def apply_limits(inventory: Inventory, now: float) -> None:
 
 
 def _apply_ranges_and_classes(inventory: Inventory) -> None:
-    ranges: dict[str, list[LimitRange]] = {}
-    for item in sorted(inventory.of_kind("LimitRange"), key=lambda item: item.key):
-        ranges.setdefault(item.key.namespace, []).append(item.view)
-    classes = {item.key.name: item.view for item in inventory.of_kind("RuntimeClass")}
-    plugins = (LimitRanger(lambda namespace: ranges.get(namespace, ())), RuntimeClassPlugin(classes.get))
+    ranges = {item.key.namespace for item in inventory.of_kind("LimitRange")}
+    known = ((item.kind, item.view) for item in inventory.of_kind("LimitRange", "RuntimeClass"))
+    world = ObjectsWorld.of(known, is_complete=True)
+    plugins = (LimitRanger(world), RuntimeClassPlugin(world))
     for item in list(inventory.of_kind("Pod", "PersistentVolumeClaim")):
         spec = item.view.spec
         named = item.key.kind == "Pod" and (spec.runtimeClassName is not None or spec.overhead)

@@ -1,45 +1,22 @@
-"""Know the objects that admission looks up: namespaces, classes, Services, LimitRanges, and the zones of nodes.
+"""Know the objects of the store that admission looks up: the world of the API server's admission chain.
 
 `AdmissionLookups` hears of every write from the store, before it is acknowledged, so that a new namespace can be used
 at once; of those of other servers, as soon as this one does. Kubernetes: the informers that admission plugins have.
 """
 
-from collections.abc import Mapping
-from random import Random
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
-from moorage.admit.plugins import Plugin
-from moorage.admit.plugins.limit_ranger import LimitRanger
-from moorage.admit.plugins.pod_security import PodSecurity
-from moorage.admit.plugins.priority import Priority
-from moorage.admit.plugins.runtime_class import RuntimeClassPlugin
-from moorage.admit.plugins.standard import (
-    DefaultTolerationSeconds,
-    NamespaceLifecycle,
-    ServiceAccount,
-    TaintNodesByCondition,
-)
-from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
-from moorage.admit.plugins.topology import NO_TOPOLOGY, PodTopologyLabels, topology_labels
-from moorage.admit.prepare.service_addresses import ServiceAddresses
-from moorage.admit.prepare.service_allocator import SERVICE_RANGE, ServiceAllocator
+from moorage.admit.objects_world import LOOKED_UP, ObjectsWorld
+from moorage.admit.plugins.quota import QuotaBalance
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.policy import LimitRange
+from moorage.serve.admission.quota_ledger import QuotaLedger
 from moorage.serve.requests.long_work import in_slices
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.store.protocol import Change, Store, Stored
-
-_LOOKED_UP = (
-    KINDS.NAMESPACE,
-    KINDS.PRIORITY_CLASS,
-    KINDS.STORAGE_CLASS,
-    KINDS.SERVICE,
-    KINDS.LIMIT_RANGE,
-    KINDS.RUNTIME_CLASS,
-)
 
 
 class Follower(Protocol):
@@ -69,31 +46,20 @@ class _Labelled(msgspec.Struct):
 _read_labels = msgspec.json.Decoder(_Labelled).decode
 
 
-class AdmissionLookups:
-    """The looked-up objects, and the plugins that use them. `generation` grows when admission may decide otherwise."""
+class AdmissionLookups(ObjectsWorld):
+    """The looked-up objects of a store; what is not in it does not exist."""
 
-    def __init__(
-        self,
-        store: Store,
-        random: Random | None = None,
-        *,
-        taints_new_nodes: bool = False,
-        protects_storage: bool = False,
-        labels_topology: bool = True,
-    ) -> None:
-        self.generation = 0
+    def __init__(self, store: Store, quotas: QuotaLedger, *, labels_topology: bool = True) -> None:
+        super().__init__(is_complete=True)
         self._store = store
-        self.service_range = SERVICE_RANGE
+        self._ledger = quotas
         self._labels_topology = labels_topology
-        self._random = random or Random()
-        self._known: dict[Kind, dict[str, Any]] = {kind: {} for kind in _LOOKED_UP}
         self._followers: dict[Kind, Follower] = {}
         self._stored_followers: dict[Kind, StoredFollower] = {}
         self._subscribed: set[Kind] = set()
-        self._topology: dict[str, Mapping[str, str]] = {}
-        self.plugins: tuple[Plugin, ...] = self._make_plugins(taints_new_nodes, protects_storage)
-        for kind in (*_LOOKED_UP, *((KINDS.NODE,) if labels_topology else ())):
+        for kind in (*LOOKED_UP, *((KINDS.NODE,) if labels_topology else ())):
             self._subscribe(kind)
+        self.follow(KINDS.RESOURCE_QUOTA, quotas)
 
     def follow(self, kind: Kind, follower: Follower) -> None:
         """Tell a follower of all objects of a kind, those that are stored already when they are loaded."""
@@ -128,7 +94,7 @@ class AdmissionLookups:
         for kind, follower in self._followers.items():
             for item in (await store.list(prefix_of(kind))).items:
                 follower.learn(kind, _view(kind, item))
-        for kind in _LOOKED_UP:
+        for kind in LOOKED_UP:
             listing = await store.list(prefix_of(kind))
             self._known[kind].update({_name(kind, item): _view(kind, item) for item in listing.items})
         for item in (await store.list(prefix_of(KINDS.NODE))).items if self._labels_topology else ():
@@ -136,10 +102,8 @@ class AdmissionLookups:
         self._changed()
 
     def learn(self, kind: Kind, stored: Stored) -> None:
-        known = self._known.get(kind)
-        if known is not None:
-            known[_name(kind, stored)] = _view(kind, stored)
-            self._changed()
+        if kind in self._known:
+            self.put(kind, _name(kind, stored), _view(kind, stored))
         elif kind is KINDS.NODE and self._labels_topology:
             self._learn_topology(stored)
         follower = self._followers.get(kind)
@@ -147,66 +111,21 @@ class AdmissionLookups:
             follower.learn(kind, _view(kind, stored))
 
     def forget(self, kind: Kind, stored: Stored) -> None:
-        known = self._known.get(kind)
-        if known is not None:
-            known.pop(_name(kind, stored), None)
-            self._changed()
-        elif kind is KINDS.NODE and self._topology.pop(_name(kind, stored), None) is not None:
-            self._changed()
+        if kind in self._known or kind is KINDS.NODE:
+            self.drop(kind, _name(kind, stored))
         follower = self._followers.get(kind)
         if follower is not None:
             follower.forget(kind, _view(kind, stored))
 
     def _learn_topology(self, stored: Stored) -> None:
-        """Remember the zone of a node. Nodes are written often, and hardly ever have another zone than before."""
         labels = (stored.view if stored.view is not None else _read_labels(stored.value)).metadata.labels
-        name, topology = _name(KINDS.NODE, stored), topology_labels(labels)
-        if topology != self.topology_of(name):
-            self._topology[name] = topology
-            self._changed()
+        self.put_topology(_name(KINDS.NODE, stored), labels)
 
-    def topology_of(self, node: str) -> Mapping[str, str]:
-        """Return the labels that pods get from their node."""
-        return self._topology.get(node, NO_TOPOLOGY)
+    def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
+        return kind is KINDS.SERVICE_ACCOUNT  # which the service account controller may be about to create
 
-    def _changed(self) -> None:
-        self.generation += 1
-
-    def _phase_of(self, name: str) -> str | None:
-        found = self._known[KINDS.NAMESPACE].get(name)
-        return None if found is None else found.status.phase or "Active"
-
-    def namespace_labels(self, name: str) -> Mapping[str, str] | None:
-        """Return the labels of a namespace, if there is one of that name."""
-        found = self._known[KINDS.NAMESPACE].get(name)
-        return None if found is None else found.metadata.labels
-
-    def _limit_ranges(self, namespace: str) -> list[LimitRange]:
-        """Return the ranges of a namespace, by name."""
-        found = self._known[KINDS.LIMIT_RANGE]
-        if not found:
-            return []
-        prefix = f"{namespace}/"
-        return [view for name, view in sorted(found.items()) if name.startswith(prefix)]
-
-    def _make_plugins(self, taints_new_nodes: bool, protects_storage: bool) -> tuple[Plugin, ...]:
-        """In upstream's order."""
-        known = self._known
-        return (
-            NamespaceLifecycle(self._phase_of),
-            LimitRanger(self._limit_ranges),
-            ServiceAccount(),
-            *((TaintNodesByCondition(),) if taints_new_nodes else ()),
-            PodSecurity(self.namespace_labels),
-            Priority(lambda: tuple(known[KINDS.PRIORITY_CLASS].values())),  # in one step: there is a second thread
-            DefaultTolerationSeconds(),
-            DefaultStorageClass(lambda: tuple(known[KINDS.STORAGE_CLASS].values())),
-            *((StorageObjectInUseProtection(),) if protects_storage else ()),
-            PersistentVolumeClaimResize(lambda: known[KINDS.STORAGE_CLASS]),
-            RuntimeClassPlugin(lambda name: known[KINDS.RUNTIME_CLASS].get(name)),
-            *((PodTopologyLabels(self.topology_of),) if self._labels_topology else ()),
-            ServiceAddresses(lambda: ServiceAllocator(known[KINDS.SERVICE], self._random, self.service_range)),
-        )
+    def quota_balances(self, namespace: str) -> Sequence[QuotaBalance]:
+        return self._ledger.balances(namespace)
 
 
 def _name(kind: Kind, stored: Stored) -> str:

@@ -17,8 +17,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.plugins import Forbidden
-from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge, check_quota, quota_charges
-from moorage.match.quota.usage import usage_of
+from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge, charges_of, check_quota
 from moorage.model.api_error import ApiError, failure, forbidden
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import ResourceAmounts, add_amounts
@@ -142,15 +141,12 @@ class QuotaLedger:
 
     def check(self, kind: Kind, namespace: str, name: str, new: Any, old: Any, subresource: str) -> list[QuotaCharge]:
         """Return what a write is to be charged. Raises ApiError 403."""
+        return charges_of(kind, name, new, old, self.balances(namespace), subresource, self._clock())
+
+    def balances(self, namespace: str) -> list[QuotaBalance]:
+        """Return the quotas of a namespace, by name, with what is used of them and what is being charged."""
         accounts = self.accounts.get(namespace)
-        counting = usage_of(kind) if accounts else None
-        if not accounts or counting is None or not counting.is_charged(new, old, subresource):
-            return []
-        balances = [accounts[one].balance for one in sorted(accounts)]
-        try:
-            return quota_charges(counting, new, old, balances, subresource, self._clock())
-        except Forbidden as refusal:
-            raise forbidden(kind, name, str(refusal)) from None
+        return [accounts[name].balance for name in sorted(accounts)] if accounts else []
 
     async def charge(
         self,

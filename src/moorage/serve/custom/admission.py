@@ -3,10 +3,11 @@
 Kubernetes: apiextensions-apiserver, pkg/registry/customresource (strategy, status_strategy, validator).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from moorage.admit.admission import MAX_ERRORS, Admitted, Rejected
+from moorage.admit.chain import Admission, Own
 from moorage.admit.kinds.extension.custom_objects import (
     CustomRules,
     finalizer_warnings,
@@ -14,8 +15,7 @@ from moorage.admit.kinds.extension.custom_objects import (
     validate_custom_object_update,
     validate_custom_status,
 )
-from moorage.admit.plugins import Forbidden, Plugin
-from moorage.admit.plugins.standard import NamespaceLifecycle
+from moorage.admit.plugins import Forbidden
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import Request, complete_metadata
 from moorage.custom.objects.correlation import same_values
@@ -25,13 +25,11 @@ from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.view import INT64_MAX
 from moorage.serve.custom.served_kind import ServedKind
 
-Own = Callable[[Raw], object]
-
 _TERMINATING = "create not allowed while custom resource definition is terminating"
 
 
 def admit_custom(
-    kind: ServedKind, raw: Raw, old: Raw | None, plugins: Sequence[Plugin], request: Request, own: Own | None
+    kind: ServedKind, raw: Raw, old: Raw | None, chain: Admission, request: Request, own: Own | None
 ) -> Admitted | Rejected:
     """Admit an object, which is completed in place; `own` writes its field owners."""
     metadata = raw["metadata"]
@@ -45,7 +43,7 @@ def admit_custom(
             own(raw)
         if old is None and kind.is_going:
             raise forbidden(kind, name_to_be, _TERMINATING)
-        _ask(plugins, kind, raw, old)
+        chain.mutate_custom(kind, raw, old)
     except ConversionError as error:
         return Rejected(kind, metadata.get("name") or "", problems=error.problems)
     except Forbidden as refusal:
@@ -63,7 +61,15 @@ def admit_custom(
             _set(raw, "status", old)
         if not same_values(_content(raw), _content(old)):
             raw["metadata"]["generation"] = _next_generation(old)
-    return _validated(kind, raw, old, finalizer_warnings(raw, old))
+    result = _validated(kind, raw, old, finalizer_warnings(raw, old))
+    if isinstance(result, Admitted):
+        try:
+            chain.validate_custom(kind, raw, old)
+        except Forbidden as refusal:
+            return Rejected(kind, metadata["name"], forbidden=str(refusal), object=raw, view=result.view)
+        except ApiError as error:
+            return Rejected(kind, metadata["name"], object=raw, view=result.view, refusal=error.status)
+    return result
 
 
 def admit_custom_status(kind: ServedKind, raw: Raw, old: Raw, own: Own | None) -> Admitted | Rejected:
@@ -85,16 +91,6 @@ def _fill_in(raw: Raw, kind: ServedKind) -> None:
     """Set defaults. Raises ApiError 413 if they are more than an object may have."""
     if not apply_defaults(raw, kind.schema):
         raise request_too_large("the defaults of the schema make the object larger than it may be")
-
-
-def _ask(plugins: Sequence[Plugin], kind: ServedKind, raw: Raw, old: Raw | None) -> None:
-    """Ask the plugins, which know built-in kinds by their names, but custom ones by resource and group."""
-    for plugin in plugins:
-        if isinstance(plugin, NamespaceLifecycle):
-            if old is None and kind.namespaced:
-                plugin.check(kind, raw["metadata"])
-        else:
-            plugin.admit(f"{kind.plural}.{kind.group}", raw, old)
 
 
 def _validated(

@@ -4,17 +4,15 @@ Such claims are generated for the pods of one template, or created by the thousa
 way; what that made of it is repeated for the others if it gives the same for the first. Kubernetes: no counterpart.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from moorage.admit.admission import Admitted
-from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.request import Request
 from moorage.client.protocol import Raw, Template
-from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.meta import OwnerReference
@@ -69,19 +67,19 @@ class ClaimTemplate(Template):
 
 
 class ClaimTemplates:
-    """The templates of the claims created last. All are forgotten when `generation`, what plugins look up, changes.
+    """The templates of the claims created last. All are forgotten when `generation`, what admission looks up, changes.
 
-    `admit` admits a claim without a template; `plugins` that are `live` are asked for every claim.
+    `admit` admits a claim without a template; `still_admits` is asked about every later one.
     """
 
     def __init__(
         self,
         admit: Callable[[Raw, Request, str], Admitted],
-        plugins: Sequence[Plugin] = (),
+        still_admits: Callable[[Kind, Raw], bool] = lambda kind, raw: True,
         generation: Callable[[], int] = lambda: 0,
     ) -> None:
         self._admit = admit
-        self._live = [plugin for plugin in plugins if plugin.live]
+        self._still_admits = still_admits
         self._generation = generation
         self._made_at = generation()
         self._known: dict[bytes, ClaimTemplate] = {}
@@ -95,7 +93,7 @@ class ClaimTemplates:
             self._made_at = self._generation()
             self._known.clear()
         template = self._known.get(likeness)
-        if template is not None and self._is_still_admitted(template):
+        if template is not None and self._still_admits(KINDS.RESOURCE_CLAIM, template.object):
             return template.named(raw, request), template
         admitted = self._admit(raw, request, manager)
         if template is None and isinstance(admitted.view, ResourceClaim) and not admitted.warnings:
@@ -114,14 +112,6 @@ class ClaimTemplates:
         if len(self._known) >= _LIMIT:
             del self._known[next(iter(self._known))]
         self._known[likeness] = template
-
-    def _is_still_admitted(self, template: ClaimTemplate) -> bool:
-        try:
-            for plugin in self._live:
-                plugin.admit(KINDS.RESOURCE_CLAIM.name, template.object, None)
-        except (Forbidden, ApiError):
-            return False
-        return True
 
 
 def _likeness(raw: Raw, namespace: str, manager: str) -> bytes:

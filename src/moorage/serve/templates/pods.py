@@ -5,7 +5,7 @@ pods share, and travels with each of them as `Stored.template`; `PodTemplates` i
 a template gives out is shared: it must not be modified. Kubernetes: no counterpart.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -13,13 +13,11 @@ import msgspec
 
 from moorage.admit.admission import Admitted
 from moorage.admit.messages.warnings import name_warnings
-from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.request import MAX_GENERATED_BASE_LENGTH, Request
 from moorage.admit.subresources.pods import bind_pod
 from moorage.client.protocol import Raw, Template
-from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.schema.known_fields import kept_part
 from moorage.model.types.meta import ObjectReference
@@ -158,20 +156,20 @@ class PodTemplate(Template):
 
 
 class PodTemplates:
-    """The templates of the pods created last. All are forgotten when `generation`, what plugins look up, changes.
+    """The templates of the pods created last. All are forgotten when `generation`, what admission looks up, changes.
 
-    `admit` admits a pod without a template; `plugins` that are `live` are asked for every pod.
+    `admit` admits a pod without a template; `still_admits` is asked about every later one.
     """
 
     def __init__(
         self,
         admit: Callable[[Raw, Request, str], Admitted],
-        plugins: Sequence[Plugin] = (),
+        still_admits: Callable[[Kind, Raw], bool] = lambda kind, raw: True,
         generation: Callable[[], int] = lambda: 0,
         limit: int = 4096,
     ) -> None:
         self._admit = admit
-        self._live = [plugin for plugin in plugins if plugin.live]
+        self._still_admits = still_admits
         self._generation, self._limit = generation, limit
         self._made_at = generation()
         self._known: dict[bytes, PodTemplate] = {}
@@ -217,7 +215,7 @@ class PodTemplates:
             if like.keys:
                 template.keys = like.keys
             name = _final_name(raw["metadata"], request)
-            if name and not dns1123_subdomain_errors(name) and self._is_still_admitted(template):
+            if name and not dns1123_subdomain_errors(name) and self._still_admits(KINDS.POD, template.object):
                 return template.named(name, request), template
         admitted = self._admit(raw, request, manager)
         if template is None:
@@ -239,14 +237,6 @@ class PodTemplates:
             if len(self._known) >= self._limit:
                 del self._known[next(iter(self._known))]
             self._known[like.fingerprint] = PodTemplate(admitted, admitted.view, like.keys)
-
-    def _is_still_admitted(self, template: PodTemplate) -> bool:
-        try:
-            for plugin in self._live:
-                plugin.admit("Pod", template.object, None)
-        except (Forbidden, ApiError):
-            return False
-        return True
 
 
 def _final_name(metadata: Raw, request: Request) -> str:

@@ -10,12 +10,12 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
-from moorage.admit.admission import Admitted, Rejected, admit_own
-from moorage.admit.plugins import Plugin
+from moorage.admit.admission import Admitted, Rejected
+from moorage.admit.chain import Admission
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
 from moorage.admit.subresources.approval import APPROVAL, admit_approval
-from moorage.admit.subresources.pod_parts import POD_PARTS, admit_pod_part
+from moorage.admit.subresources.pod_parts import POD_PARTS
 from moorage.admit.subresources.status_update import admit_status
 from moorage.model import generated_names
 from moorage.model.api_error import ApiError
@@ -26,7 +26,7 @@ from moorage.serve.access.authorization import Authorization
 from moorage.serve.access.rbac import RBAC_KINDS, RoleIndex
 from moorage.serve.admission.lookups import AdmissionLookups
 from moorage.serve.admission.quota_ledger import QuotaLedger
-from moorage.serve.admission.service_allocator import hold_claims
+from moorage.serve.admission.service_claims import hold_claims
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.custom.admission import admit_custom, admit_custom_status
 from moorage.serve.custom.definitions import Definitions
@@ -88,14 +88,12 @@ class Api:
         self.clock = clock
         self.collects_garbage = collects_garbage
         self.long_work = LongWork()
-        self.directory = AdmissionLookups(
-            store,
-            taints_new_nodes=taints_new_nodes,
-            protects_storage=protects_storage,
-            labels_topology=gates.enabled(POD_TOPOLOGY_LABELS_ADMISSION),
-        )
         self.quotas = QuotaLedger(store, clock)
-        self.directory.follow(KINDS.RESOURCE_QUOTA, self.quotas)
+        labels_topology = gates.enabled(POD_TOPOLOGY_LABELS_ADMISSION)
+        self.directory = AdmissionLookups(store, self.quotas, labels_topology=labels_topology)
+        self.admission = Admission(
+            self.directory, gates, taints_new_nodes=taints_new_nodes, protects_storage=protects_storage
+        )
         self.roles = RoleIndex()
         for kind in RBAC_KINDS:
             self.directory.follow(kind, self.roles)
@@ -108,8 +106,10 @@ class Api:
         self.authenticator = Authenticator(fixed_tokens or {}, self.tokens, looks_twice=store.is_shared)
         self.open_watches: set[Watch] = set()
         self._second, self._second_text = -1, ""
-        self.templates = PodTemplates(self._admit_pod, self.plugins, lambda: self.directory.generation)
-        self.claim_templates = ClaimTemplates(self._admit_claim, self.plugins, lambda: self.directory.generation)
+        self.templates = PodTemplates(self._admit_pod, self.admission.still_admits, lambda: self.directory.generation)
+        self.claim_templates = ClaimTemplates(
+            self._admit_claim, self.admission.still_admits, lambda: self.directory.generation
+        )
 
     async def start(self) -> None:
         await self.directory.load()
@@ -138,10 +138,6 @@ class Api:
         """Let every watch end with a bookmark, where its client allows them."""
         for changes in list(self.open_watches):
             changes.close()
-
-    @property
-    def plugins(self) -> tuple[Plugin, ...]:
-        return self.directory.plugins
 
     def now_text(self) -> str:
         """The time in RFC 3339 with seconds, as in objects."""
@@ -187,9 +183,8 @@ class Api:
         raw = {**raw, "metadata": dict(raw["metadata"])}
         if type(kind) is ServedKind:
             raw = copy_document(raw) if copies else raw
-            return admitted(admit_custom(kind, raw, None, self.plugins, request, own))
-        result = admit_own(kind, raw, None, self.gates, plugins=self.plugins, request=request, own=own, copies=copies)
-        return admitted(result)
+            return admitted(admit_custom(kind, raw, None, self.admission, request, own))
+        return admitted(self.admission.create(kind, raw, request, own, copies=copies))
 
     def admit_changed(
         self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
@@ -204,13 +199,11 @@ class Api:
         if subresource == APPROVAL:
             return admitted(admit_approval(new, old, now, own))
         if subresource in POD_PARTS:
-            return admitted(admit_pod_part(subresource, new, old, self.gates, self.plugins, own))
+            return admitted(self.admission.update_part(subresource, new, old, own))
         request = Request(old["metadata"].get("namespace") or "default", timestamp=now)
         if kind.view is not type(old_view):
             old_view = None
-        return admitted(
-            admit_own(kind, new, old, self.gates, plugins=self.plugins, request=request, own=own, old_view=old_view)
-        )
+        return admitted(self.admission.update(kind, new, old, request, own, old_view=old_view))
 
     def _admit_custom_change(
         self, kind: ServedKind, new: Raw, old: Raw, manager: str | None, subresource: str
@@ -220,7 +213,7 @@ class Api:
         if subresource == "status":
             return admitted(admit_custom_status(kind, copy_document(new), old, own))
         request = Request(old["metadata"].get("namespace") or "default", timestamp=now)
-        return admitted(admit_custom(kind, new, old, self.plugins, request, own))
+        return admitted(admit_custom(kind, new, old, self.admission, request, own))
 
     def _admit_status(self, kind: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
         """Admit a status update, the most frequent of all changes. The spec stays as it is, and is not read."""

@@ -29,7 +29,7 @@ from moorage.model.go.quoting import go_json
 from moorage.model.kinds import KINDS, CustomKind, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.access.certificates import check_subject, with_requester
-from moorage.serve.admission.service_allocator import claims_held, claims_of
+from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.requests.long_work import next_turn
 from moorage.serve.requests.options import WriteOptions

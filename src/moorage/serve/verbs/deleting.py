@@ -16,7 +16,7 @@ from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
-from moorage.serve.admission.service_allocator import claims_held
+from moorage.serve.admission.service_claims import claims_held
 from moorage.serve.requests.long_work import in_slices, is_large
 from moorage.serve.requests.options import ListOptions
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in, namespace_in

@@ -11,7 +11,7 @@ from moorage.custom.objects.decoding import decode_stored
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.known_fields import kept_part
-from moorage.serve.admission.service_allocator import claims_held, claims_of
+from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.requests.decoding import check_kind
 from moorage.serve.resources.objects import cached_view, encode, key_of

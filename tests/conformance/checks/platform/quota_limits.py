@@ -8,7 +8,6 @@ from tests.conformance.checks.platform.comparison import difference, exactly
 from tests.conformance.checks.platform.server import Answer, PlatformServer, built_in
 from tests.conformance.checks.platform.steps import built_in_resource, take_step
 
-from moorage.admit.plugins.storage import StorageObjectInUseProtection
 from moorage.match.quota.count import count_used
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
@@ -43,8 +42,7 @@ def check_quota_limits(case: Raw) -> str | None:
 
 async def _check(case: Raw) -> str | None:
     server = await PlatformServer.started("ns")
-    directory = server.api.directory
-    directory.plugins = (*directory.plugins, StorageObjectInUseProtection())
+    server.use_plugins(protects_storage=True)
     for document in _CLASSES:
         await server.post(document)
     given, wanted = case["in"], case["out"]

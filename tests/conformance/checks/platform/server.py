@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from moorage.admit.chain import Admission
 from moorage.admit.plugins.standard import ServiceAccount
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
@@ -47,10 +48,16 @@ class PlatformServer:
     def __init__(self) -> None:
         metrics = Metrics()
         self.api = Api(MemoryStore(), default_gates(), fixed_tokens={ADMIN_TOKEN: ADMIN}, token_keys=_KEYS)
-        directory = self.api.directory
-        directory.service_range = IPv4Network("10.0.0.0/16")
-        directory.plugins = tuple(plugin for plugin in directory.plugins if not isinstance(plugin, ServiceAccount))
+        self.api.directory.service_range = IPv4Network("10.0.0.0/16")
+        self.use_plugins()
         self._handler = Handler(self.api, WebPaths((), metrics.render, self.api.resources), ApiServerMetrics(metrics))
+
+    def use_plugins(self, *, protects_storage: bool = False) -> None:
+        """Let the chain have the plugins that the recording server had."""
+        api = self.api
+        api.admission = Admission(
+            api.directory, api.gates, protects_storage=protects_storage, without=(ServiceAccount,)
+        )
 
     @classmethod
     async def started(cls, *namespaces: str) -> "PlatformServer":

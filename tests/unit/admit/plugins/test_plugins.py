@@ -4,18 +4,32 @@ import copy
 from typing import Any
 
 import pytest
-from tests.unit.admit.objects import Raw, document, pod, stored
+from tests.unit.admit.objects import Raw, document, pod
 
 from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.standard import DefaultTolerationSeconds
 from moorage.model.gates import TAINT_TOLERATION_CEL, default_gates
+from moorage.model.kinds import KINDS
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.policy import PriorityClass
 from moorage.model.well_known.taints import NOT_READY, UNREACHABLE
 
 GATES = default_gates().with_gate(TAINT_TOLERATION_CEL, True)
+
+
+def world(*classes: PriorityClass) -> ObjectsWorld:
+    return ObjectsWorld.of(((KINDS.PRIORITY_CLASS, one) for one in classes), is_complete=True)
+
+
+def admitted(raw: Raw) -> Raw:
+    answer = Admission(ObjectsWorld(), GATES).admit(raw)
+    assert isinstance(answer, Admitted)
+    answer.object["metadata"]["resourceVersion"] = "1"
+    return answer.object
 
 
 def seconds(key: str) -> Raw:
@@ -41,21 +55,20 @@ def seconds(key: str) -> Raw:
 def test_default_toleration_seconds(tolerations: list[Raw] | None, added: list[str]) -> None:
     given = copy.deepcopy(tolerations)
     made: Raw = {"spec": {"tolerations": given}}
-    DefaultTolerationSeconds().admit("Pod", made, None)
+    DefaultTolerationSeconds().admit(KINDS.POD, made, None)
     assert made["spec"]["tolerations"] == ([*(tolerations or []), *map(seconds, added)] if added else tolerations)
 
 
 def test_default_tolerations_are_for_pods_only() -> None:
     made: Raw = {"spec": {"template": {"spec": {}}}}
-    DefaultTolerationSeconds().admit("Deployment", made, None)
+    DefaultTolerationSeconds().admit(KINDS.DEPLOYMENT, made, None)
     assert made == {"spec": {"template": {"spec": {}}}}
 
 
-def test_both_run_by_default_and_can_be_left_out() -> None:
+def test_both_run_in_the_chain_and_not_in_its_pure_core() -> None:
     made = pod(tolerations=[{"expression": "taint.key == 'gpu'"}])
-    for plugins, priority, count in ((None, 0, 3), ((), None, 1)):
-        arguments: dict[str, Any] = {} if plugins is None else {"plugins": plugins}
-        answer = admit(made, None, GATES, **arguments)
+    chain = Admission(ObjectsWorld(), GATES)
+    for answer, priority, count in ((chain.admit(made), 0, 3), (admit(made, None, GATES), None, 1)):
         assert isinstance(answer, Admitted)
         spec = answer.object["spec"]
         assert (spec.get("priority"), len(spec["tolerations"])) == (priority, count)
@@ -100,7 +113,7 @@ CLASSES = (
 )
 def test_priority(classes: tuple[PriorityClass, ...], spec: Raw, expected: Raw) -> None:
     made: Raw = {"spec": dict(spec)}
-    Priority(classes).admit("Pod", made, None)
+    Priority(world(*classes)).admit(KINDS.POD, made, None)
     assert made["spec"] == expected
 
 
@@ -121,7 +134,7 @@ def test_priority(classes: tuple[PriorityClass, ...], spec: Raw, expected: Raw) 
     ],
 )
 def test_priority_refuses(spec: Raw, reason: str) -> None:
-    answer = admit(pod(**spec), None, GATES, plugins=(Priority(CLASSES),))
+    answer = admit(pod(**spec), None, GATES, plugins=(Priority(world(*CLASSES)),))
     assert isinstance(answer, Rejected)
     assert answer.forbidden == reason
     assert answer.status == {
@@ -137,27 +150,27 @@ def test_priority_refuses(spec: Raw, reason: str) -> None:
 
 
 def test_an_update_keeps_what_was_computed() -> None:
-    old = stored(pod())
+    old = admitted(pod())
     new = copy.deepcopy(old)
     for name in ("priority", "preemptionPolicy"):
         del new["spec"][name]
-    answer = admit(new, old, GATES)
+    answer = Admission(ObjectsWorld(), GATES).admit(new, old)
     assert isinstance(answer, Admitted)
     assert answer.object["spec"] == old["spec"]
 
 
 def test_there_is_one_global_default() -> None:
-    plugin = Priority((priority_class("usual", 10, globalDefault=True),))
+    plugin = Priority(world(priority_class("usual", 10, globalDefault=True)))
     made = document("PriorityClass", "second", value=1, globalDefault=True)
     with pytest.raises(Forbidden, match="PriorityClass usual is already marked as default"):
-        plugin.validate("PriorityClass", made, None)
+        plugin.validate(KINDS.PRIORITY_CLASS, made, None)
     same = document("PriorityClass", "usual", value=10, globalDefault=True)
-    plugin.validate("PriorityClass", same, same)
-    Priority().validate("PriorityClass", made, None)
+    plugin.validate(KINDS.PRIORITY_CLASS, same, same)
+    Priority(world()).validate(KINDS.PRIORITY_CLASS, made, None)
 
 
 def test_what_is_invalid_anyway_is_told_before_that_there_is_a_global_default() -> None:
-    plugin = Priority((priority_class("usual", 10, globalDefault=True),))
+    plugin = Priority(world(priority_class("usual", 10, globalDefault=True)))
     for name, reason in (("second", "Forbidden"), ("Bad_", "Invalid")):
         made = document("PriorityClass", name, value=1, globalDefault=True)
         answer = admit(made, None, GATES, plugins=(plugin,))
@@ -169,6 +182,7 @@ def test_what_is_invalid_anyway_is_told_before_that_there_is_a_global_default() 
     ("metadata", "name"), [({"name": "p"}, "p"), ({"generateName": "web-"}, "web-"), ({}, "Unknown"), (None, "Unknown")]
 )
 def test_a_refused_pod_has_no_generated_name_yet(metadata: Raw | None, name: str) -> None:
-    answer = admit({**pod(priorityClassName="none"), "metadata": metadata}, None, GATES)
+    chain = Admission(ObjectsWorld(is_complete=True), GATES)
+    answer = chain.admit({**pod(priorityClassName="none"), "metadata": metadata})
     assert isinstance(answer, Rejected)
     assert answer.status["message"].startswith(f'pods "{name}" is forbidden: no PriorityClass with name none')

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.admit.objects import Raw, document, pod
 
 from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.priority import Priority, check_priority_class_deletion
 from moorage.admit.plugins.standard import (
@@ -19,6 +20,8 @@ from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeC
 from moorage.admit.prepare.service_addresses import NotAllocated, ServiceAddresses
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.core import Namespace, NamespaceStatus
 from moorage.model.types.core import ServiceAccount as Account
 from moorage.model.types.meta import LocalObjectReference, ObjectMeta
 from moorage.model.types.policy import PriorityClass
@@ -40,9 +43,16 @@ def refused(raw: Raw, *plugins: Plugin) -> Raw:
     return answer.status
 
 
+class StrictWorld(ObjectsWorld):
+    """Assumes nothing, not even service accounts."""
+
+    def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
+        return False
+
+
 def test_nothing_is_made_where_no_namespace_is() -> None:
-    phases: dict[str, str] = {"default": "Active", "going": "Terminating"}
-    plugin = NamespaceLifecycle(phases.get)
+    going = Namespace(metadata=ObjectMeta(name="going"), status=NamespaceStatus(phase="Terminating"))
+    plugin = NamespaceLifecycle(ObjectsWorld.of([(KINDS.NAMESPACE, going)], is_complete=True))
     made(pod(), plugin)
     made(document("Namespace"), plugin)
     made(document("Node"), plugin)
@@ -51,9 +61,9 @@ def test_nothing_is_made_where_no_namespace_is() -> None:
     status = refused(nowhere, plugin)
     assert (status["code"], status["message"]) == (404, 'namespaces "nowhere" not found')
     assert status["details"] == {"name": "nowhere", "kind": "namespaces"}
-    going = pod()
-    going["metadata"]["namespace"] = "going"
-    status = refused(going, plugin)
+    ending = pod()
+    ending["metadata"]["namespace"] = "going"
+    status = refused(ending, plugin)
     assert status["message"] == (
         'pods "p" is forbidden: unable to create new content in namespace going because it is being terminated'
     )
@@ -84,13 +94,13 @@ def test_some_namespaces_stay() -> None:
 
 
 def test_every_pod_has_an_account() -> None:
-    spec = made(pod(), ServiceAccount())["spec"]
+    spec = made(pod(), ServiceAccount(ObjectsWorld()))["spec"]
     assert (spec["serviceAccountName"], spec["serviceAccount"]) == ("default", "default")
-    account = Account(imagePullSecrets=(LocalObjectReference(name="s"),))
-    accounts = {("default", "default"): account}
-    plugin = ServiceAccount(lambda namespace, name: accounts.get((namespace, name)))
-    assert made(pod(), plugin)["spec"]["imagePullSecrets"] == [{"name": "s"}]
-    status = refused(pod(serviceAccountName="other"), plugin)
+    secret = LocalObjectReference(name="s")
+    account = Account(metadata=ObjectMeta(namespace="default", name="default"), imagePullSecrets=(secret,))
+    strict = StrictWorld.of([(KINDS.SERVICE_ACCOUNT, account)])
+    assert made(pod(), ServiceAccount(strict))["spec"]["imagePullSecrets"] == [{"name": "s"}]
+    status = refused(pod(serviceAccountName="other"), ServiceAccount(strict))
     assert status["message"] == (
         'pods "p" is forbidden: error looking up service account default/other: serviceaccount "other" not found'
     )
@@ -102,16 +112,17 @@ def test_claims_get_the_default_class() -> None:
     def storage_class(name: str, made_at: str, annotations: dict[str, str]) -> StorageClass:
         return StorageClass(metadata=ObjectMeta(name=name, creationTimestamp=made_at, annotations=annotations))
 
-    classes: list[StorageClass] = []
-    plugin = DefaultStorageClass(lambda: classes)
+    world = ObjectsWorld()
+    plugin = DefaultStorageClass(world)
     claim = document("PersistentVolumeClaim", spec=CLAIM)
     assert "storageClassName" not in made(claim, plugin)["spec"]
-    classes += [
+    for one in (
         storage_class("old", "2024-01-01T00:00:00Z", annotation),
         storage_class("new-b", "2025-01-01T00:00:00Z", annotation),
         storage_class("new-a", "2025-01-01T00:00:00Z", annotation),
         storage_class("none", "2026-01-01T00:00:00Z", {}),
-    ]
+    ):
+        world.put_view(KINDS.STORAGE_CLASS, one)
     assert made(claim, plugin)["spec"]["storageClassName"] == "new-a"
     asked = document("PersistentVolumeClaim", spec={**CLAIM, "storageClassName": ""})
     assert made(asked, plugin)["spec"]["storageClassName"] == ""
@@ -119,13 +130,16 @@ def test_claims_get_the_default_class() -> None:
 
 def test_claims_grow_if_they_are_bound_and_their_class_allows_it() -> None:
     classes = {"grows": StorageClass(allowVolumeExpansion=True), "stays": StorageClass()}
-    plugin = PersistentVolumeClaimResize(lambda: classes)
+    world = ObjectsWorld(is_complete=True)
+    for key, view in classes.items():
+        world.put(KINDS.STORAGE_CLASS, key, view)
+    plugin = PersistentVolumeClaimResize(world)
 
     def ask(size: str, name: str, phase: str = "Bound") -> None:
         spec = {**CLAIM, "storageClassName": name}
         old = document("PersistentVolumeClaim", spec=spec, status={"phase": phase})
         new = {**old, "spec": {**spec, "resources": {"requests": {"storage": size}}}}
-        plugin.validate("PersistentVolumeClaim", new, old)
+        plugin.validate(KINDS.PERSISTENT_VOLUME_CLAIM, new, old)
 
     ask("2Gi", "grows")
     ask("1024Mi", "stays", "Pending")
@@ -147,10 +161,10 @@ def test_what_only_controllers_take_away() -> None:
 
 
 def test_priorities_are_looked_up_when_they_are_needed() -> None:
-    classes: list[PriorityClass] = []
-    plugin = Priority(lambda: classes)
+    world = ObjectsWorld()
+    plugin = Priority(world)
     assert made(pod(), plugin)["spec"]["priority"] == 0
-    classes.append(PriorityClass(metadata=ObjectMeta(name="high"), value=7))
+    world.put_view(KINDS.PRIORITY_CLASS, PriorityClass(metadata=ObjectMeta(name="high"), value=7))
     assert made(pod(priorityClassName="high"), plugin)["spec"]["priority"] == 7
 
 

@@ -104,7 +104,7 @@ async def test_services_that_are_changed_at_once_do_not_get_the_same(tmp_path: P
 
 async def test_what_is_allocated_at_once_differs(tmp_path: Path) -> None:
     async with serving(tmp_path) as (client, api):
-        api.directory._random = _Repeating()
+        api.admission.random = _Repeating()
         await asyncio.gather(*(client.create(KINDS.SERVICE, service(f"s{n}"), "default") for n in range(5)))
         await asyncio.gather(
             *(client.create(KINDS.SERVICE, service(f"t{n}", type="NodePort"), "default") for n in range(5))

@@ -59,7 +59,7 @@ async def test_an_address_that_another_server_gave_is_refused(two: list[Api]) ->
 
 async def test_what_servers_allocate_at_the_same_time_differs(two: list[Api]) -> None:
     for api in two:
-        api.directory._random = Random(7)  # so that both choose the same
+        api.admission.random = Random(7)  # so that both choose the same
     pair = clients(two)
     made = await asyncio.gather(
         *(pair[n % 2].create(KINDS.SERVICE, service(f"s{n}", type="NodePort"), "default") for n in range(12))

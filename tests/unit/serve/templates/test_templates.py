@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from moorage.admit.admission import Admitted, Rejected, admit
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.raw import Raw, copy_document
@@ -15,7 +16,7 @@ from moorage.admit.request import Request
 from moorage.admit.subresources.pods import bind_pod
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates, gates_from
-from moorage.model.kinds import KINDS
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod
@@ -173,7 +174,10 @@ def templates(*plugins: Plugin, generation: Callable[[], int] = lambda: 0, limit
             raise ApiError(answer.status)
         return answer
 
-    return PodTemplates(first, plugins, generation, limit)
+    def still_admits(kind: Kind, raw: Raw) -> bool:
+        return not isinstance(admit(raw, None, default_gates(), plugins=[one for one in plugins if one.live]), Rejected)
+
+    return PodTemplates(first, still_admits, generation, limit)
 
 
 def named(name: str, **metadata: Any) -> Raw:
@@ -208,16 +212,13 @@ def test_names_are_generated_for_each() -> None:
 
 
 def test_a_new_generation_forgets() -> None:
-    classes: list[PriorityClass] = []
+    world = ObjectsWorld()
     version = 0
 
-    class Live(Plugin):
-        def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
-            Priority(classes).admit(kind, new, old)
-
-    known = templates(Live(), generation=lambda: version)
+    known = templates(Priority(world), generation=lambda: version)
     assert admitted(known, named("a")).object["spec"]["priority"] == 0
-    classes.append(PriorityClass(metadata=ObjectMeta(name="high"), value=7, globalDefault=True))
+    default = PriorityClass(metadata=ObjectMeta(name="high"), value=7, globalDefault=True)
+    world.put_view(KINDS.PRIORITY_CLASS, default)
     assert admitted(known, named("b")).object["spec"]["priority"] == 0
     version = 1
     assert admitted(known, named("c")).object["spec"]["priority"] == 7
@@ -229,7 +230,7 @@ def test_live_plugins_are_asked_each_time() -> None:
     class Door(Plugin):
         live = True
 
-        def admit(self, kind: str, new: Raw, old: Raw | None) -> None:
+        def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
             if closed:
                 raise Forbidden("closed")
 

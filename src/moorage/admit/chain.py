@@ -1,0 +1,212 @@
+"""Build the admission chain: which plugins run, in which order, is decided here and nowhere else.
+
+The API server, the simulation, `plan`'s reading of files, `lint`, `explain` and gate audits ask an `Admission`. They
+differ in the world that they pass, never in the plugins. An object passes three phases:
+
+1. mutate: decode, default, let plugins change it (`mutate`);
+2. validate: prepare it as its kind does, validate it, let plugins refuse it (`validate`);
+3. charge: count it against the quotas of its namespace (`charges`), last, when nothing else can refuse it.
+
+A step that the API server has to await is made of two halves. The pure one decides, here, and is all that a simulation
+or a linter needs; the awaited one is the server's and carries out what was decided. Quotas are such a step: `charges`
+says what a write costs, and `serve.admission.quota_ledger` writes it before the object. Webhooks and policies belong
+between `mutate` and `validate` (those that change objects), and behind `validate` (those that refuse them), each with a
+pure half that answers for worlds without a network. Kubernetes: AllOrderedPlugins of pkg/kubeapiserver/options.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import msgspec
+
+from moorage.admit import admission
+from moorage.admit.admission import Admitted, Mutated, Rejected
+from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.plugins.limit_ranger import LimitRanger
+from moorage.admit.plugins.pod_security import PodSecurity
+from moorage.admit.plugins.priority import Priority
+from moorage.admit.plugins.quota import QuotaCharge, charges_of
+from moorage.admit.plugins.runtime_class import RuntimeClassPlugin
+from moorage.admit.plugins.standard import (
+    DefaultTolerationSeconds,
+    NamespaceLifecycle,
+    ServiceAccount,
+    TaintNodesByCondition,
+)
+from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
+from moorage.admit.plugins.topology import PodTopologyLabels
+from moorage.admit.prepare.service_addresses import ServiceAddresses
+from moorage.admit.prepare.service_allocator import ServiceAllocator
+from moorage.admit.raw import Raw, copy_document
+from moorage.admit.request import ANY_REQUEST, Request
+from moorage.admit.subresources.pod_parts import admit_pod_part
+from moorage.admit.world import AdmissionWorld
+from moorage.model.api_error import ApiError
+from moorage.model.gates import POD_TOPOLOGY_LABELS_ADMISSION, GateSet
+from moorage.model.kinds import Kind, kind_of
+
+Own = Callable[[Raw], object]
+
+
+class Admission:
+    """The admission chain of one cluster: `world` is what it looks up, `gates` are those of the API server.
+
+    `taints_new_nodes` and `protects_storage` say that the controllers run that remove such taints and finalizers.
+    `without` leaves plugins out, as --disable-admission-plugins does. Addresses and ports are chosen with `random`.
+    """
+
+    def __init__(
+        self,
+        world: AdmissionWorld,
+        gates: GateSet,
+        *,
+        taints_new_nodes: bool = False,
+        protects_storage: bool = False,
+        without: tuple[type[Plugin], ...] = (),
+        random: Random | None = None,
+    ) -> None:
+        self.world, self.gates = world, gates
+        self.random = random or Random()
+        self._limit_ranger = LimitRanger(world)
+        #: In the order of Kubernetes. Each plugin sees what those before it have set.
+        plugins: tuple[Plugin, ...] = (
+            NamespaceLifecycle(world),  # first: nothing else is asked about an object that has no namespace to be in
+            self._limit_ranger,  # before RuntimeClass and the quota: its defaults count
+            ServiceAccount(world),
+            *((TaintNodesByCondition(),) if taints_new_nodes else ()),
+            PodSecurity(world),  # only validates, so its place matters for the order of refusals alone
+            Priority(world),
+            DefaultTolerationSeconds(),  # before RuntimeClass, which merges its tolerations with those of the pod
+            DefaultStorageClass(world),
+            *((StorageObjectInUseProtection(),) if protects_storage else ()),
+            PersistentVolumeClaimResize(world),
+            RuntimeClassPlugin(world),
+            *((PodTopologyLabels(world),) if gates.enabled(POD_TOPOLOGY_LABELS_ADMISSION) else ()),
+            ServiceAddresses(self._allocator),  # not a plugin there: the registry allocates after all plugins have run
+        )
+        self._plugins = tuple(plugin for plugin in plugins if not isinstance(plugin, without))
+        self._live = tuple(plugin for plugin in self._plugins if plugin.live)
+
+    def _allocator(self) -> ServiceAllocator:
+        return ServiceAllocator(self.world.services(), self.random, self.world.service_range)
+
+    def admit(self, new: Raw, old: Raw | None = None, *, request: Request | None = ANY_REQUEST) -> Admitted | Rejected:
+        """Admit a document of any kind, and leave it as it is: created if `old` is None, else updated."""
+        kind = kind_of(new)
+        if kind is None:
+            return Admitted(copy_document(new), None)
+        if old is not None and kind_of(old) is not kind:
+            raise ValueError(f"a {kind.name} cannot be an update of {old.get('apiVersion')} {old.get('kind')}")
+        if old is None:
+            return self.create(kind, new, request, copies=True)
+        return self.update(kind, new, old, request, copies=True)
+
+    def create(
+        self, kind: Kind, raw: Raw, request: Request | None, own: Own | None = None, *, copies: bool = False
+    ) -> Admitted | Rejected:
+        """Admit a new object, completed in place unless `copies`. `own` writes its field owners."""
+        return self._noted(
+            admission.admit_own(
+                kind, raw, None, self.gates, plugins=self._plugins, request=request, own=own, copies=copies
+            )
+        )
+
+    def update(
+        self,
+        kind: Kind,
+        raw: Raw,
+        old: Raw,
+        request: Request | None,
+        own: Own | None = None,
+        *,
+        old_view: Any = None,
+        copies: bool = False,
+    ) -> Admitted | Rejected:
+        """Admit an object that replaces `old`, whose view may be in memory."""
+        return self._noted(
+            admission.admit_own(
+                kind,
+                raw,
+                old,
+                self.gates,
+                plugins=self._plugins,
+                request=request,
+                own=own,
+                old_view=old_view,
+                copies=copies,
+            )
+        )
+
+    def mutate(
+        self,
+        kind: Kind,
+        raw: Raw,
+        old: Raw | None,
+        request: Request | None,
+        own: Own | None = None,
+        *,
+        old_view: Any = None,
+        copies: bool = False,
+    ) -> Mutated | Rejected:
+        """Carry out the first phase alone, for a caller that awaits something before the second."""
+        return admission.mutate(
+            kind,
+            raw,
+            old,
+            self.gates,
+            plugins=self._plugins,
+            request=request,
+            own=own,
+            old_view=old_view,
+            copies=copies,
+        )
+
+    def validate(self, mutated: Mutated) -> Admitted | Rejected:
+        """Carry out the second phase."""
+        return self._noted(admission.validate(mutated, self._plugins))
+
+    def update_part(self, part: str, new: Raw, old: Raw, own: Own | None) -> Admitted | Rejected:
+        """Admit a change of one part of a pod: its ephemeral containers, or the resources of its containers."""
+        return admit_pod_part(part, new, old, self.gates, self._limit_ranger.validate_pod, own)
+
+    def mutate_custom(self, kind: Kind, raw: Raw, old: Raw | None) -> None:
+        """Let the plugins change an object of a custom kind. Raises Forbidden and ApiError."""
+        for plugin in self._plugins:
+            plugin.admit(kind, raw, old)
+
+    def validate_custom(self, kind: Kind, raw: Raw, old: Raw | None) -> None:
+        """Let the plugins refuse an object of a custom kind that is valid. Raises Forbidden and ApiError."""
+        for plugin in self._plugins:
+            plugin.validate(kind, raw, old)
+
+    def still_admits(self, kind: Kind, raw: Raw) -> bool:
+        """Return whether a copy of an object that was admitted before would be admitted now.
+
+        Asks those plugins alone whose answers change although `world.generation` stays; a caller that keeps templates
+        of admitted objects forgets them when the generation grows.
+        """
+        try:
+            for plugin in self._live:
+                plugin.admit(kind, raw, None)
+        except (Forbidden, ApiError):
+            return False
+        return True
+
+    def charges(
+        self, kind: Kind, namespace: str, name: str, new: Any, old: Any = None, subresource: str = "", *, now: float
+    ) -> list[QuotaCharge]:
+        """Return what a write adds to the quotas of its namespace. Raises ApiError 403 if one does not allow it.
+
+        `new` and `old` are views. The caller adds the charges to the balances that its world shows.
+        """
+        return charges_of(kind, name, new, old, self.world.quota_balances(namespace), subresource, now)
+
+    def _noted(self, result: Admitted | Rejected) -> Admitted | Rejected:
+        """Return the answer with what was assumed to give it."""
+        assumed = self.world.assumed
+        if not assumed:
+            return result
+        assumptions = tuple(assumed)
+        assumed.clear()
+        return msgspec.structs.replace(result, assumptions=assumptions)

@@ -1,0 +1,160 @@
+"""Answer what admission looks up from objects in memory: those of a whole cluster, or those of some files.
+
+The API server's lookups, the simulated cluster and the objects given to `lint` and `explain` are such worlds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from moorage.admit.plugins.quota import QuotaBalance
+from moorage.admit.plugins.topology import NO_TOPOLOGY, topology_labels
+from moorage.admit.prepare.service_allocator import SERVICE_RANGE
+from moorage.admit.world import Assumption
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.core import Namespace, Service, ServiceAccount
+from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.policy import LimitRange, PriorityClass, RuntimeClass
+from moorage.model.types.storage import StorageClass
+
+#: The namespaces every cluster has.
+SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+#: The kinds that admission looks up. Of nodes it reads the topology labels only.
+LOOKED_UP = (
+    KINDS.NAMESPACE,
+    KINDS.PRIORITY_CLASS,
+    KINDS.STORAGE_CLASS,
+    KINDS.SERVICE,
+    KINDS.LIMIT_RANGE,
+    KINDS.RUNTIME_CLASS,
+    KINDS.SERVICE_ACCOUNT,
+)
+
+
+class ObjectsWorld:
+    """A world of the objects it is told of with `put` and `drop`, by kind and key (`namespace/name` or `name`).
+
+    Call both for every write, of any kind: kinds that admission does not look up cost a dictionary lookup. Pass
+    `is_complete` for a whole cluster (a live one, a dump of one, a simulation of one), in which what is not there does
+    not exist; else each missing object is assumed once, and noted. The namespaces and PriorityClasses that every
+    cluster has exist always. Quotas without a status allow anything: `put` them with what is used.
+    """
+
+    service_range = SERVICE_RANGE
+
+    def __init__(self, *, is_complete: bool = False) -> None:
+        self.generation = 0
+        self.is_complete = is_complete
+        self.assumed: list[Assumption] = []
+        self._causes: set[tuple[Kind, str]] = set()
+        self._known: dict[Kind, dict[str, Any]] = {kind: {} for kind in LOOKED_UP}
+        self._quotas: dict[str, dict[str, QuotaBalance]] = {}
+        self._topology: dict[str, Mapping[str, str]] = {}
+
+    @classmethod
+    def of(cls, views: Iterable[tuple[Kind, Any]], *, is_complete: bool = False) -> "ObjectsWorld":
+        """Return a world with these objects."""
+        world = cls(is_complete=is_complete)
+        for kind, view in views:
+            world.put_view(kind, view)
+        return world
+
+    def put_view(self, kind: Kind, view: Any) -> None:
+        """Put an object under the key that its metadata has."""
+        metadata: ObjectMeta = view.metadata
+        self.put(kind, f"{metadata.namespace}/{metadata.name}" if kind.namespaced else metadata.name, view)
+
+    def put(self, kind: Kind, key: str, view: Any) -> None:
+        """Take in an object that is new or has changed."""
+        known = self._known.get(kind)
+        if known is not None:
+            known[key] = view
+            self._changed()
+        elif kind is KINDS.NODE:
+            self.put_topology(key, view.metadata.labels)
+        elif kind is KINDS.RESOURCE_QUOTA:
+            namespace, _, name = key.partition("/")
+            self._quotas.setdefault(namespace, {})[name] = QuotaBalance(view, view.status.used)
+
+    def drop(self, kind: Kind, key: str) -> None:
+        """Forget an object that was deleted."""
+        known = self._known.get(kind)
+        if known is not None:
+            known.pop(key, None)
+            self._changed()
+        elif kind is KINDS.NODE:
+            if self._topology.pop(key, None) is not None:
+                self._changed()
+        elif kind is KINDS.RESOURCE_QUOTA:
+            namespace, _, name = key.partition("/")
+            self._quotas.get(namespace, {}).pop(name, None)
+
+    def put_topology(self, node: str, labels: Mapping[str, str]) -> None:
+        """Remember the zone of a node. Nodes are written often, and hardly ever have another zone than before."""
+        topology = topology_labels(labels)
+        if topology != self.topology_of(node):
+            self._topology[node] = topology
+            self._changed()
+
+    def _changed(self) -> None:
+        self.generation += 1
+
+    def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
+        if kind is KINDS.NAMESPACE and key in SYSTEM_NAMESPACES:
+            return True
+        if kind is KINDS.SERVICE_ACCOUNT:
+            return True  # Differs: accounts need not exist, since nothing here uses them
+        if self.is_complete:
+            return False
+        if (kind, key) not in self._causes:
+            self._causes.add((kind, key))
+            self.assumed.append(Assumption(kind, key, _text(kind, key, needed_by)))
+        return True
+
+    def namespace(self, name: str) -> Namespace | None:
+        found: Namespace | None = self._known[KINDS.NAMESPACE].get(name)
+        return found
+
+    def namespace_labels(self, name: str) -> Mapping[str, str] | None:
+        """Return the labels of a namespace, if there is one of that name."""
+        found = self.namespace(name)
+        return None if found is None else found.metadata.labels
+
+    def limit_ranges(self, namespace: str) -> Sequence[LimitRange]:
+        ranges = self._known[KINDS.LIMIT_RANGE]
+        if not ranges:
+            return ()
+        prefix = f"{namespace}/"
+        return [view for key, view in sorted(ranges.items()) if key.startswith(prefix)]
+
+    def priority_classes(self) -> Sequence[PriorityClass]:
+        return tuple(self._known[KINDS.PRIORITY_CLASS].values())  # in one step: a server has a second thread
+
+    def storage_classes(self) -> Mapping[str, StorageClass]:
+        return self._known[KINDS.STORAGE_CLASS]
+
+    def runtime_class(self, name: str) -> RuntimeClass | None:
+        found: RuntimeClass | None = self._known[KINDS.RUNTIME_CLASS].get(name)
+        return found
+
+    def service_account(self, namespace: str, name: str) -> ServiceAccount | None:
+        found: ServiceAccount | None = self._known[KINDS.SERVICE_ACCOUNT].get(f"{namespace}/{name}")
+        return found
+
+    def topology_of(self, node: str) -> Mapping[str, str]:
+        return self._topology.get(node, NO_TOPOLOGY)
+
+    def services(self) -> Mapping[str, Service]:
+        return self._known[KINDS.SERVICE]
+
+    def quota_balances(self, namespace: str) -> Sequence[QuotaBalance]:
+        quotas = self._quotas.get(namespace)
+        return [quotas[name] for name in sorted(quotas)] if quotas else ()
+
+
+def _text(kind: Kind, key: str, needed_by: Kind) -> str:
+    """Say what was assumed, and what a cluster without it does."""
+    if kind is KINDS.NAMESPACE:
+        objects = "pods" if needed_by is KINDS.POD or needed_by.template else "objects"
+        return f"namespace {key} is not in the input; the API server refuses {objects} in namespaces that do not exist"
+    refused = f"the API server refuses {'pods' if needed_by is KINDS.POD else needed_by.plural}"
+    return f"{kind.name} {key} is not in the input; {refused} that name one that does not exist"

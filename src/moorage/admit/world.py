@@ -1,0 +1,63 @@
+"""Define what admission looks up in a cluster: namespaces, classes, limits, accounts, Services, quotas.
+
+A world that shows only a part of a cluster, such as the objects of some files, cannot know that an object does not
+exist. It says so when the chain asks `assumes`: what needs the object is admitted as if it existed, and the answer
+carries an `Assumption`. Kubernetes: the informers of admission plugins.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from moorage.admit.plugins.quota import QuotaBalance
+from moorage.model.kinds import Kind
+from moorage.model.types.core import Namespace, Service, ServiceAccount
+from moorage.model.types.policy import LimitRange, PriorityClass, RuntimeClass
+from moorage.model.types.storage import StorageClass
+
+
+class Assumption(NamedTuple):
+    """An object that was taken to exist, because the world does not show the whole cluster. `key` as in a path."""
+
+    kind: Kind
+    key: str
+    text: str
+
+
+class AdmissionWorld(Protocol):
+    """What the admission chain looks up. An answer may be another later; `generation` grows when that may be so."""
+
+    @property
+    def generation(self) -> int: ...
+
+    @property
+    def service_range(self) -> ipaddress.IPv4Network: ...
+
+    @property
+    def assumed(self) -> list[Assumption]:
+        """What was assumed since the chain emptied the list."""
+
+    def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
+        """Return whether an object that is not here may exist nevertheless. The chain then goes on as if it did."""
+
+    def namespace(self, name: str) -> Namespace | None: ...
+
+    def limit_ranges(self, namespace: str) -> Sequence[LimitRange]:
+        """Return the LimitRanges of a namespace, by name."""
+
+    def priority_classes(self) -> Iterable[PriorityClass]:
+        """Return the PriorityClasses; those of the system may be left out."""
+
+    def storage_classes(self) -> Mapping[str, StorageClass]: ...
+
+    def runtime_class(self, name: str) -> RuntimeClass | None: ...
+
+    def service_account(self, namespace: str, name: str) -> ServiceAccount | None: ...
+
+    def topology_of(self, node: str) -> Mapping[str, str]:
+        """Return the zone and region labels of a node; none if it does not exist."""
+
+    def services(self) -> Mapping[str, Service]: ...
+
+    def quota_balances(self, namespace: str) -> Sequence[QuotaBalance]:
+        """Return the ResourceQuotas of a namespace, by name, with all that is used of them or is being charged."""
