@@ -12,7 +12,8 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from moorage.match.cel import CelError, Program, compile_expression, taint_environment
 from moorage.match.cel.evaluate import loops as evaluate_loops
 from moorage.match.cel.evaluate.steps import COST, COST_LIMIT
-from moorage.match.cel.generate import operators, runtime
+from moorage.match.cel.generate import calls as operators
+from moorage.match.cel.generate import loop_function as runtime
 from moorage.model.types.node import Taint
 
 TAINTS = (

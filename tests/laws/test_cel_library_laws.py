@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.unit.match.cel.libraries.calls import call
 
-from moorage.match.cel.libraries.collections import lists
-from moorage.match.cel.libraries.network.ip_address import Address, parse_address
-from moorage.match.cel.libraries.network.url_value import URLError, parse_url
-from moorage.match.cel.libraries.text import strings
+from moorage.match.cel.libraries import lists, strings
+from moorage.match.cel.libraries.ip_address import Address, parse_address
+from moorage.match.cel.libraries.url_value import URLError, parse_url
 
 # Groups of zeros in all places, since `::` is where the difficulties are.
 _GROUPS = st.lists(st.sampled_from([0, 0, 0, 1, 0xABCD, 0xFFFF]), min_size=8, max_size=8)

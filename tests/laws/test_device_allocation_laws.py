@@ -22,12 +22,11 @@ from tests.laws.naive_device_allocation import (
 
 from moorage.columns.devices.use import DeviceUse
 from moorage.match.devices.allocation import search as searching
-from moorage.match.devices.allocation.counters import CounterBudget
+from moorage.match.devices.allocation.capacity import CounterBudget
+from moorage.match.devices.allocation.constraints import could_fit
 from moorage.match.devices.allocation.explain import explain_request, why_not_device
-from moorage.match.devices.allocation.feasibility import could_fit
-from moorage.match.devices.allocation.features import allocator_features
+from moorage.match.devices.allocation.features import SearchLimitError, allocator_features
 from moorage.match.devices.allocation.pools import DevicePool, gather_pools
-from moorage.match.devices.allocation.problems import SearchLimitError
 from moorage.match.devices.allocation.published import AllocationNode, PublishedDevice, PublishedSlice
 from moorage.match.devices.allocation.requests import CompiledRequest, compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate, Search

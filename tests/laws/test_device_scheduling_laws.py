@@ -13,9 +13,8 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import Devices
 from moorage.columns.devices.use import DeviceUse
 from moorage.match.devices.allocation.allocate import allocate
-from moorage.match.devices.allocation.features import allocator_features
+from moorage.match.devices.allocation.features import AllocationError, allocator_features
 from moorage.match.devices.allocation.pools import gather_pools
-from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.allocation.published import AllocationNode, PublishedSlice
 from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate

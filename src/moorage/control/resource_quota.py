@@ -12,8 +12,7 @@ from moorage.control.framework.actions import NOTHING, Plan
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.workloads import status_update
 from moorage.control.framework.world import World
-from moorage.match.quota.count import count_used
-from moorage.match.quota.usage import COUNTED_KINDS, count_name, usage_of
+from moorage.match.quota.usage import COUNTED_KINDS, count_name, count_used, usage_of
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.types.policy import ResourceQuota
 

@@ -5,7 +5,7 @@ Kubernetes: apiserver/pkg/util/webhook/validation.go.
 
 from typing import Final, Protocol
 
-from moorage.match.cel.libraries.network.url_value import USER, URLError, escape, parse_url, to_text
+from moorage.match.cel.libraries.url_value import USER, URLError, escape, parse_url, to_text
 from moorage.model.field_error import FieldErrors, invalid, required
 from moorage.model.names import dns1123_subdomain_errors, port_number_errors
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-from moorage.match.taint_text import describe_taint
+from moorage.match.taint_messages import describe_taint
 from moorage.match.tolerations import TolerationSet
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration

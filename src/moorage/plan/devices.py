@@ -8,7 +8,7 @@ from moorage.admit.raw import Raw
 from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import Devices
 from moorage.control.framework.world import World
-from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.allocation.features import AllocationError
 from moorage.match.devices.claims import claim_keys
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view

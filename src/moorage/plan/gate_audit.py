@@ -18,7 +18,7 @@ from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.taint_eviction import Eviction, When, decide_eviction
-from moorage.match.taint_text import describe_taint
+from moorage.match.taint_messages import describe_taint
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.model.gates import (
     DYNAMIC_RESOURCE_ALLOCATION,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from moorage.control.framework.workloads import is_finished, is_ready
 from moorage.control.framework.world import controller_of
-from moorage.match.taint_text import describe_taint_with_effect
+from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import all_gates
 from moorage.model.types.node import Node

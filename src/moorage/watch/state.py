@@ -7,7 +7,7 @@ from heapq import nsmallest
 from moorage.client.informer import Delta
 from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, amounts
 from moorage.control.framework.workloads import is_finished, is_ready
-from moorage.match.taint_text import describe_taint_with_effect
+from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.outcome import NodeLine, PodLine, State, Usage

@@ -11,7 +11,7 @@ from tests.conformance.checks.cel_strings_latest import FUNCTIONS as STRINGS_LAT
 from moorage.match.cel import CelError, Environment, Program, compile_expression, render_issues, taint_environment
 from moorage.match.cel import types as cel_types
 from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, MAX_LENGTH
-from moorage.match.cel.libraries.text import strings
+from moorage.match.cel.libraries import strings
 from moorage.match.cel.program import NOT_INSTANTIATED, TOO_COMPLEX
 from moorage.match.cel.values import CelMap, Duration, OptionalValue, Timestamp, UInt
 from moorage.model.field_error import forbidden, internal_error, invalid, too_long

@@ -12,10 +12,10 @@ from decimal import Decimal
 from typing import Any
 
 from moorage.match.cel.functions import Function, Overload, row
-from moorage.match.cel.libraries.text import strings
-from moorage.match.cel.libraries.text.string_format import VERBS, Clause, FormatError, interpolate, refusal
-from moorage.match.cel.standard.calendar import format_timestamp
-from moorage.match.cel.standard.conversions import format_seconds
+from moorage.match.cel.libraries import strings
+from moorage.match.cel.libraries.calendar import format_timestamp
+from moorage.match.cel.libraries.conversions import format_seconds
+from moorage.match.cel.libraries.string_format import VERBS, Clause, FormatError, interpolate, refusal
 from moorage.match.cel.types import Type
 from moorage.match.cel.values import (
     CelError,

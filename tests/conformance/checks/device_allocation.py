@@ -6,9 +6,8 @@ from tests.conformance.checks.device_cel import gates_named
 
 from moorage.columns.devices.use import DeviceUse
 from moorage.match.devices.allocation.allocate import allocate
-from moorage.match.devices.allocation.features import allocator_features
+from moorage.match.devices.allocation.features import AllocationError, allocator_features
 from moorage.match.devices.allocation.pools import gather_pools
-from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.allocation.published import AllocationNode, PublishedSlice
 from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate

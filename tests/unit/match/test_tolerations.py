@@ -3,7 +3,7 @@ from itertools import product
 import pytest
 
 from moorage.match.operators import TOLERATION, names_in
-from moorage.match.taint_text import describe_toleration
+from moorage.match.taint_messages import describe_toleration
 from moorage.match.tolerations import (
     NO_TOLERATION,
     compile_toleration,

@@ -10,7 +10,7 @@ from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.prepare.resource_defaults import default_pod_level_resources
 from moorage.admit.raw import Raw, items, part
 from moorage.admit.world import AdmissionWorld
-from moorage.match.quota.pod_amounts import pod_amounts
+from moorage.match.quota.pods import pod_amounts
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import MAX_MILLI_VALUE, Quantity
 from moorage.model.schema.conversion import convert_view

@@ -19,11 +19,12 @@ from moorage.columns.node_table import NodeTable
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId
-from moorage.match.devices.binding_conditions import TIMED_OUT, binding_failure
 from moorage.match.devices.claims import (
+    TIMED_OUT,
     ClaimKey,
     DeviceClaimFacts,
     DeviceClaimState,
+    binding_failure,
     claim_facts,
     claim_keys,
     extended_facts,

@@ -15,7 +15,7 @@ from moorage.columns.interning import Interner
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool, gather_pool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedSlice
-from moorage.match.devices.taints import device_taints, rule_selects
+from moorage.match.devices.tolerations import device_taints, rule_selects
 from moorage.model.gates import GateSet
 from moorage.model.types.devices import DeviceTaintRule, ResourceSlice
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moorage.match.devices.eviction import PublishedDevices, claim_eviction, evicts, taints_of_devices
-from moorage.match.devices.taints import has_evicting_taint
+from moorage.match.devices.tolerations import has_evicting_taint
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.well_known.taints import NO_EXECUTE
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from moorage.control.framework.controller import ControllerContext
 from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.toleration_log import TolerationLog
+from moorage.match.taint_messages import TolerationLog
 from moorage.match.tolerations import ProgramCache, TolerationSet
 from moorage.model.gates import TAINT_TOLERATION_CEL
 from moorage.model.types.node import Taint

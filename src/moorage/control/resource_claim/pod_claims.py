@@ -11,7 +11,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Raw
 from moorage.control.framework.world import World, controller_of
-from moorage.match.devices.claim_references import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
+from moorage.match.devices.claims import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
 from moorage.model.gates import DRA_ADMIN_ACCESS, DRA_PRIORITIZED_LIST, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS

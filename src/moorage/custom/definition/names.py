@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri
+from moorage.match.cel.libraries.url_value import URLError, parse_request_uri
 from moorage.model.field_error import FieldError, FieldErrors, invalid, not_supported, required
 from moorage.model.names import dns1035_label_errors, dns1123_subdomain_errors
 from moorage.model.types.extension.custom_resource_definition import CustomResourceDefinitionNames

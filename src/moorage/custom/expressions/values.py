@@ -11,7 +11,7 @@ from moorage.custom.expressions.escaping import escape_name
 from moorage.custom.schema.formats import duration_of
 from moorage.custom.schema.structural import Structural
 from moorage.match.cel import types
-from moorage.match.cel.standard.calendar import parse_timestamp
+from moorage.match.cel.libraries.calendar import parse_timestamp
 from moorage.match.cel.values import CelError, CelMap, Duration, KeyedList, OpaqueValue, SetList
 from moorage.model.go.pem_blocks import base64_complaint, decode_base64
 from moorage.model.go.quoting import go_quote

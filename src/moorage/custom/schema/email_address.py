@@ -3,7 +3,7 @@
 Kubernetes: format `email`, by way of Go's net/mail.ParseAddress (RFC 5322). Encoded words in names are not decoded.
 """
 
-from moorage.match.cel.libraries.network.ip_address import AddressError, parse_address
+from moorage.match.cel.libraries.ip_address import AddressError, parse_address
 
 _SPECIAL = frozenset('()[];@\\,<>":')
 _SPACE = " \t"

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 
 from moorage.custom.schema.email_address import is_email
-from moorage.match.cel.libraries.network.ip_address import AddressError, parse_address
-from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri
+from moorage.match.cel.libraries.ip_address import AddressError, parse_address
+from moorage.match.cel.libraries.url_value import URLError, parse_request_uri
 from moorage.match.cel.patterns import search
 from moorage.model.go.integers import fits_int64, wrap64
 from moorage.model.go.times import DurationError, parse_duration

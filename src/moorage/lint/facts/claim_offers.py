@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from moorage.columns.devices.use import DeviceUse
 from moorage.match.devices.allocation.allocate import allocate
 from moorage.match.devices.allocation.explain import ELSEWHERE, tell_reasons, why_not_device
-from moorage.match.devices.allocation.features import allocator_features
+from moorage.match.devices.allocation.features import AllocationError, allocator_features
 from moorage.match.devices.allocation.pools import gather_pools
-from moorage.match.devices.allocation.problems import AllocationError
 from moorage.match.devices.allocation.published import AllocationNode, PublishedSlice
 from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate

@@ -19,7 +19,7 @@ from moorage.lint.hints import did_you_mean
 from moorage.lint.subject import Complaint, claim_spec_of, device_requests
 from moorage.match.devices.eviction import tolerated_seconds
 from moorage.match.devices.tolerations import as_taint, compile_device_toleration, compile_device_tolerations
-from moorage.match.taint_text import describe_taint
+from moorage.match.taint_messages import describe_taint
 from moorage.model.gates import all_gates
 from moorage.model.types.devices import DeviceToleration
 from moorage.model.well_known.taints import NO_EXECUTE

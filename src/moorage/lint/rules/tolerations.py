@@ -12,7 +12,7 @@ import msgspec
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
 from moorage.lint.subject import Complaint, TolerationList
 from moorage.match.operators import BY_NAME, TOLERATION, accepted_values, comparison_of
-from moorage.match.taint_text import describe_toleration
+from moorage.match.taint_messages import describe_toleration
 from moorage.match.tolerations import TolerationMatcher, compile_toleration
 from moorage.model.gates import all_gates
 from moorage.model.types.node import Taint

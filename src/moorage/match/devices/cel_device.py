@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from moorage.match.cel.libraries.quantity_and_semver import QuantityValue, SemverValue
 from moorage.match.cel.types import Type
 from moorage.match.cel.values import CelError, CelMap, Duration, OptionalValue, Timestamp, UInt, type_of_value
-from moorage.match.devices.attributes import qualified
+from moorage.match.devices.description import qualified
 from moorage.match.semver import SemverError, parse
 from moorage.model.types.view import AbsentList
 

@@ -1,20 +1,27 @@
-"""A pod's claims on devices: which they are, in what state, and which of them scheduling can tell apart.
+"""Find a pod's claims on devices, their state and binding conditions, and which of them scheduling can tell apart.
 
 In: a pod and the ResourceClaims there are. Out: `DeviceClaimFacts`, which a shape carries in place of claim names, and
-their key. A thousand pods with a claim each from one template are then one shape. Kubernetes: PreEnqueue and PreFilter
-of the DynamicResources plugin, which prepare each pod by itself.
+their key. A thousand pods with a claim each from one template are then one shape. Kubernetes: PreEnqueue, PreFilter and
+PreBind of the DynamicResources plugin, which prepare each pod by itself, and dynamic-resource-allocation/resourceclaim.
+Differs: claims of whole PodGroups are not known.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from moorage.match.devices.claim_references import ClaimNameError, claim_name, why_not_for_pod
 from moorage.match.devices.extended_resources import SPECIAL_NAME
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.devices import DeviceClass, ResourceClaim, ResourceClaimSpec
+from moorage.model.types.devices import (
+    AllocatedDeviceStatus,
+    DeviceClass,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+from moorage.model.types.meta import Condition
 from moorage.model.types.pod import Pod, PodResourceClaim
 
 ClaimKey = tuple[str, str]  # namespace and name
@@ -145,3 +152,120 @@ def _key(found: DeviceClaimFacts, by_name: bool) -> tuple[Any, ...]:
         results = status.allocation.devices.results if status.allocation is not None else ()
         return found.state, name, selector, found.broken, [result.request for result in results]
     return found.state, name, found.claim.spec, [made and made.spec for made in found.classes]
+
+
+if TYPE_CHECKING:
+    from moorage.model.types.devices import ResourceClaim
+    from moorage.model.types.pod import Pod, PodResourceClaim
+
+NOT_CREATED = "ResourceClaim not created yet"
+UNSUPPORTED = "none of the supported fields are set"
+
+
+class ClaimNameError(Exception):
+    """A pod's entry names no claim: the claim was not created yet, or the entry has no field that is known."""
+
+    def __init__(self, message: str, *, not_created: bool) -> None:
+        super().__init__(message)
+        self.not_created = not_created
+
+
+def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str | None, bool]:
+    """Return the name of the claim and whether the pod must own it.
+
+    None is a claim that is not needed. Raises ClaimNameError.
+    """
+    if entry.resourceClaimName is not None:
+        return entry.resourceClaimName, False
+    if entry.resourceClaimTemplateName is not None:
+        for status in pod.status.resourceClaimStatuses:
+            if status.name == entry.name:
+                return status.resourceClaimName, True
+    where = f'pod "{pod.metadata.namespace}/{pod.metadata.name}"'
+    if entry.resourceClaimTemplateName is not None:
+        raise ClaimNameError(f"{where}: {NOT_CREATED}", not_created=True)
+    raise ClaimNameError(f"{where}, spec.resourceClaim {go_quote(entry.name)}: {UNSUPPORTED}", not_created=False)
+
+
+def why_not_for_pod(pod: Pod, claim: ResourceClaim) -> str | None:
+    """Return why a claim from a template is not this pod's own, or None."""
+    ours, theirs = pod.metadata, claim.metadata
+    is_here = ours.namespace == theirs.namespace
+    for owner in theirs.ownerReferences:
+        if owner.controller:
+            if is_here and owner.uid == ours.uid:
+                return None
+            break
+    names = f"ResourceClaim {theirs.namespace}/{theirs.name}", f"Pod {ours.namespace}/{ours.name}"
+    if not is_here:
+        return f"{names[0]} is not in the same namespace as {names[1]}"
+    return f"{names[0]} was not created for {names[1]} (Pod is not owner)"
+
+
+def is_reserved_for_pod(pod: Pod, claim: ResourceClaim) -> bool:
+    return any(consumer.uid == pod.metadata.uid for consumer in claim.status.reservedFor)
+
+
+FAILED = "device binding failed"
+TIMED_OUT = "device binding timeout"
+
+
+def waiting_devices(claim: ResourceClaim) -> Iterator[DeviceRequestAllocationResult]:
+    """Return the claim's devices that have binding conditions."""
+    allocation = claim.status.allocation
+    return (one for one in (allocation.devices.results if allocation is not None else ()) if one.bindingConditions)
+
+
+def has_binding_conditions(claim: ResourceClaim) -> bool:
+    return any(True for _ in waiting_devices(claim))
+
+
+def binding_failure(claim: ResourceClaim) -> str:
+    """Return which failure condition is true, in Kubernetes' words; empty if none, before the device has a status."""
+    for device in waiting_devices(claim):
+        status = _status(claim, device)
+        if status is None:
+            return ""
+        for name in device.bindingFailureConditions:
+            failed = _condition(status, name)
+            if failed is not None and failed.status == "True":
+                about = f"claim={claim.metadata.name}, reason={failed.reason}, message={go_quote(failed.message)}"
+                return f"{FAILED}: {about}"
+        if not _is_ready(status, device):
+            return ""
+    return ""
+
+
+def is_ready_for_binding(claim: ResourceClaim) -> bool:
+    """Return whether all binding conditions are true and no failure condition is."""
+    if claim.status.allocation is None or binding_failure(claim):
+        return False
+    for device in waiting_devices(claim):
+        status = _status(claim, device)
+        if status is None or not _is_ready(status, device):
+            return False
+    return True
+
+
+def missing_conditions(claim: ResourceClaim) -> Iterator[str]:
+    """Yield the binding conditions that are not true, each with its device."""
+    for device in waiting_devices(claim):
+        status = _status(claim, device)
+        for name in device.bindingConditions:
+            found = _condition(status, name) if status is not None else None
+            if found is None or found.status != "True":
+                yield f"{name} of {device.driver}/{device.pool}/{device.device} (claim {claim.metadata.name})"
+
+
+def _is_ready(status: AllocatedDeviceStatus, device: DeviceRequestAllocationResult) -> bool:
+    conditions = (_condition(status, name) for name in device.bindingConditions)
+    return all(found is not None and found.status == "True" for found in conditions)
+
+
+def _status(claim: ResourceClaim, device: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
+    wanted = (device.driver, device.pool, device.device)
+    return next((one for one in claim.status.devices if (one.driver, one.pool, one.device) == wanted), None)
+
+
+def _condition(status: AllocatedDeviceStatus, name: str) -> Condition | None:
+    return next((one for one in status.conditions if one.type == name), None)

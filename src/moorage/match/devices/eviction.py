@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from moorage.match.devices.claim_references import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
-from moorage.match.devices.taints import rule_selects
-from moorage.match.devices.tolerations import as_taint
-from moorage.match.taint_text import describe_taint
+from moorage.match.devices.claims import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
+from moorage.match.devices.tolerations import as_taint, rule_selects
+from moorage.match.taint_messages import describe_taint
 from moorage.model.go.times import seconds_of
 from moorage.model.well_known.taints import NO_EXECUTE
 

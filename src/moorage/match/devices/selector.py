@@ -108,7 +108,7 @@ def _compile(
     expression: str, lists: bool, multiple_allocations: bool, includes: bool
 ) -> DeviceSelector | SelectorProblem:
     from moorage.match.cel import Program, compile_expression, render_issues
-    from moorage.match.cel.device_environment import device_environment
+    from moorage.match.cel.environment import device_environment
     from moorage.match.cel.program import NOT_INSTANTIATED
 
     environment = device_environment(lists=lists, multiple_allocations=multiple_allocations, includes=includes)

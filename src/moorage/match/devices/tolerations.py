@@ -1,7 +1,9 @@
-"""Device tolerations: a request's tolerations → which taints of devices they tolerate, and why not the others.
+"""Collect a device's taints, decide which of them the tolerations of a request tolerate, and explain the others.
 
-The rules, gates and words are those of pods' tolerations, on the same operator table. Kubernetes:
-dynamic-resource-allocation/resourceclaim/devicetoleration.go. Differs: `Lt` and `Gt` (KEP-5471), the semver operators
+A device has the taints of its ResourceSlice, then those of the DeviceTaintRules that select it; a rule without a
+`deviceSelector` taints every device for the scheduler but evicts no pod. The rules, gates and words are those of pods'
+tolerations, on the same operator table. Kubernetes: dynamic-resource-allocation (resourceclaim/devicetoleration.go,
+resourceslice/tracker), pkg/controller/devicetainteviction. Differs: `Lt` and `Gt` (KEP-5471), the semver operators
 (KEP-5721) and `expression` (KEP-5500), under the gates they have for nodes' taints.
 """
 
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_toleration, compile_tolerations
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,3 +86,30 @@ def compile_device_tolerations(
 ) -> DeviceTolerations:
     wanted = [as_toleration(toleration) for toleration in tolerations]
     return DeviceTolerations(compile_tolerations(wanted, gates, programs, on_evaluation_failed))
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from moorage.model.types.devices import Device, DeviceTaint, DeviceTaintRule, ResourceSlice
+
+#: The effects of taints that keep a device from being allocated.
+EXCLUDING_EFFECTS = frozenset((NO_SCHEDULE, NO_EXECUTE))
+
+
+def rule_selects(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> bool:
+    """Return whether the rule taints the device; what a selector does not name is any."""
+    selector = rule.spec.deviceSelector
+    return selector is None or (
+        selector.driver in (None, driver) and selector.pool in (None, pool) and selector.device in (None, device)
+    )
+
+
+def device_taints(driver: str, pool: str, device: Device, rules: Iterable[DeviceTaintRule]) -> tuple[DeviceTaint, ...]:
+    """Return all taints of a device: its own, and those of rules in their order."""
+    return (*device.taints, *(rule.spec.taint for rule in rules if rule_selects(rule, driver, pool, device.name)))
+
+
+def has_evicting_taint(one: ResourceSlice) -> bool:
+    """Return whether a device of a slice has a NoExecute taint."""
+    return any(taint.effect == NO_EXECUTE for device in one.spec.devices for taint in device.taints)

@@ -1,18 +1,25 @@
-"""What one object uses of a ResourceQuota, by its kind: pods, services, claims to storage and devices, or one more.
+"""Count what objects use of a ResourceQuota, by kind: pods, services, claims to storage and devices, or one more.
 
-Kubernetes: pkg/quota/v1/evaluator/core. Differs: extended resources that devices serve are counted for pods only.
+Kubernetes: pkg/quota/v1/evaluator/core, and CalculateUsage of apiserver/pkg/quota/v1. Differs: extended resources that
+devices serve are counted for pods only.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from moorage.match.quota.pod_amounts import has_pod_level_resources, pod_amounts
-from moorage.match.quota.scopes import claim_classes, claim_in_scope, has_deadline, pod_in_scope
+from moorage.match.quota.pods import (
+    claim_classes,
+    claim_in_scope,
+    has_deadline,
+    has_pod_level_resources,
+    pod_amounts,
+    pod_in_scope,
+)
 from moorage.match.volumes.claims import claim_class
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.names import label_key_errors
-from moorage.model.quantity import Quantity, ResourceAmounts
+from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts
 from moorage.model.types.core import Service
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.pod import FINISHED_PHASES, Pod
@@ -287,3 +294,29 @@ def usage_of(kind: Kind) -> QuotaUsage | None:
 
 #: The kinds that quotas count, of those that every server has.
 COUNTED_KINDS = tuple(kind for kind in KINDS.values() if usage_of(kind) is not None)
+
+
+_ZERO = Quantity.from_int(0)
+
+
+def count_used(
+    quota: ResourceQuota, views: Callable[[Kind], Iterable[Any]], now: float, custom: Iterable[Kind] = ()
+) -> ResourceAmounts:
+    """Return what is used of the amounts that the spec limits. `views` gives the namespace's objects of a kind.
+
+    `custom` are the kinds of custom resource definitions. Amounts that no known kind uses stay as in the status.
+    """
+    hard = quota.spec.hard
+    used = {name: amount for name, amount in quota.status.used.items() if name in hard}
+    for kind in (*COUNTED_KINDS, *custom):
+        counting = usage_of(kind)
+        names = counting.names(hard) if counting is not None else []
+        if not names or counting is None:
+            continue
+        total = dict.fromkeys(names, _ZERO)
+        for view in views(kind):
+            if counting.matches(quota, view):
+                usage = counting.usage(view, now)
+                add_amounts(total, {name: usage[name] for name in names if name in usage})
+        used.update(total)
+    return used

@@ -14,7 +14,7 @@ import numpy as np
 
 from moorage.columns.resources import PODS
 from moorage.match.comparison import shown as shown_text
-from moorage.match.taint_text import describe_taint, describe_toleration
+from moorage.match.taint_messages import describe_taint, describe_toleration
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE

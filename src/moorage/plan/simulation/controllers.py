@@ -13,7 +13,7 @@ from moorage.control.framework.actions import Action, Create, Delete, Patch, Pla
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.work_queue import WorkQueue
 from moorage.control.registry import CONTROLLERS
-from moorage.match.devices.taints import has_evicting_taint
+from moorage.match.devices.tolerations import has_evicting_taint
 from moorage.match.evaluation.accounts import Evaluations, Undecided
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet

@@ -17,8 +17,7 @@ from moorage.admit.plugins.quota import QuotaBalance, quota_charges
 from moorage.admit.plugins.runtime_class import RuntimeClassPlugin
 from moorage.admit.request import Request
 from moorage.lint.finding import Severity
-from moorage.match.quota.count import count_used
-from moorage.match.quota.usage import usage_of
+from moorage.match.quota.usage import count_used, usage_of
 from moorage.model.api_error import forbidden
 from moorage.model.kinds import Kind
 from moorage.model.quantity import ResourceAmounts, add_amounts

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.match.devices.claim_references import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
+from moorage.match.devices.claims import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
 from moorage.model.gates import DRA_EXTENDED_RESOURCE, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import time_text

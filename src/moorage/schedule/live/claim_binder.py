@@ -15,14 +15,15 @@ from typing import Any
 from moorage.client.protocol import Client, NotSent, Object, PatchType, Raw, Unreachable
 from moorage.columns.devices.device_promises import special_key
 from moorage.columns.devices.devices import Devices
-from moorage.match.devices.binding_conditions import (
+from moorage.match.devices.claims import (
     TIMED_OUT,
+    ClaimKey,
     binding_failure,
+    claim_keys,
     has_binding_conditions,
     is_ready_for_binding,
     missing_conditions,
 )
-from moorage.match.devices.claims import ClaimKey, claim_keys
 from moorage.match.devices.extended_resources import SPECIAL_NAME, RequestsAndMappings
 from moorage.model.api_error import ApiError
 from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_RESOURCE_CLAIM_DEVICE_STATUS, GateSet

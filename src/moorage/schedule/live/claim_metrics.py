@@ -3,7 +3,7 @@
 Kubernetes: pkg/scheduler/metrics (resourceclaim_creates_total, dra_bindingconditions_*).
 """
 
-from moorage.match.devices.binding_conditions import FAILED, TIMED_OUT, waiting_devices
+from moorage.match.devices.claims import FAILED, TIMED_OUT, waiting_devices
 from moorage.model.types.devices import ResourceClaim
 from moorage.telemetry.metrics import Metrics, exponential_buckets
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.toleration_log import TolerationLog
+from moorage.match.taint_messages import TolerationLog
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Taint

@@ -8,7 +8,7 @@ from tests.conformance.checks.platform.comparison import difference, exactly
 from tests.conformance.checks.platform.server import Answer, PlatformServer, built_in
 from tests.conformance.checks.platform.steps import built_in_resource, take_step
 
-from moorage.match.quota.count import count_used
+from moorage.match.quota.usage import count_used
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.policy import ResourceQuota

@@ -7,9 +7,8 @@ import pytest
 from moorage.columns.devices.use import DeviceUse
 from moorage.match.devices.allocation.allocate import allocate
 from moorage.match.devices.allocation.explain import explain_request
-from moorage.match.devices.allocation.features import allocator_features
+from moorage.match.devices.allocation.features import AllocationError, SearchLimitError, allocator_features
 from moorage.match.devices.allocation.pools import DevicePool, gather_pools
-from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
 from moorage.match.devices.allocation.published import AllocationNode, PublishedSlice
 from moorage.match.devices.allocation.requests import compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate

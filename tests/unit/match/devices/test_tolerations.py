@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.match.devices.eviction import tolerated_seconds
-from moorage.match.devices.taints import device_taints
-from moorage.match.devices.tolerations import DeviceTolerations, compile_device_tolerations
+from moorage.match.devices.tolerations import DeviceTolerations, compile_device_tolerations, device_taints
 from moorage.model.gates import GateSet, default_gates, gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import Device, DeviceTaint, DeviceTaintRule, DeviceToleration

@@ -10,7 +10,7 @@ from moorage.columns.cluster import Cluster
 from moorage.dashboard.questions.playing.known_nodes import KnownNode, KnownNodes, taint_parts
 from moorage.match.node_selector import compile_preferred_terms, compile_required_node_affinity, gate_obstacle
 from moorage.match.taint_eviction import When, decide_eviction
-from moorage.match.taint_text import describe_taint_with_effect
+from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.match.tolerations import NO_TOLERATION, TolerationSet
 from moorage.model.gates import GateSet
 from moorage.model.types.node import NodeSelectorTerm, Taint

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from moorage.match.cel.check.unify import Bindings, assign, assign_all, most_general, substitute
 from moorage.match.cel.environment import Environment
 from moorage.match.cel.functions import Function, Overload
 from moorage.match.cel.parse import syntax
@@ -19,11 +18,16 @@ from moorage.match.cel.types import (
     DYN,
     ERROR,
     INT,
+    Bindings,
     Type,
     TypeKind,
+    assign,
+    assign_all,
     list_of,
     map_of,
+    most_general,
     optional_of,
+    substitute,
     type_of,
     type_param,
 )

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from moorage.match.cel.libraries.text.string_format import VERBS, Clause, FormatError, interpolate, refusal
+from moorage.match.cel.libraries.calendar import parse_duration, parse_timestamp
+from moorage.match.cel.libraries.operators import MAX_SECONDS, MIN_SECONDS
+from moorage.match.cel.libraries.string_format import VERBS, Clause, FormatError, interpolate, refusal
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.patterns import compile_pattern
-from moorage.match.cel.standard.calendar import parse_duration, parse_timestamp
-from moorage.match.cel.standard.operators import MAX_SECONDS, MIN_SECONDS
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError
 

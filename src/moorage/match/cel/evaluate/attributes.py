@@ -23,7 +23,7 @@ from moorage.match.cel.evaluate.steps import (
     kept,
     without_traceback,
 )
-from moorage.match.cel.standard.conversions import show_value
+from moorage.match.cel.libraries.conversions import show_value
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, OptionalValue, UInt, type_of_value
 
 _MISSING: Any = object()

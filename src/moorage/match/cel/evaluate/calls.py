@@ -27,7 +27,7 @@ from moorage.match.cel.evaluate.steps import (
     without_traceback,
 )
 from moorage.match.cel.functions import STRING_FACTOR, Overload
-from moorage.match.cel.standard.operators import NEGATE_DURATION
+from moorage.match.cel.libraries.operators import NEGATE_DURATION
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import (
     CONTAINERS,

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from moorage.match.cel.environment import Environment
-from moorage.match.cel.evaluate import logic
+from moorage.match.cel.evaluate import steps as logic
 from moorage.match.cel.evaluate.attributes import (
     AttributeStep,
     ConditionalStep,

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from moorage.match.cel.evaluate.steps import UNSET, EvaluationStep, Run, State, check_clock, kept, without_traceback
-from moorage.match.cel.standard.conversions import show_value
+from moorage.match.cel.libraries.conversions import show_value
 from moorage.match.cel.values import CelError, CelMap, Duration, OptionalValue, Timestamp, UInt, require_result_size
 
 # Go's names of the types that cannot be looped over.

@@ -1,8 +1,9 @@
-"""The unit of a compiled program: a closure over the state of one evaluation, and how it charges for its work.
+"""Define the unit of a compiled program, a closure over one evaluation's state, and the short-circuiting operators.
 
 The state is a plain list, because nothing is quicker to reach: state[COST] is the cost so far, state[DEADLINE] the time
-when evaluation is stopped (0 until a loop first asks), and the rest are slots for variables.
-Kubernetes: cel-go interpreter/runtimecost.go, cel.CostLimit. Differs: charges before the work; watches the clock.
+when evaluation is stopped (0 until a loop first asks), and the rest are slots for variables. `&&`, `||`, or, orValue
+and `in` constants do not need all of their arguments. Kubernetes: cel-go interpreter/runtimecost.go, cel.CostLimit,
+interpreter/interpretable.go (evalAnd, evalOr, evalSetMembership). Differs: charges before the work; watches the clock.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
-from moorage.match.cel.values import CelCancelled, CelError
+from moorage.match.cel.values import CelCancelled, CelError, equal
 
 State = list[Any]
 Run = Callable[[State], Any]
@@ -102,3 +103,92 @@ def check_clock(state: State) -> None:
         state[DEADLINE] = now + SECONDS_LIMIT
     elif now > state[DEADLINE]:
         raise CelCancelled(TIME_EXCEEDED)
+
+
+def build_logical(left: Run, right: Run, decisive: bool) -> Run:
+    """Build `&&` (`decisive` is false) or `||` (true): decisive wins over everything, an error over the other value."""
+
+    def left_failed(state: State, error: CelError) -> Any:
+        try:
+            b = right(state)
+        except CelError as other:
+            kept(other)
+            raise error from None
+        if b is decisive:
+            return decisive
+        raise error
+
+    def run(state: State) -> Any:
+        try:
+            a = left(state)
+        except CelError as error:
+            return left_failed(state, kept(error))
+        if a is decisive:
+            return a
+        if a is not True and a is not False:
+            return left_failed(state, CelError("no such overload"))
+        b = right(state)
+        if b is True or b is False:
+            return b
+        raise CelError("no such overload")
+
+    return run
+
+
+def build_not_strictly_false(arg: Run) -> Run:
+    """Return whether a loop goes on: after anything but a plain false."""
+
+    def run(state: State) -> Any:
+        try:
+            value = arg(state)
+        except CelError as error:
+            kept(error)
+            value = True
+        state[0] += 1
+        if state[0] > COST_LIMIT:
+            charge(state, 0)
+        return value is not False
+
+    return run
+
+
+def build_or_else(optional: Run, otherwise: Run, unwrap: bool) -> Run:
+    """`or` and `orValue`: the alternative is evaluated only if needed, and the call costs nothing."""
+
+    def run(state: State) -> Any:
+        value = optional(state)
+        present = getattr(value, "present", None)
+        if present is None:
+            return value
+        if not present:
+            return otherwise(state)
+        return value.value if unwrap else value
+
+    return run
+
+
+class MembershipStep(EvaluationStep):
+    """`x in [constants]`: a look-up that costs nothing beyond x."""
+
+    __slots__ = ("constants",)
+
+    def __init__(self, item: Run, constants: list[Any]) -> None:
+        super().__init__(_in_constants(item, constants))
+        self.constants = constants
+
+
+def _in_constants(item: Run, constants: list[Any]) -> Run:
+    if all(type(constant) is str for constant in constants):
+        strings = frozenset(constants)
+
+        def run_strings(state: State) -> Any:
+            value = item(state)
+            return type(value) is str and value in strings
+
+        return run_strings
+
+    def run(state: State) -> Any:
+        value = item(state)
+        return any(equal(value, constant) for constant in constants)
+
+    return run

@@ -16,8 +16,16 @@ from moorage.match.cel.evaluate.loops import BindingStep, LoopStep
 from moorage.match.cel.evaluate.steps import EvaluationStep
 from moorage.match.cel.generate.calls import emit_call
 from moorage.match.cel.generate.loops import emit_loop
-from moorage.match.cel.generate.operands import PYTHON_TYPES, SCALARS, Bounds, Operand, certain, element_of, shallow
-from moorage.match.cel.generate.source_writer import SourceWriter
+from moorage.match.cel.generate.source_writer import (
+    PYTHON_TYPES,
+    SCALARS,
+    Bounds,
+    Operand,
+    SourceWriter,
+    certain,
+    element_of,
+    shallow,
+)
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.types import BOOL, DYN, Type, TypeKind, list_of
 from moorage.match.cel.values import type_of_value

@@ -10,8 +10,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from moorage.match.cel.evaluate.loops import LoopStep
-from moorage.match.cel.generate.operands import ANY_INT, ANY_SIZE, PYTHON_TYPES, Operand, element_of, shallow
-from moorage.match.cel.generate.source_writer import CannotGenerate
+from moorage.match.cel.generate.source_writer import (
+    ANY_INT,
+    ANY_SIZE,
+    PYTHON_TYPES,
+    CannotGenerate,
+    Operand,
+    element_of,
+    shallow,
+)
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.types import BOOL, DYN, INT, MAP, Type, TypeKind, list_of
 

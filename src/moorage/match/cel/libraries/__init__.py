@@ -1,1 +1,1 @@
-"""CEL's extension libraries as Kubernetes 1.36 enables them: one module per library, each a tuple of function rows."""
+"""The functions of CEL, as rows: the standard library, and the libraries that Kubernetes adds."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-from moorage.match.devices.allocation.problems import NodeAllocationError
+from moorage.match.devices.allocation.features import NodeAllocationError
 from moorage.match.devices.allocation.result import build_result
 from moorage.match.devices.allocation.search import MAX_STEPS, Search
 

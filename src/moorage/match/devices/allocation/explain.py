@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from moorage.match.devices.allocation.capacity import why_unfit
-from moorage.match.devices.allocation.counters import CounterBudget
+from moorage.match.devices.allocation.capacity import CounterBudget, why_unfit
 from moorage.model.gates import DRA_DEVICE_BINDING_CONDITIONS, DRA_PARTITIONABLE_DEVICES
 
 if TYPE_CHECKING:

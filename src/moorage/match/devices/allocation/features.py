@@ -1,6 +1,7 @@
-"""The features of the allocator that have gates of their own.
+"""Define the allocator's optional features, and the errors that end an allocation, in the allocator's own words.
 
 Kubernetes: structured.Features and the DynamicResources plugin, which never hands over the list-type attributes.
+Differs: a search has a bound on steps where Kubernetes has a time-out.
 """
 
 from __future__ import annotations
@@ -8,6 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.model import gates as known
+
+
+class AllocationError(Exception):
+    """Allocation failed; `node_only` tells that other nodes may be tried, otherwise the whole attempt fails."""
+
+    node_only = False
+
+
+class NodeAllocationError(AllocationError):
+    """Allocation failed on this node only."""
+
+    node_only = True
+
+
+class SearchLimitError(NodeAllocationError):
+    """The search was given up: it would have taken too many steps."""
+
 
 if TYPE_CHECKING:
     from moorage.model.gates import GateSet

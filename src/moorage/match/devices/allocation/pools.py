@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.match.devices.attributes import find_attribute, scalar
+from moorage.match.devices.description import find_attribute, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedDevice, PublishedSlice
-    from moorage.match.devices.attributes import AttributeValue
+    from moorage.match.devices.description import AttributeValue
     from moorage.model.types.devices import CounterSet
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.allocation.features import AllocationError
 from moorage.match.devices.description import describe_device
-from moorage.match.devices.taints import EXCLUDING_EFFECTS, device_taints
+from moorage.match.devices.tolerations import EXCLUDING_EFFECTS, device_taints
 from moorage.match.node_selector import compile_node_selector
 from moorage.match.requirement import aggregate
 from moorage.model.types.view import AbsentList

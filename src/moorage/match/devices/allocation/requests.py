@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.allocation.features import AllocationError
 from moorage.match.devices.selector import DeviceSelector, SelectorProblem, compile_device_selector
 from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.model.types.devices import ExactDeviceRequest

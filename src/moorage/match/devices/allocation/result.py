@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from moorage.match.devices.allocation.problems import AllocationError
+from moorage.match.devices.allocation.features import AllocationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,11 +15,9 @@ from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING
 
-from moorage.match.devices.allocation.capacity import Amounts, consumed_amounts, fits_capacity
-from moorage.match.devices.allocation.constraints import build_constraints
-from moorage.match.devices.allocation.counters import CounterBudget
-from moorage.match.devices.allocation.feasibility import could_fit
-from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
+from moorage.match.devices.allocation.capacity import Amounts, CounterBudget, consumed_amounts, fits_capacity
+from moorage.match.devices.allocation.constraints import build_constraints, could_fit
+from moorage.match.devices.allocation.features import AllocationError, SearchLimitError
 from moorage.match.devices.allocation.result import PickedDevice
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import Devices
 from moorage.columns.selector_masks import NodePredicate, SoleSlot, selector_predicate
 from moorage.match.devices.allocation.allocate import FoundDevices, find_devices, new_uuid
-from moorage.match.devices.allocation.features import AllocatorFeatures
-from moorage.match.devices.allocation.problems import AllocationError, SearchLimitError
+from moorage.match.devices.allocation.features import AllocationError, AllocatorFeatures, SearchLimitError
 from moorage.match.devices.allocation.requests import CompiledClaim
 from moorage.match.devices.allocation.search import ClaimToAllocate, Hopeless
 from moorage.match.devices.claims import DeviceClaimFacts

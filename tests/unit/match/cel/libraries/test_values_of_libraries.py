@@ -6,9 +6,7 @@ import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
 from moorage.match.cel.functions import Argument, Function, Interval
-from moorage.match.cel.libraries import authz, quantity_and_semver
-from moorage.match.cel.libraries.network import ip_address, url_value
-from moorage.match.cel.libraries.text import named_format
+from moorage.match.cel.libraries import authz, ip_address, named_format, quantity_and_semver, url_value
 from moorage.match.cel.types import STRING
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, OptionalValue, equal
 

@@ -12,12 +12,11 @@ import msgspec
 from moorage.dashboard.questions.playing.completion.candidate import Candidate
 from moorage.dashboard.questions.playing.completion.function_notes import KEYWORDS, MACROS, NOTES
 from moorage.match.cel import Program, compile_expression, taint_environment
-from moorage.match.cel.check.unify import Bindings, assign
 from moorage.match.cel.environment import Environment
 from moorage.match.cel.functions import Overload
 from moorage.match.cel.libraries import authz
 from moorage.match.cel.parse.tokens import Token, tokenize
-from moorage.match.cel.types import DYN, Type, TypeKind
+from moorage.match.cel.types import DYN, Bindings, Type, TypeKind, assign
 
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _LITERALS = ("string", "bytes", "int", "uint", "float", "true", "false", "null")

@@ -10,7 +10,7 @@ from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.lint.facts.possible_taints import EFFECTS
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.evaluation.accounts import Evaluations
-from moorage.match.taint_text import describe_taint_with_effect
+from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.model.gates import all_gates
 from moorage.model.names import label_value_errors

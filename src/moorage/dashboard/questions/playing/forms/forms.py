@@ -10,7 +10,7 @@ from moorage.dashboard.questions.playing.forms.said import EXPRESSION, FORMS, TI
 from moorage.dashboard.questions.playing.known_nodes import KnownNodes
 from moorage.dashboard.questions.playing.needed_gates import gates_needed
 from moorage.match.evaluation.accounts import Evaluations
-from moorage.match.taint_text import describe_toleration
+from moorage.match.taint_messages import describe_toleration
 from moorage.model.types.node import NodeSelectorRequirement
 from moorage.model.types.pod import PodSpec, Toleration
 

@@ -1,13 +1,36 @@
-"""Log taint values that tolerations cannot compare and expressions that fail, once each (KEP-5471, KEP-5721, KEP-5500).
+"""Describe taints and tolerations in few words, and log values that cannot be compared and expressions that fail.
 
-A value that is not an integer is a warning, one that is not a version an error. Kubernetes: none.
+Each is logged once: a value that is not an integer is a warning, one that is not a version an error (KEP-5471,
+KEP-5721, KEP-5500).
 """
 
 from typing import Any
 
-from moorage.match.taint_text import describe_taint_with_effect
+from moorage.match.comparison import shown
+from moorage.match.operators import EQUAL, EXISTS
+from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Taint
+from moorage.model.types.pod import Toleration
 from moorage.telemetry.logs import get_logger
+
+
+def describe_taint(taint: Taint) -> str:
+    """`key=value`, as people write taints; the effect is left out, it is not what thresholds are about."""
+    return f"{shown(taint.key)}={shown(taint.value)}" if taint.value else shown(taint.key)
+
+
+def describe_taint_with_effect(taint: Taint) -> str:
+    return f"{describe_taint(taint)}:{taint.effect}"
+
+
+def describe_toleration(toleration: Toleration) -> str:
+    """`toleration Lt 5`: what decides, in few words."""
+    if toleration.expression:
+        text = toleration.expression
+        return f"toleration expression {go_quote(text if len(text) <= 80 else text[:77] + '...')}"
+    if toleration.operator == EXISTS:
+        return "toleration Exists"
+    return f"toleration {shown(toleration.operator or EQUAL)} {shown(toleration.value)}"
 
 
 class TolerationLog:

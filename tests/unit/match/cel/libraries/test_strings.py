@@ -6,7 +6,7 @@ import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
 from moorage.match.cel.functions import MAX_COST, Argument, Interval
-from moorage.match.cel.libraries.text.strings import FUNCTIONS
+from moorage.match.cel.libraries.strings import FUNCTIONS
 from moorage.match.cel.types import STRING, list_of
 from moorage.match.cel.values import MAX_RESULT_SIZE, CelError
 

@@ -23,7 +23,7 @@ from moorage.match.cel.functions import (
     ceil_factor,
     row,
 )
-from moorage.match.cel.libraries.network.url_value import uri_errors
+from moorage.match.cel.libraries.url_value import uri_errors
 from moorage.match.cel.types import FORMAT, Type
 from moorage.match.cel.values import OPTIONAL_NONE, OpaqueValue, OptionalValue
 from moorage.model.names import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.match.cel.libraries.network.url_value import URLError, parse_request_uri, parse_url
+from moorage.match.cel.libraries.url_value import URLError, parse_request_uri, parse_url
 
 
 @pytest.mark.parametrize(

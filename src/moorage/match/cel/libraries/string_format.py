@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from moorage.match.cel.standard.conversions import TO_STRING
+from moorage.match.cel.libraries.conversions import TO_STRING
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError, CelMap, Duration, Timestamp, UInt, require_result_size, type_of_value
 from moorage.model.go.quoting import go_quote

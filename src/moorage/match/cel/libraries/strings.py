@@ -26,7 +26,7 @@ from moorage.match.cel.functions import (
     ceil_factor,
     row,
 )
-from moorage.match.cel.libraries.text.string_format import format_string
+from moorage.match.cel.libraries.string_format import format_string
 from moorage.match.cel.values import CelError, require_result_size
 from moorage.match.semver import GO_SPACE
 from moorage.model.go.quoting import SHORT_ESCAPES

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.match.cel.functions import Function, row
-from moorage.match.cel.standard.operators import MAX_SECONDS, MIN_SECONDS
+from moorage.match.cel.libraries.operators import MAX_SECONDS, MIN_SECONDS
 from moorage.match.cel.values import CelError, Duration, Timestamp
 from moorage.model.go import times
 from moorage.model.go.times import TIME_PATTERN

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.match.cel.libraries.calls import call, overload
 
 from moorage.match.cel.check.validators import check_format_call
-from moorage.match.cel.libraries.text.strings import FUNCTIONS
+from moorage.match.cel.libraries.strings import FUNCTIONS
 from moorage.match.cel.parse.syntax import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Node
 from moorage.match.cel.types import BOOL, DOUBLE, DYN, INT, IP, LIST, MAP, STRING, Type
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, CelMap, Duration, Timestamp, UInt

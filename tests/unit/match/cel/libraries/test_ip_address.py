@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.match.cel.libraries.network.ip_address import AddressError, Prefix, parse_address, parse_prefix
+from moorage.match.cel.libraries.ip_address import AddressError, Prefix, parse_address, parse_prefix
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.match.cel.standard.calendar import (
+from moorage.match.cel.libraries.calendar import (
     civil_from_days,
     days_from_civil,
     format_timestamp,

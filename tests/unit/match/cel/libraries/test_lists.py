@@ -7,7 +7,7 @@ import pytest
 from tests.unit.match.cel.libraries.calls import call, cost, estimate
 
 from moorage.match.cel.functions import MAX_COST, Argument, Function, Interval
-from moorage.match.cel.libraries.collections import lists
+from moorage.match.cel.libraries import lists
 from moorage.match.cel.types import INT, STRING, list_of
 from moorage.match.cel.values import CelError, Duration, Timestamp, UInt
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from moorage.match.cel.functions import Function, argument_cost, argument_estimate, row
-from moorage.match.cel.libraries.network.ip_address import AddressError, parse_address
+from moorage.match.cel.libraries.ip_address import AddressError, parse_address
 from moorage.match.cel.types import URL, Type
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue
 from moorage.model.go.quoting import go_quote

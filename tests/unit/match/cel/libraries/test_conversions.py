@@ -7,7 +7,7 @@ import pytest
 
 from moorage.match.cel import CelError, Environment, Program, compile_expression, types
 from moorage.match.cel.environment import KUBERNETES_FUNCTIONS
-from moorage.match.cel.standard.conversions import format_double
+from moorage.match.cel.libraries.conversions import format_double
 from moorage.match.cel.values import Duration, Timestamp, UInt
 
 ENVIRONMENT = Environment(KUBERNETES_FUNCTIONS, variables={"x": types.DYN}, homogeneous=False)

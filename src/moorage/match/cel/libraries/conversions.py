@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from moorage.match.cel.functions import STRING_FACTOR, Argument, CallEstimate, Function, Interval, argument_cost, row
-from moorage.match.cel.standard.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
+from moorage.match.cel.libraries.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
 from moorage.match.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type
 from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, Timestamp, UInt, type_of_value
 

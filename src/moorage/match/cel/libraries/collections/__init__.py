@@ -1,1 +1,0 @@
-"""CEL functions on lists: the lists and sets libraries."""

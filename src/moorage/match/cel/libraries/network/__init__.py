@@ -1,1 +1,0 @@
-"""CEL functions on IP addresses, networks and URLs."""

@@ -1,1 +1,0 @@
-"""CEL functions on strings: the strings, format and regex libraries."""

@@ -1,1 +1,0 @@
-"""The standard library of CEL, as rows: operators, conversions, text, time, lists, maps and optionals."""

@@ -1,0 +1,139 @@
+"""Match pods and volume claims with the scopes of a quota, and add up a pod's requests and limits as quotas count them.
+
+Containers that are being resized count with what they have. Kubernetes: podMatchesScopeFunc and pvcMatchesScopeFunc
+(pkg/quota/v1/evaluator/core), PodRequests and PodLimits of component-helpers/resource.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts, raise_amounts, total_amounts
+from moorage.model.types.container import Container
+from moorage.model.types.pod import Affinity, ContainerStatus, Pod, PodAffinityTerm, PodSpec
+from moorage.model.types.policy import ScopedResourceSelectorRequirement
+from moorage.model.types.storage import PersistentVolumeClaim
+
+BEST_EFFORT = "BestEffort"
+
+
+def has_deadline(pod: Pod) -> bool:
+    """Return whether a pod may run for a bounded time only, which is what the scope Terminating means."""
+    seconds = pod.spec.activeDeadlineSeconds
+    return seconds is not None and seconds >= 0
+
+
+def pod_in_scope(requirement: ScopedResourceSelectorRequirement, pod: Pod) -> bool:
+    scope = requirement.scopeName
+    if scope in ("Terminating", "NotTerminating"):
+        return has_deadline(pod) is (scope == "Terminating")
+    if scope in ("BestEffort", "NotBestEffort"):
+        return (pod.status.qosClass == BEST_EFFORT) is (scope == "BestEffort")
+    if scope == "PriorityClass":
+        name = pod.spec.priorityClassName
+        return _selects(requirement, (name,) if name else ())
+    return scope == "CrossNamespacePodAffinity" and _looks_elsewhere(pod.spec.affinity)
+
+
+def claim_in_scope(requirement: ScopedResourceSelectorRequirement, claim: PersistentVolumeClaim) -> bool:
+    return requirement.scopeName == "VolumeAttributesClass" and _selects(requirement, claim_classes(claim))
+
+
+def claim_classes(claim: PersistentVolumeClaim) -> frozenset[str]:
+    """Return the VolumeAttributesClasses that a claim names: those it has, wants and is being given."""
+    modified = claim.status.modifyVolumeStatus
+    names = (
+        claim.spec.volumeAttributesClassName,
+        claim.status.currentVolumeAttributesClassName,
+        modified.targetVolumeAttributesClassName if modified is not None else "",
+    )
+    return frozenset(name for name in names if name)
+
+
+def _selects(requirement: ScopedResourceSelectorRequirement, names: Iterable[str]) -> bool:
+    """Return whether one of the names fits, or, without any, the absence of a name does."""
+    found, values = tuple(names), requirement.values
+    match requirement.operator:
+        case "Exists":
+            return bool(found)
+        case "DoesNotExist":
+            return not found
+        case "In":
+            return any(name in values for name in found)
+        case "NotIn":
+            return not found or any(name not in values for name in found)
+    return False
+
+
+def _looks_elsewhere(affinity: Affinity | None) -> bool:
+    if affinity is None:
+        return False
+    for side in (affinity.podAffinity, affinity.podAntiAffinity):
+        if side is not None:
+            preferred = (one.podAffinityTerm for one in side.preferredDuringSchedulingIgnoredDuringExecution)
+            if any(map(_is_elsewhere, (*side.requiredDuringSchedulingIgnoredDuringExecution, *preferred))):
+                return True
+    return False
+
+
+def _is_elsewhere(term: PodAffinityTerm) -> bool:
+    return bool(term.namespaces) or term.namespaceSelector is not None
+
+
+RESIZE_PENDING = "PodResizePending"
+INFEASIBLE = "Infeasible"
+_HUGE_PAGES = "hugepages-"
+
+
+def is_pod_level_resource(name: str) -> bool:
+    return name in ("cpu", "memory") or name.startswith(_HUGE_PAGES)
+
+
+def has_pod_level_resources(spec: PodSpec) -> bool:
+    resources = spec.resources
+    return resources is not None and any(map(is_pod_level_resource, (*resources.requests, *resources.limits)))
+
+
+def is_resize_infeasible(pod: Pod) -> bool:
+    pending = next((one for one in pod.status.conditions if one.type == RESIZE_PENDING), None)
+    return pending is not None and pending.reason == INFEASIBLE
+
+
+def pod_amounts(pod: Pod, side: Literal["requests", "limits"], *, with_overhead: bool = True) -> ResourceAmounts:
+    """Return what a pod asks for or may use: of a container that is being resized, the larger of what it has and gets.
+
+    Requests get the pod's overhead; so do limits, if they are not zero.
+    """
+    spec = pod.spec
+    statuses = {one.name: one for one in (*pod.status.containerStatuses, *pod.status.initContainerStatuses)}
+    infeasible = bool(statuses) and is_resize_infeasible(pod)
+    total = total_amounts(
+        [_effective(one, statuses.get(one.name), side, infeasible) for one in spec.containers],
+        [
+            (True, _effective(one, statuses.get(one.name), side, infeasible))
+            if one.restartPolicy == "Always"
+            else (False, getattr(one.resources, side))
+            for one in spec.initContainers
+        ],
+    )
+    if spec.resources is not None:
+        given: Mapping[str, Quantity] = getattr(spec.resources, side)
+        total.update({name: amount for name, amount in given.items() if is_pod_level_resource(name)})
+    if with_overhead:
+        limits = side == "limits"
+        overhead = {n: a for n, a in spec.overhead.items() if not limits or (n in total and not total[n].is_zero())}
+        add_amounts(total, overhead)
+    return total
+
+
+def _effective(
+    container: Container, status: ContainerStatus | None, side: Literal["requests", "limits"], infeasible: bool
+) -> Mapping[str, Quantity]:
+    wanted: Mapping[str, Quantity] = getattr(container.resources, side)
+    if status is None or status.resources is None:
+        return wanted
+    effective = dict(getattr(status.resources, side))
+    if side == "requests":
+        raise_amounts(effective, status.allocatedResources)
+    if not infeasible:
+        raise_amounts(effective, wanted)
+    return effective
