@@ -138,22 +138,12 @@ class Watch(Protocol):
     def close(self) -> None: ...
 
 
-class Store(Protocol):
-    """Keys, values and their changes, as the module says."""
+class WritableStore(Protocol):
+    """Newest values and the writes that change them: what the verbs of the API need."""
 
     @property
     def revision(self) -> int:
         """The newest revision that is durable and seen."""
-        ...
-
-    @property
-    def oldest(self) -> int:
-        """The revision from which on changes are remembered; lists and watches before it raise Compacted."""
-        ...
-
-    @property
-    def complaint(self) -> str:
-        """Why the last write did not become durable; empty if it did."""
         ...
 
     @property
@@ -187,8 +177,6 @@ class Store(Protocol):
         """
         ...
 
-    async def count(self, prefix: str) -> int: ...
-
     async def create(
         self, key: str, value: bytes, view: Any = None, template: Any = None, *, claims: Sequence[str] = ()
     ) -> Stored:
@@ -218,6 +206,22 @@ class Store(Protocol):
         Raises KeyMissing, RevisionMismatch, StoreFailed, StoreUncertain.
         """
         ...
+
+
+class Store(WritableStore, Protocol):
+    """Keys, values, their history and their changes, as the module says."""
+
+    @property
+    def oldest(self) -> int:
+        """The revision from which on changes are remembered; lists and watches before it raise Compacted."""
+        ...
+
+    @property
+    def complaint(self) -> str:
+        """Why the last write did not become durable; empty if it did."""
+        ...
+
+    async def count(self, prefix: str) -> int: ...
 
     async def hold(self, holder: Stored, claims: Sequence[str]) -> None:
         """Take claims for a value that was written without them; called for every holder when a server starts.

@@ -27,10 +27,11 @@ from moorage.cluster.transfer.store_content import (
     refuse_if_used,
 )
 from moorage.model.kinds import KINDS
+from moorage.model.well_known.limits import MAX_OBJECT_BYTES
 from moorage.serve.cluster.event_expiry import EVENT_SECONDS
 from moorage.serve.resources.objects import prefix_of
 from moorage.store.etcd.client import EtcdClient
-from moorage.store.etcd.errors import EtcdCompacted, EtcdTooManyRequests, EtcdUncertain, EtcdUnreachable
+from moorage.store.etcd.errors import EtcdCompacted, EtcdTooLarge, EtcdTooManyRequests, EtcdUncertain, EtcdUnreachable
 from moorage.store.etcd.layout import MIGRATION, KeyLayout
 from moorage.store.etcd.messages import Compare, Delete, Get, KeyValue, Operation, Put, TxnResult
 from moorage.store.etcd.transactions import Leases
@@ -44,8 +45,6 @@ _AT_ONCE, _COMPACT_EVERY = 256, 100_000
 _TRIES, _PAUSE_SECONDS = 8, 0.25
 #: The note that is written only to use up revisions.
 _FILLER = "revisions"
-#: Etcd takes requests up to 1.5 MiB unless it is told otherwise.
-_LARGE = 3 * 512 * 1024 - 4096
 _DEFINITIONS = prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION)
 _EVENTS = prefix_of(KINDS.EVENT)
 
@@ -117,8 +116,9 @@ async def plan_migration(content: StoreContent, target: EtcdTarget) -> Plan:
     if ended := await refuse_if_used(client, layout, target.look_seconds):
         servers = "an API server was" if ended == 1 else f"{ended} API servers were"
         notes.append(f"{servers} killed without taking leave of etcd; nothing writes now")
-    if large := [item.shown for item in content.items if len(item.value) > _LARGE]:
-        notes.append(f"{large[0]} and {len(large) - 1} others are large: etcd may need a greater --max-request-bytes")
+    if large := [item.shown for item in content.items if len(item.value) > MAX_OBJECT_BYTES]:
+        others = f" and {len(large) - 1} others are" if len(large) > 1 else " is"
+        notes.append(f"{large[0]}{others} larger than etcd takes, unless its --max-request-bytes is more than 1.5 MiB")
     found: dict[bytes, KeyValue] = {}
     mark: KeyValue | None = None
     revision = 0
@@ -206,7 +206,10 @@ class IntoEtcd:
         marker = self._plan.marker
         is_tight = bool(items) and items[0].revision == self._revision + 1 and not marker.clearing
         first = [await self._put(items[0])] if is_tight else []
-        await self._write_marker(marker, first)
+        try:
+            await self._write_marker(marker, first)
+        except EtcdTooLarge:
+            raise _too_large(items[0]) from None
         if is_tight:
             self._written[items[0].key] = self._revision
         if marker.clearing:
@@ -254,7 +257,10 @@ class IntoEtcd:
     async def _write(self, item: StoredItem) -> int:
         """Write an object; return the revision it has."""
         put = await self._put(item)
-        result = await self._txn((Compare(put.key, 0),), (put,), (Get(put.key),))
+        try:
+            result = await self._txn((Compare(put.key, 0),), (put,), (Get(put.key),))
+        except EtcdTooLarge:
+            raise _too_large(item) from None
         revision = result.revision
         if not result.succeeded:
             found = result.found[0]
@@ -331,6 +337,13 @@ class IntoEtcd:
             raise TransferError(f"{gone[0].key} is not in etcd, and {len(gone) - 1} others")
         for item in left.values():  # an event that has expired meanwhile
             self._written[item.key] = 0
+
+
+def _too_large(item: StoredItem) -> TransferError:
+    return TransferError(
+        f"{item.shown} has {len(item.value):,} bytes, which is more than etcd takes: delete it, or start etcd with a "
+        "greater --max-request-bytes; then the same command goes on with the migration"
+    )
 
 
 def _taken_over() -> TransferError:

@@ -12,9 +12,9 @@ import msgspec
 from moorage.custom.expressions.escaping import escape_name
 from moorage.custom.schema.structural import Structural
 from moorage.match.cel import types
+from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 
-MAX_REQUEST_SIZE: Final = 3 * 1024 * 1024
-_MAX_STRING_LENGTH: Final = MAX_REQUEST_SIZE - 2
+_MAX_STRING_LENGTH: Final = MAX_REQUEST_BYTES - 2
 #: The longest text and the shortest JSON of strings whose format gives them a type of their own.
 _FORMATS: Final = {
     "duration": (types.DURATION, 32, 3),
@@ -40,7 +40,7 @@ class DeclaredType(msgspec.Struct, frozen=True, eq=False):
     @property
     def max_cardinality(self) -> int:
         """Return how often such a value fits into the largest request."""
-        return MAX_REQUEST_SIZE // (self.min_size + 1)
+        return MAX_REQUEST_BYTES // (self.min_size + 1)
 
 
 _BOOLEAN: Final = DeclaredType(types.BOOL, min_size=4)
@@ -99,7 +99,7 @@ def _list(schema: Structural) -> DeclaredType | None:
     element = declare(schema.items, is_resource_root=schema.items.embeddedResource)
     if element is None:
         return None
-    most = (MAX_REQUEST_SIZE - 2) // (element.min_size + 1) if schema.maxItems is None else max(schema.maxItems, 0)
+    most = (MAX_REQUEST_BYTES - 2) // (element.min_size + 1) if schema.maxItems is None else max(schema.maxItems, 0)
     return DeclaredType(max_elements=most, element=element)
 
 
@@ -108,7 +108,7 @@ def _map(schema: Structural, values: Structural) -> DeclaredType | None:
     if element is None:
         return None
     most = schema.maxProperties
-    bound = (MAX_REQUEST_SIZE - 2) // (element.min_size + 6) if most is None else max(most, 0)
+    bound = (MAX_REQUEST_BYTES - 2) // (element.min_size + 6) if most is None else max(most, 0)
     return DeclaredType(max_elements=bound, element=element, is_map=True)
 
 

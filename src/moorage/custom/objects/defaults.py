@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from moorage.custom.schema.structural import Structural
+from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 
 
 def drop_nulls(value: Any, schema: Structural | None) -> None:
@@ -30,7 +31,7 @@ def drop_nulls(value: Any, schema: Structural | None) -> None:
 
 
 #: The most that defaults may add to an object, as text: what is larger could not be stored.
-MAX_DEFAULT_BYTES = 3 * 1024 * 1024
+MAX_DEFAULT_BYTES = MAX_REQUEST_BYTES
 
 
 def apply_defaults(value: Any, schema: Structural | None, room: int = MAX_DEFAULT_BYTES) -> bool:

@@ -22,9 +22,10 @@ from moorage.model.text.json_text import (
 )
 from moorage.model.text.positions import JsonPositions, Location, Positions, YamlPositions
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
+from moorage.model.well_known.limits import MAX_OBJECT_BYTES
 
 # What one YAML object may take. The API server accepts requests of at most 3 MiB, so nothing it would take is lost.
-MAX_OBJECT_BYTES = 4 * 1024 * 1024
+MAX_TEXT_BYTES = 4 * 1024 * 1024
 _LARGE_LIST = 1024 * 1024  # above this a list is cut into its items before it is parsed
 
 
@@ -218,7 +219,7 @@ def _is_list_frame(raw: Any) -> bool:
 
 def _compose_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
     text, first_line = chunk
-    if len(text) > MAX_OBJECT_BYTES:
+    if len(text) > MAX_TEXT_BYTES:
         raise _too_large(source, first_line)
     has_aliases = b"*" in text and b"&" in text
     for root in compose_documents(text, source, first_line):
@@ -229,7 +230,8 @@ def _compose_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
 
 
 def _too_large(source: str, line: int) -> DecodeError:
-    reason = f"object larger than {MAX_OBJECT_BYTES // 1024} KiB; the API server accepts no more than 3072 KiB"
+    most, stored = MAX_TEXT_BYTES // 1024, MAX_OBJECT_BYTES // 1024
+    reason = f"object larger than {most} KiB; the API server stores no more than {stored} KiB"
     return DecodeError(reason, problem=Problem.LIMIT, source=source, line=line)
 
 

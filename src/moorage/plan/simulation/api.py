@@ -51,9 +51,10 @@ from moorage.plan.simulation.pod_edits import (
 from moorage.serve.requests.decoding import check_kind
 from moorage.serve.resources.objects import key_of
 from moorage.serve.templates.pods import Likeness
-from moorage.serve.verbs.api import Api, admitted
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import Changed, admit_change, check_namespace, expected_revision, name_owners_once
 from moorage.serve.verbs.patching import Patch, patched
+from moorage.serve.verbs.registry import admitted
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored
 

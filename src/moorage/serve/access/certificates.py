@@ -7,6 +7,7 @@ CertificateSigning. Differs: writing the status needs the right to sign even whe
 from typing import Any
 
 from moorage.admit.kinds.access.certificates import subject_complaint
+from moorage.admit.raw import Raw
 from moorage.model.api_error import forbidden
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
@@ -16,7 +17,7 @@ from moorage.serve.access.authorization import resource_attributes
 from moorage.serve.pki.authentication import User
 from moorage.serve.resources.objects import decode
 from moorage.serve.resources.routes import Target
-from moorage.serve.verbs.api import Api, Raw
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.reading import get
 
 _REQUESTER = ("username", "uid", "groups", "extra")

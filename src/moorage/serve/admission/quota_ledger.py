@@ -18,6 +18,7 @@ import msgspec
 
 from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge, charges_of, check_quota
+from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, failure, forbidden
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import ResourceAmounts, add_amounts
@@ -223,10 +224,8 @@ class QuotaLedger:
                     add_amounts(used, posting.amounts)
             if used == view.status.used:
                 return
-            raw["status"] = {**(raw.get("status") or {}), "used": {name: str(used[name]) for name in sorted(used)}}
-            view = account.offered = cached_view(
-                KINDS.RESOURCE_QUOTA, _replace(view, status=_replace(view.status, used=used))
-            )
+            raw, view = with_used(raw, view, used)
+            account.offered = view = cached_view(KINDS.RESOURCE_QUOTA, view)
             try:
                 await self._store.update(key, encode(KINDS.RESOURCE_QUOTA, raw), stored.revision, view)
             except KeyMissing:
@@ -237,6 +236,12 @@ class QuotaLedger:
             else:
                 return
         raise failure(500, "InternalError", "Internal error occurred: resource quota evaluation timed out")
+
+
+def with_used(raw: Raw, view: ResourceQuota, used: ResourceAmounts) -> tuple[Raw, ResourceQuota]:
+    """Return the document and the view of a quota of which so much is used."""
+    status = {**(raw.get("status") or {}), "used": {name: str(used[name]) for name in sorted(used)}}
+    return {**raw, "status": status}, _replace(view, status=_replace(view.status, used=used))
 
 
 def _entries(written: list[_Posting], now: float) -> Iterator[_Entry]:

@@ -8,6 +8,7 @@ component-helpers/auth/rbac/reconciliation.
 
 import asyncio
 
+from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.schema.conversion import convert_view
@@ -23,7 +24,7 @@ from moorage.serve.access.bootstrap.policy import (
 from moorage.serve.access.coverage import uncovered
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
-from moorage.serve.verbs.api import Api, Raw
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import micro_time_text, seconds_of
 from moorage.model.kinds import KINDS, Ref
@@ -25,7 +26,7 @@ from moorage.model.types.request import DeleteOptions
 from moorage.model.well_known.labels import HOSTNAME, SERVICE_NAME, SKIP_MIRROR
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
-from moorage.serve.verbs.api import Api, Raw
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get

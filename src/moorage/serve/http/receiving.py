@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import httptools
 
 from moorage.model.api_error import ApiError, bad_request, failure, request_too_large
+from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 from moorage.serve.http.messages import IMPERSONATION, SEPARATOR, Peer, Request
 
 
@@ -22,7 +23,7 @@ class Limits:
     request_line_bytes: int = 32 * 1024
     head_bytes: int = 64 * 1024
     header_count: int = 128
-    body_bytes: int = 3 * 1024 * 1024
+    body_bytes: int = MAX_REQUEST_BYTES
     head_seconds: float = 30.0
     body_seconds: float = 60.0
     idle_seconds: float = 180.0

@@ -15,6 +15,7 @@ import msgspec
 
 from moorage.model.api_error import Raw
 from moorage.model.go.quoting import go_quote
+from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 from moorage.serve.patch.patch_error import (
     BAD_REQUEST,
     MAX_LEVELS,
@@ -29,7 +30,7 @@ from moorage.serve.patch.patch_error import (
 Container = dict[str, Any] | list[Any]
 
 MAX_OPERATIONS = 10_000
-MAX_COPIED_BYTES = 3 * 1024 * 1024
+MAX_COPIED_BYTES = MAX_REQUEST_BYTES
 _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 _MISSING = "missing value"
 _NO_PATH = "operation missing path field: "

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request
 from moorage.model.field_error import invalid
 from moorage.model.kinds import (
@@ -66,11 +67,12 @@ from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.routes import Target, target_of
 from moorage.serve.tokens.requests import review_token
-from moorage.serve.verbs.api import Api, Raw, WriteResult
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
 from moorage.serve.verbs.reading import Page, get, known, list_page
+from moorage.serve.verbs.registry import WriteResult
 from moorage.serve.verbs.subresource_requests import SUBRESOURCES, bind_named, body_of
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.store.protocol import Stored, StoreError

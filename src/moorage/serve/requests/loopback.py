@@ -35,11 +35,12 @@ from moorage.serve.requests.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.requests.second_look import SecondLook, failed
 from moorage.serve.resources.objects import StoredObject
 from moorage.serve.verbs import subresources
-from moorage.serve.verbs.api import Api, WriteResult
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.deleting import delete, finalize
 from moorage.serve.verbs.patching import Patch, patch_object
 from moorage.serve.verbs.reading import get, list_page
+from moorage.serve.verbs.registry import WriteResult
 from moorage.serve.verbs.subresources import patch_scale, put_scale
 from moorage.serve.verbs.watching import watch
 from moorage.store.protocol import Stored, StoreError

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, failure, forbidden
 from moorage.model.field_error import FieldError, invalid
 from moorage.model.kinds import KINDS, TOKEN_REQUEST, Kind, Ref
@@ -24,7 +25,7 @@ from moorage.serve.resources.objects import decode
 from moorage.serve.resources.routes import Target
 from moorage.serve.tokens.claims import KubernetesClaim, ObjectClaim, TokenClaims
 from moorage.serve.tokens.service_accounts import BadToken
-from moorage.serve.verbs.api import Api, Raw
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.reading import get
 
 _HOUR = 3600

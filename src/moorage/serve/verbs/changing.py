@@ -33,9 +33,9 @@ from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.requests.long_work import next_turn
 from moorage.serve.requests.options import WriteOptions
-from moorage.serve.resources.objects import cached_view, decode, encode, key_of
+from moorage.serve.resources.objects import cached_view, key_of
 from moorage.serve.templates.pods import Likeness
-from moorage.serve.verbs.api import Api, WriteResult
+from moorage.serve.verbs.registry import Registry, WriteResult
 from moorage.serve.verbs.weight import MADE_TOGETHER, change_takes_long, document_takes_long, pod_takes_long
 from moorage.store.protocol import ClaimTaken, KeyExists, KeyMissing, RevisionMismatch, Stored
 
@@ -72,23 +72,10 @@ def name_owners_once(metadata: Raw, *, is_patch: bool = False) -> list[str]:
 
 _NAMES_TRIED = 8
 _TRIES = 100
-#: The most that an object may grow to. Kubernetes: 1.5 MiB of protobuf, which takes about half of the room of JSON.
-MAX_OBJECT_BYTES = 3 * 1024 * 1024
-
-
-def _encode(kind: Kind, document: Raw) -> bytes:
-    """Return the value to store. Without its field owners if it is too large, as in Kubernetes. Raises ApiError."""
-    value = encode(kind, document)
-    if len(value) > MAX_OBJECT_BYTES:
-        if document["metadata"].pop("managedFields", None):
-            value = encode(kind, document)
-        if len(value) > MAX_OBJECT_BYTES:
-            raise failure(500, "", "etcdserver: request is too large")
-    return value
 
 
 async def create(
-    api: Api,
+    api: Registry,
     kind: Kind,
     namespace: str,
     raw: Raw,
@@ -103,7 +90,7 @@ async def create(
 
     If it takes long, the server answers other clients meanwhile.
     """
-    if kind.name in MADE_TOGETHER:
+    if api.is_busy and kind.name in MADE_TOGETHER:
         await next_turn()
     metadata = raw["metadata"]
     check_namespace(kind, namespace, metadata)
@@ -119,7 +106,7 @@ async def create(
     if kind is KINDS.POD and like is None and not is_owned:
         like = api.templates.likeness(raw, namespace or "default", options.manager)
     is_known = like is not None and api.templates.knows(like)
-    if not is_known and not takes_long:
+    if api.is_busy and not is_known and not takes_long:
         takes_long = document_takes_long(kind, raw) if like is None else pod_takes_long(kind, raw, like)
     takes_long = takes_long and not is_known
     owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
@@ -144,11 +131,10 @@ async def create(
         if not is_charged:
             await api.quotas.charge(kind, namespace, name, admitted.view, dry_run=options.dry_run)
             is_charged = True
-        if template is not None:
-            value = template.encode(admitted.object["metadata"])
+        if takes_long:
+            value = await api.long_work.run(api.values.encode, kind, admitted.object)
         else:
-            new = admitted.object
-            value = await api.long_work.run(_encode, kind, new) if takes_long else _encode(kind, new)
+            value = api.values.encode(kind, admitted.object, template)
         if options.dry_run:
             await api.catch_up()
             if api.store.peek(key) is None:
@@ -165,8 +151,7 @@ async def create(
             tries_left -= 1
             await wait_for_holder(api, taken, tries_left)
             continue
-        if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
-            await api.definitions.settled()
+        await api.wrote(kind)
         return WriteResult(stored, all_warnings, created=True)
     if is_generated:
         why = "the server was not able to generate a unique name for the object"
@@ -174,7 +159,7 @@ async def create(
     raise already_exists(kind, name)
 
 
-async def wait_for_holder(api: Api, taken: ClaimTaken, tries_left: int) -> None:
+async def wait_for_holder(api: Registry, taken: ClaimTaken, tries_left: int) -> None:
     """Wait until admission knows of the Service that has an address or port, to choose another or to refuse it."""
     if not tries_left:
         raise internal(f"{taken}, though no Service has it")
@@ -210,7 +195,7 @@ Change = Callable[[Raw, Any], Changed]
 class _Made(NamedTuple):
     """What is left of a change: the value to store, and no documents, which take long to forget if they are large."""
 
-    value: bytes
+    value: Any
     view: Any
     old_view: Any
     warnings: tuple[str, ...]
@@ -219,14 +204,14 @@ class _Made(NamedTuple):
     is_over: bool
 
 
-def _made(ref: Ref, stored: Stored, make: Change, is_charged: bool) -> _Made:
+def _made(api: Registry, ref: Ref, stored: Stored, make: Change, is_charged: bool) -> _Made:
     """Make a change of a stored object. Raises ApiError."""
-    kind, old = ref.kind, decode(ref.kind, stored)
+    kind, old = ref.kind, api.values.decode(ref.kind, stored)
     changed = make(old, stored.view)
     if changed.expected not in (None, stored.revision):
         raise stale(kind, ref.name)
     admitted = changed.admitted
-    value, old_view = _encode(kind, admitted.object), stored.view
+    value, old_view = api.values.encode(kind, admitted.object), stored.view
     if old_view is None and is_charged:
         old_view = convert_view(old, kind.view)
     warnings = (*changed.warnings, *admitted.warnings)
@@ -234,7 +219,9 @@ def _made(ref: Ref, stored: Stored, make: Change, is_charged: bool) -> _Made:
     return _Made(value, admitted.view, old_view, warnings, changed.expected, changed.subresource, is_over)
 
 
-async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, takes_long: bool = False) -> WriteResult:
+async def change(
+    api: Registry, ref: Ref, make: Change, *, dry_run: bool = False, takes_long: bool = False
+) -> WriteResult:
     """Change an object. `make` gets a copy with the resourceVersion in it, and may be called several times.
 
     If it takes long, the server answers other clients meanwhile.
@@ -248,10 +235,10 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
     for tries_left in reversed(range(_TRIES)):
         if stored is None:
             raise not_found(kind, name)
-        if takes_long or change_takes_long(kind, stored):
-            made = await api.long_work.run(_made, ref, stored, make, not is_charged)
+        if takes_long or (api.is_busy and change_takes_long(kind, stored)):
+            made = await api.long_work.run(_made, api, ref, stored, make, not is_charged)
         else:
-            made = _made(ref, stored, make, not is_charged)
+            made = _made(api, ref, stored, make, not is_charged)
         value, view, warnings = made.value, made.view, made.warnings
         if value == stored.value:
             newest = await api.newest(stored)
@@ -269,8 +256,7 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             if made.is_over:
                 gone = await api.store.delete(key, stored.revision, released=had)
                 last = Stored(key, value, gone.revision, stored.created, view)
-                if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
-                    await api.definitions.settled()
+                await api.wrote(kind)
                 return WriteResult(last, warnings, deleted=True)
             written = await api.store.update(
                 key,
@@ -291,14 +277,13 @@ async def change(api: Api, ref: Ref, make: Change, *, dry_run: bool = False, tak
             continue
         except KeyMissing:
             raise not_found(kind, name) from None
-        if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
-            await api.definitions.settled()
+        await api.wrote(kind)
         return WriteResult(written, warnings)
     raise stale(kind, name)
 
 
 async def replace(
-    api: Api,
+    api: Registry,
     ref: Ref,
     raw: Raw,
     options: WriteOptions,
@@ -331,7 +316,7 @@ async def replace(
         changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
         return changed._replace(warnings=warnings)
 
-    takes_long = takes_long or (not subresource and document_takes_long(kind, raw))
+    takes_long = takes_long or (api.is_busy and not subresource and document_takes_long(kind, raw))
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 
@@ -353,7 +338,14 @@ def refuse_unknown_uid(kind: Kind, name: str, metadata: Raw) -> None:
 
 
 def admit_change(
-    api: Api, ref: Ref, new: Raw, old: Raw, expected: int | None, manager: str | None, subresource: str, old_view: Any
+    api: Registry,
+    ref: Ref,
+    new: Raw,
+    old: Raw,
+    expected: int | None,
+    manager: str | None,
+    subresource: str,
+    old_view: Any,
 ) -> Changed:
     """Admit the new document in place of the old one; without a manager it has its managedFields. Raises ApiError."""
     kind, _, name = ref

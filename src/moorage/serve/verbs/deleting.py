@@ -19,16 +19,17 @@ from moorage.model.types.request import DeleteOptions
 from moorage.serve.admission.service_claims import claims_held
 from moorage.serve.requests.long_work import in_slices, is_large
 from moorage.serve.requests.options import ListOptions
-from moorage.serve.resources.objects import cached_view, decode, encode, key_of, name_in, namespace_in
-from moorage.serve.verbs.api import Api, WriteResult, admitted, check_types
+from moorage.serve.resources.objects import cached_view, decode, key_of, name_in, namespace_in
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
 from moorage.serve.verbs.reading import Page, list_page
+from moorage.serve.verbs.registry import Registry, WriteResult, admitted, check_types
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 _TRIES = 100
 
 
-async def delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
+async def delete(api: Registry, ref: Ref, options: DeleteOptions) -> WriteResult:
     """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted."""
     if ref.kind is KINDS.NAMESPACE:
         check_namespace_deletion(ref.name)
@@ -37,7 +38,7 @@ async def delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     return await _delete(api, ref, options)
 
 
-async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
+async def _delete(api: Registry, ref: Ref, options: DeleteOptions) -> WriteResult:
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
     if options.dryRun:
@@ -46,7 +47,7 @@ async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(kind, name)
-        if is_large(stored.value):
+        if api.is_busy and is_large(stored.value):
             deletion, value = await api.long_work.run(_decided, api, kind, stored, options)
         else:
             deletion, value = _decided(api, kind, stored, options)
@@ -59,23 +60,23 @@ async def _delete(api: Api, ref: Ref, options: DeleteOptions) -> WriteResult:
     raise stale(kind, name)
 
 
-def _decided(api: Api, kind: Kind, stored: Stored, options: DeleteOptions) -> tuple[Deletion, bytes]:
+def _decided(api: Registry, kind: Kind, stored: Stored, options: DeleteOptions) -> tuple[Deletion, Any]:
     """Return what the deletion of an object means, and the value to store if it is changed first."""
-    document = decode(kind, stored)
+    document = api.values.decode(kind, stored)
     deletion = decide_deletion(
         kind,
-        api.definitions.marked(document) if kind is KINDS.CUSTOM_RESOURCE_DEFINITION else document,
+        api.marked_for_deletion(kind, document),
         options,
         datetime.fromtimestamp(int(api.clock()), UTC),
         str(stored.revision),
         collects_garbage=api.collects_garbage,
     )
     is_written = deletion.changed and not deletion.removes
-    return deletion, encode(kind, deletion.object) if is_written else b""
+    return deletion, api.values.encode(kind, deletion.object) if is_written else None
 
 
 async def _carry_out(
-    api: Api, kind: Kind, stored: Stored, deletion: Deletion, value: bytes, dry_run: bool
+    api: Registry, kind: Kind, stored: Stored, deletion: Deletion, value: Any, dry_run: bool
 ) -> WriteResult:
     if not deletion.removes:
         if not deletion.changed:  # it is being deleted already, and this does not hasten it
@@ -89,13 +90,11 @@ async def _carry_out(
         if dry_run:
             return WriteResult(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
-        if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
-            await api.definitions.settled()
+        await api.wrote(kind)
         return WriteResult(written)
     if not dry_run:
         gone = await api.store.delete(stored.key, stored.revision, released=claims_held(kind, stored))
-        if kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
-            await api.definitions.settled()
+        await api.wrote(kind)
         stored = stored._replace(revision=gone.revision)
     return WriteResult(stored, deleted=True)
 
@@ -128,7 +127,7 @@ def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
     }
 
 
-async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> Raw:
+async def finalize(api: Registry, name: str, raw: Raw, *, dry_run: bool = False) -> Raw:
     check_types(raw, KINDS.NAMESPACE)
     check_name(raw["metadata"], name)
     expected = expected_revision(KINDS.NAMESPACE, name, raw)
@@ -137,4 +136,4 @@ async def finalize(api: Api, name: str, raw: Raw, *, dry_run: bool = False) -> R
         return Changed(admitted(finalize_namespace(copy_document(raw), old, api.gates)), expected)
 
     outcome = await change(api, Ref(KINDS.NAMESPACE, "", name), make, dry_run=dry_run)
-    return decode(KINDS.NAMESPACE, outcome.stored)
+    return api.values.decode(KINDS.NAMESPACE, outcome.stored)

@@ -39,7 +39,6 @@ from moorage.serve.requests.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.resources.objects import cached_view, encode, key_of
 from moorage.serve.templates.claim_names import ClaimNames, learn_names, read_claim_names, with_names
 from moorage.serve.templates.claim_writes import claim_write, with_reservation
-from moorage.serve.verbs.api import Api, WriteResult
 from moorage.serve.verbs.changing import (
     Change,
     Changed,
@@ -53,6 +52,7 @@ from moorage.serve.verbs.changing import (
     refuse_unknown_uid,
     revision_required,
 )
+from moorage.serve.verbs.registry import Registry, WriteResult
 from moorage.serve.verbs.weight import has_much_cel
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
@@ -90,7 +90,9 @@ def _set_already(found: DuplicateField) -> str:
     return f"line {found.location.line}: key {go_quote(found.path.rpartition('.')[2])} already set in map"
 
 
-async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, subresource: str = "") -> WriteResult:
+async def patch_object(
+    api: Registry, ref: Ref, patch: Patch, options: WriteOptions, subresource: str = ""
+) -> WriteResult:
     """Patch an object. `patch` is not changed."""
     kind = ref.kind
     if type(kind) is ServedKind and patch.patch_type == STRATEGIC_MERGE:
@@ -108,18 +110,20 @@ async def patch_object(api: Api, ref: Ref, patch: Patch, options: WriteOptions, 
             raise error.warned(warnings) from None
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    is_plain = not options.dry_run and not patch.duplicates and not patch.is_large
+    is_plain = api.values.are_json and not options.dry_run and not patch.duplicates and not patch.is_large
     if kind is KINDS.POD and subresource == "status" and patch.patch_type == STRATEGIC_MERGE and is_plain:
         claims = read_claim_names(patch.document)
         if claims is not None:
             return await _name_claims(api, ref, claims, options.manager, make)
     if kind is KINDS.RESOURCE_CLAIM and patch.patch_type == MERGE_PATCH and is_plain:
         return await _patch_claim(api, ref, patch.document, options.manager, subresource, make)
-    takes_long = patch.is_large or has_much_cel(kind, patch.document)
+    takes_long = patch.is_large or (api.is_busy and has_much_cel(kind, patch.document))
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
 
 
-async def _patch_claim(api: Api, ref: Ref, patch: Any, manager: str, subresource: str, make: Change) -> WriteResult:
+async def _patch_claim(
+    api: Registry, ref: Ref, patch: Any, manager: str, subresource: str, make: Change
+) -> WriteResult:
     """Patch a claim: at once if the same was written into another claim of its template."""
     key, now = key_of(ref.kind, ref.namespace, ref.name), api.now_text()
     stored = await api.store.get(key)
@@ -138,7 +142,7 @@ async def _patch_claim(api: Api, ref: Ref, patch: Any, manager: str, subresource
     return await change(api, ref, make, takes_long=has_much_cel(ref.kind, patch))
 
 
-async def _name_claims(api: Api, ref: Ref, claims: ClaimNames, manager: str, make: Change) -> WriteResult:
+async def _name_claims(api: Registry, ref: Ref, claims: ClaimNames, manager: str, make: Change) -> WriteResult:
     """Name generated claims in the status of a pod: at once if another pod of its template had it done."""
     key, now = key_of(ref.kind, ref.namespace, ref.name), api.now_text()
     stored = await api.store.get(key)
@@ -174,10 +178,10 @@ def _learning(kind: Kind, make: Change, stored: Stored, learn: Callable[[Stored,
 
 
 async def _apply(
-    api: Api, ref: Ref, sent: Patch, options: WriteOptions, subresource: str, warnings: Sequence[str]
+    api: Registry, ref: Ref, sent: Patch, options: WriteOptions, subresource: str, warnings: Sequence[str]
 ) -> WriteResult:
     kind, namespace, name = ref
-    takes_long = sent.is_large or has_much_cel(kind, sent.document)
+    takes_long = sent.is_large or (api.is_busy and has_much_cel(kind, sent.document))
     if type(kind) is ServedKind:
         if takes_long:
             await api.long_work.run(check_to_apply, sent.document, kind)
@@ -323,7 +327,7 @@ def check_patched(new: Raw, patch: Patch, kind: Kind, validation: str) -> tuple[
 
 
 def _admit(
-    api: Api,
+    api: Registry,
     ref: Ref,
     new: Raw,
     old: Raw,

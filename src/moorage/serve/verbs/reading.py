@@ -16,6 +16,7 @@ from moorage.serve.requests.options import EXACT, ListOptions
 from moorage.serve.resources.objects import key_of, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
 from moorage.serve.verbs.api import Api
+from moorage.serve.verbs.registry import Registry
 from moorage.store.protocol import Compacted, FutureRevision, Listing, Stored
 
 _CONTINUE_EXPIRED = (
@@ -46,7 +47,7 @@ class _Token(msgspec.Struct, frozen=True, rename={"version": "v", "revision": "r
     after: str
 
 
-async def get(api: Api, ref: Ref, revision: int | None = None) -> Stored:
+async def get(api: Registry, ref: Ref, revision: int | None = None) -> Stored:
     """Read an object: the newest, or one that is not older than a revision. Raises ApiError."""
     kind, namespace, name = ref
     if revision or api.store.is_shared:
@@ -118,7 +119,7 @@ def _where(prefix: str, options: ListOptions) -> tuple[int, str]:
     return (options.resource_version or 0) if exact else 0, ""
 
 
-async def known(api: Api, asked: int | None) -> None:
+async def known(api: Registry, asked: int | None) -> None:
     """Wait until all that a request may have seen is in memory: one revision, anything for 0, everything for None.
 
     Raises ApiError if the store does not have the revision. Kubernetes: ConsistentListFromCache.

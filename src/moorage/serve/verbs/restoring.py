@@ -14,8 +14,9 @@ from moorage.model.schema.known_fields import kept_part
 from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.requests.decoding import check_kind
-from moorage.serve.resources.objects import cached_view, encode, key_of
-from moorage.serve.verbs.api import Api, admitted
+from moorage.serve.resources.objects import cached_view, key_of
+from moorage.serve.verbs.api import Api
+from moorage.serve.verbs.registry import admitted
 from moorage.store.protocol import Stored
 
 
@@ -38,10 +39,10 @@ def _custom_as_is(kind: ServedKind, raw: Raw) -> Admitted:
 
 
 async def store_as_is(api: Api, kind: Kind, made: Admitted) -> Stored:
-    """Write an admitted object, over one of the same name if there is one. Raises StoreError."""
+    """Write an admitted object, over one of the same name if there is one. Raises StoreError, ApiError."""
     metadata = made.object["metadata"]
     key = key_of(kind, metadata.get("namespace") or "", metadata["name"])
-    value, view, claims = encode(kind, made.object), cached_view(kind, made.view), claims_of(kind, made.view)
+    value, view, claims = api.values.encode(kind, made.object), cached_view(kind, made.view), claims_of(kind, made.view)
     existing = await api.store.get(key)
     if existing is None:
         stored = await api.store.create(key, value, view)

@@ -5,6 +5,7 @@
 
 from collections.abc import Awaitable, Callable
 
+from moorage.admit.raw import Raw
 from moorage.model.api_error import bad_request
 from moorage.model.kinds import BINDING, EVICTION, SCALE, Kind
 from moorage.serve.http.messages import Request, Response
@@ -15,7 +16,7 @@ from moorage.serve.resources.routes import Target
 from moorage.serve.tables.render import render_table
 from moorage.serve.tokens.requests import answer_token_request
 from moorage.serve.verbs.absent_containers import WANTED, refuse_container
-from moorage.serve.verbs.api import Api, Raw
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.deleting import finalize
 from moorage.serve.verbs.patching import APPLY, duplicate_warnings, read_patch
 from moorage.serve.verbs.subresources import bind, evict, get_scale, patch_scale_and_warn, put_scale_body

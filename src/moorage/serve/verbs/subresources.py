@@ -41,23 +41,23 @@ from moorage.serve.custom.scale import (
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.requests.decoding import check_kind, decode_object
 from moorage.serve.requests.options import WriteOptions
-from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
+from moorage.serve.resources.objects import cached_view, key_of, prefix_of
 from moorage.serve.templates.pods import PodTemplate
-from moorage.serve.verbs.api import Api, Raw
 from moorage.serve.verbs.changing import Changed, admit_change, change, check_name, check_namespace, expected_revision
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.patching import APPLY, Patch, check_patched, checked_to_apply, patched, wrong_patch
 from moorage.serve.verbs.reading import get
+from moorage.serve.verbs.registry import Raw, Registry
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 _TRIES = 100
 
 
-async def bind(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
+async def bind(api: Registry, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
     await bind_to(api, namespace, name, read_binding({"metadata": {"name": name}, **document}, name), dry_run=dry_run)
 
 
-async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_run: bool = False) -> None:
+async def bind_to(api: Registry, namespace: str, name: str, binding: Binding, *, dry_run: bool = False) -> None:
     """Bind a pod to a node. The fields that this sets get no owner."""
     key = key_of(KINDS.POD, namespace, name)
     if dry_run:
@@ -68,7 +68,7 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(KINDS.POD, name)
-        template = stored.template if not changes_metadata else None
+        template = stored.template if api.values.are_json and not changes_metadata else None
         at_once = template.bind(stored, binding, api.now_text(), topology) if template is not None else None
         value, view = at_once or _bound(api, stored, binding_with_labels(binding, topology), template)
         if dry_run:
@@ -84,25 +84,25 @@ async def bind_to(api: Api, namespace: str, name: str, binding: Binding, *, dry_
     raise stale(KINDS.POD, name)
 
 
-def _bound(api: Api, stored: Stored, binding: Binding, template: PodTemplate | None) -> tuple[bytes, Any]:
+def _bound(api: Registry, stored: Stored, binding: Binding, template: PodTemplate | None) -> tuple[Any, Any]:
     now = api.now_text()
-    pod = decode(KINDS.POD, stored)
+    pod = api.values.decode(KINDS.POD, stored)
     bound = bind_pod(pod, binding, now, str(stored.revision))
     if not isinstance(stored.view, Pod):
-        return encode(KINDS.POD, bound), cached_view(KINDS.POD, convert_view(bound, Pod))
+        return api.values.encode(KINDS.POD, bound), cached_view(KINDS.POD, convert_view(bound, Pod))
     view = bound_view(stored.view, bound)
     if template is not None:
         template.learn_binding(pod, view, now)
-    return encode(KINDS.POD, bound), view
+    return api.values.encode(KINDS.POD, bound), view
 
 
-async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
+async def evict(api: Registry, namespace: str, name: str, document: Raw, *, dry_run: bool = False) -> None:
     """Delete a pod if its PodDisruptionBudgets allow. Raises ApiError 429 if not."""
     options = read_eviction({"metadata": {"name": name}, **document}, name)
     dry_run = dry_run or bool(options.dryRun)
     for _ in range(_TRIES):
         stored = await get(api, Ref(KINDS.POD, namespace, name))
-        pod = decode(KINDS.POD, stored)
+        pod = api.values.decode(KINDS.POD, stored)
         check_preconditions(KINDS.POD, pod, options.preconditions, str(stored.revision))
         verdict = decide_eviction(convert_view(pod, Pod), await _budgets(api, namespace), api.now_text())
         if dry_run:
@@ -112,7 +112,7 @@ async def evict(api: Api, namespace: str, name: str, document: Raw, *, dry_run: 
                 await _store_budget(api, namespace, verdict.budget)
             marked = marked_for_eviction(pod, api.now_text())
             view = cached_view(KINDS.POD, convert_view(marked, Pod))
-            written = await api.store.update(stored.key, encode(KINDS.POD, marked), stored.revision, view)
+            written = await api.store.update(stored.key, api.values.encode(KINDS.POD, marked), stored.revision, view)
         except RevisionMismatch:
             continue  # the pod or its budget is not what it was: decide again
         except KeyMissing:
@@ -129,27 +129,27 @@ def _on_from(options: DeleteOptions, revision: int) -> DeleteOptions:
     return msgspec.structs.replace(options, preconditions=preconditions, dryRun=())
 
 
-async def _budgets(api: Api, namespace: str) -> list[tuple[Raw, PodDisruptionBudget]]:
+async def _budgets(api: Registry, namespace: str) -> list[tuple[Raw, PodDisruptionBudget]]:
     listing = await api.store.list(prefix_of(KINDS.POD_DISRUPTION_BUDGET, namespace))
-    budgets = [decode(KINDS.POD_DISRUPTION_BUDGET, item) for item in listing.items]
+    budgets = [api.values.decode(KINDS.POD_DISRUPTION_BUDGET, item) for item in listing.items]
     return [(raw, convert_view(raw, PodDisruptionBudget)) for raw in budgets]
 
 
-async def _store_budget(api: Api, namespace: str, raw: Raw) -> None:
+async def _store_budget(api: Registry, namespace: str, raw: Raw) -> None:
     key, revision = (
         key_of(KINDS.POD_DISRUPTION_BUDGET, namespace, raw["metadata"]["name"]),
         int(raw["metadata"]["resourceVersion"]),
     )
     await api.store.update(
         key,
-        encode(KINDS.POD_DISRUPTION_BUDGET, raw),
+        api.values.encode(KINDS.POD_DISRUPTION_BUDGET, raw),
         revision,
         cached_view(KINDS.POD_DISRUPTION_BUDGET, convert_view(raw, KINDS.POD_DISRUPTION_BUDGET.view)),
     )
 
 
-async def get_scale(api: Api, ref: Ref) -> Raw:
-    raw = decode(ref.kind, await get(api, ref))
+async def get_scale(api: Registry, ref: Ref) -> Raw:
+    raw = api.values.decode(ref.kind, await get(api, ref))
     scale = render_scale(ref.kind, raw)
     if type(ref.kind) is ServedKind:
         check_has_replicas(ref.kind, raw)
@@ -175,7 +175,7 @@ _NO_SCALE = (
 
 
 async def put_scale_body(
-    api: Api, ref: Ref, body: bytes, content_type: str, options: WriteOptions
+    api: Registry, ref: Ref, body: bytes, content_type: str, options: WriteOptions
 ) -> tuple[Raw, Sequence[str]]:
     """Replace a Scale by that of a request's body; return it with warnings about unknown fields."""
     try:
@@ -192,7 +192,7 @@ def _scale_refusal(error: ApiError, kind: Kind) -> ApiError:
     return bad_request(_NO_SCALE) if type(kind) is ServedKind and error.code == 400 else error
 
 
-async def put_scale(api: Api, ref: Ref, document: Raw, options: WriteOptions) -> Raw:
+async def put_scale(api: Registry, ref: Ref, document: Raw, options: WriteOptions) -> Raw:
     try:
         read_request(SCALE, document)
     except ApiError as error:
@@ -203,11 +203,13 @@ async def put_scale(api: Api, ref: Ref, document: Raw, options: WriteOptions) ->
     return (await _write(api, ref, lambda old: (document, ()), options))[0]
 
 
-async def patch_scale(api: Api, ref: Ref, patch: Patch, options: WriteOptions) -> Raw:
+async def patch_scale(api: Registry, ref: Ref, patch: Patch, options: WriteOptions) -> Raw:
     return (await patch_scale_and_warn(api, ref, patch, options))[0]
 
 
-async def patch_scale_and_warn(api: Api, ref: Ref, patch: Patch, options: WriteOptions) -> tuple[Raw, Sequence[str]]:
+async def patch_scale_and_warn(
+    api: Registry, ref: Ref, patch: Patch, options: WriteOptions
+) -> tuple[Raw, Sequence[str]]:
     """Patch a Scale; return it with warnings about unknown fields of the patch."""
     if patch.patch_type == APPLY:
         return await _apply(api, ref, patch.document, options), ()
@@ -229,7 +231,7 @@ async def patch_scale_and_warn(api: Api, ref: Ref, patch: Patch, options: WriteO
     return await _write(api, ref, make, options)
 
 
-async def _apply(api: Api, ref: Ref, patch: Raw, options: WriteOptions) -> Raw:
+async def _apply(api: Registry, ref: Ref, patch: Raw, options: WriteOptions) -> Raw:
     kind, namespace, name = ref
     patch = checked_to_apply(patch, SCALE, namespace, name)
     spec = patch.get("spec")
@@ -244,11 +246,11 @@ async def _apply(api: Api, ref: Ref, patch: Raw, options: WriteOptions) -> Raw:
         return admit_change(api, ref, new, old, expected, None, "scale", None)
 
     outcome = await change(api, ref, make, dry_run=options.dry_run)
-    return render_scale(kind, decode(kind, outcome.stored))
+    return render_scale(kind, api.values.decode(kind, outcome.stored))
 
 
 async def _write(
-    api: Api, ref: Ref, make: Callable[[Raw], tuple[Raw, Sequence[str]]], options: WriteOptions
+    api: Registry, ref: Ref, make: Callable[[Raw], tuple[Raw, Sequence[str]]], options: WriteOptions
 ) -> tuple[Raw, Sequence[str]]:
     kind, namespace, name = ref
 
@@ -274,4 +276,4 @@ async def _write(
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
     outcome = await change(api, ref, change_replicas, dry_run=options.dry_run)
-    return render_scale(kind, decode(kind, outcome.stored)), outcome.warnings
+    return render_scale(kind, api.values.decode(kind, outcome.stored)), outcome.warnings

@@ -58,6 +58,13 @@ async def put(settings: EtcdSettings, key: bytes, content: bytes = b"{}") -> Non
     await client.close()
 
 
+async def test_a_migration_names_the_object_that_is_too_large_for_etcd(new_etcd: EtcdCluster, tmp_path: Path) -> None:
+    large = config_map("large", data={"text": "x" * 2 * 1024 * 1024})
+    source = make_directory(tmp_path / "data", {5: namespace("default"), 9: large}, reached=10)
+    with pytest.raises(TransferError, match=r"^/configmaps/default/large has 2,097,\d+ bytes, .*more than etcd takes"):
+        await moved(source, new_etcd.settings())
+
+
 async def test_a_new_etcd_keeps_every_revision(new_etcd: EtcdCluster, tmp_path: Path) -> None:
     items = {2: namespace("default"), 3: config_map("a"), 700: config_map("b"), 701: config_map("c"), 1500: event("e")}
     source = make_directory(tmp_path / "data", items, reached=2000)

@@ -209,10 +209,10 @@ def test_large_lists_are_read_as_small_ones_are(text: str, monkeypatch: pytest.M
 
 
 def test_an_object_larger_than_any_api_server_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MAX_OBJECT_BYTES", 20)
+    monkeypatch.setattr(documents, "MAX_TEXT_BYTES", 20)
     error = complaint(POD)
     assert (error.problem, error.line) == (Problem.LIMIT, 1)
-    assert "the API server accepts no more than 3072 KiB" in error.reason
+    assert "the API server stores no more than 1532 KiB" in error.reason
 
 
 def test_something_large_with_items_that_is_no_list_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from moorage.serve.requests.handler import Handler
 from moorage.serve.requests.long_work import LongWork, is_large, is_large_body
 from moorage.serve.requests.options import WARN, WriteOptions
 from moorage.serve.requests.web_paths import WebPaths
-from moorage.serve.verbs import changing
+from moorage.serve.verbs import changing, registry
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, name_owners_once
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
@@ -125,7 +125,7 @@ async def test_a_small_change_of_a_large_object_is_made_in_the_thread(
 async def test_an_object_that_is_too_large_to_store_is_refused_as_etcd_refuses_it(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changing, "MAX_OBJECT_BYTES", 1_000)
+    monkeypatch.setattr(registry, "MAX_OBJECT_BYTES", 1_000)
     with pytest.raises(ApiError, match="etcdserver: request is too large") as refused:
         await create(api, KINDS.CONFIG_MAP, "default", _config_map("a") | {"data": {"a": "x" * 1_000}}, OPTIONS)
     assert refused.value.code == 500

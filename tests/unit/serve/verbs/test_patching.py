@@ -8,7 +8,7 @@ from tests.unit.serve.verbs.bench import DRY, ME, Raw, document, make, meddle, r
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.requests.options import IGNORE, STRICT, WARN, WriteOptions
-from moorage.serve.verbs.api import Api, WriteResult
+from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.patching import (
     APPLY,
     JSON_PATCH,
@@ -19,6 +19,7 @@ from moorage.serve.verbs.patching import (
     patch_object,
     read_patch,
 )
+from moorage.serve.verbs.registry import WriteResult
 
 READ: list[tuple[bytes, str, Any, list[str]]] = [
     (b'{"a": 1}', MERGE_PATCH, {"a": 1}, []),

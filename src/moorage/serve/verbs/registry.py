@@ -1,0 +1,289 @@
+"""Hold what every verb needs: a store, admission and what it looks up, quotas, the clock, templates.
+
+The verbs are coroutines over a `Registry`, and wait for nothing but what it gives them. The API server's (`Api`) waits
+for a durable store, a thread for long work and a quota ledger. That of a simulation answers at once, so that the same
+coroutine runs to its end in one step: see `at_once`. Kubernetes: the generic registry's Store with its strategies.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Container, Coroutine, Sequence
+from functools import partial
+from random import Random
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from moorage.admit.admission import Admitted, Rejected
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
+from moorage.admit.raw import copy_document
+from moorage.admit.request import Request
+from moorage.admit.subresources.approval import APPROVAL, admit_approval
+from moorage.admit.subresources.pod_parts import POD_PARTS
+from moorage.admit.subresources.status_update import admit_status
+from moorage.model import generated_names
+from moorage.model.api_error import ApiError, failure
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.well_known.limits import MAX_OBJECT_BYTES
+from moorage.serve.apply.managed_fields import on_create, on_update
+from moorage.serve.custom.admission import admit_custom, admit_custom_status
+from moorage.serve.custom.served_kind import ServedKind
+from moorage.serve.requests.long_work import LongWork
+from moorage.serve.resources.objects import decode, encode
+from moorage.serve.templates.claims import ClaimTemplate, ClaimTemplates
+from moorage.serve.templates.pods import Likeness, PodTemplate, PodTemplates
+from moorage.store.protocol import Stored, WritableStore
+
+Raw = dict[str, Any]
+Result = TypeVar("Result")
+
+
+class WriteResult(NamedTuple):
+    """The result of a write. `stored` is the object as it is now, or was last if it is `deleted`."""
+
+    stored: Stored
+    warnings: Sequence[str] = ()
+    created: bool = False
+    deleted: bool = False
+
+
+class Values(Protocol):
+    """How objects are stored: as JSON, or in a simulation as the documents themselves."""
+
+    #: Whether a value is JSON, which templates put together from its parts.
+    are_json: bool
+
+    def encode(self, kind: Kind, document: Raw, template: PodTemplate | ClaimTemplate | None = None) -> Any:
+        """Return the value to store; `template` is that of the object, if it has one."""
+        ...
+
+    def decode(self, kind: Kind, stored: Stored) -> Raw:
+        """Return the document with its resourceVersion. What is in it may be shared: it must not be modified."""
+        ...
+
+
+class JsonValues:
+    """Values of the API server: JSON, and no more of it than etcd takes, whatever the store."""
+
+    are_json = True
+
+    def encode(self, kind: Kind, document: Raw, template: PodTemplate | ClaimTemplate | None = None) -> bytes:
+        """Return the value to store. Without its field owners if it is too large, as in Kubernetes. Raises ApiError."""
+        value = encode(kind, document) if template is None else template.encode(document["metadata"])
+        if len(value) > MAX_OBJECT_BYTES:
+            if document["metadata"].pop("managedFields", None):
+                value = encode(kind, document)
+            if len(value) > MAX_OBJECT_BYTES:
+                raise too_large()
+        return value
+
+    def decode(self, kind: Kind, stored: Stored) -> Raw:
+        return decode(kind, stored)
+
+
+class Quotas(Protocol):
+    """What verbs ask of the quotas of all namespaces."""
+
+    @property
+    def accounts(self) -> Container[str]:
+        """The namespaces that have quotas."""
+        ...
+
+    async def charge(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        new: Any,
+        old: Any = None,
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> None:
+        """Charge a write before it is made; `old` is None for an object that is created. Raises ApiError."""
+        ...
+
+
+class Registry:
+    """What verbs work with. Time and randomness are the caller's, so that a run can be repeated.
+
+    `is_busy`: other clients wait for the same thread, so what takes long is done in another. `tracks_owners`: writes
+    note in managedFields who set which field.
+    """
+
+    is_busy = True
+    tracks_owners = True
+    values: Values = JsonValues()
+
+    def __init__(
+        self,
+        store: WritableStore,
+        admission: Admission,
+        directory: ObjectsWorld,
+        quotas: Quotas,
+        *,
+        clock: Callable[[], float],
+        new_uid: Callable[[], str] | None = None,
+        new_suffix: Callable[[], str] | None = None,
+        collects_garbage: bool = False,
+    ) -> None:
+        """Create a registry on a store.
+
+        `collects_garbage` means that a garbage collector removes the finalizers that wait for dependents.
+        """
+        self.store, self.admission, self.directory, self.quotas = store, admission, directory, quotas
+        self.gates = admission.gates
+        self.clock = clock
+        self.collects_garbage = collects_garbage
+        self.long_work = LongWork()
+        self.new_uid = new_uid or partial(generated_names.new_uid, _random)
+        self.new_suffix = new_suffix or partial(generated_names.new_suffix, _random.random)
+        self._second, self._second_text = -1, ""
+        self.templates = PodTemplates(self._admit_pod, admission.still_admits, lambda: directory.generation)
+        self.claim_templates = ClaimTemplates(self._admit_claim, admission.still_admits, lambda: directory.generation)
+
+    async def catch_up(self) -> None:
+        """Return when all writes are known that any server acknowledged before. Raises StoreFailed."""
+        if self.store.is_shared:
+            await self.store.catch_up()
+
+    async def newest(self, stored: Stored) -> Stored | None:
+        """Return an object as it is now: what is in memory may be older than what another server wrote."""
+        if not self.store.is_shared:
+            return stored
+        await self.store.catch_up()
+        return self.store.peek(stored.key)
+
+    async def wrote(self, kind: Kind) -> None:
+        """Return when this server has followed a write: the kinds of a definition are served before it is answered."""
+
+    def marked_for_deletion(self, kind: Kind, document: Raw) -> Raw:
+        """Return a document with what this server writes into an object that is to be deleted."""
+        return document
+
+    def now_text(self) -> str:
+        """The time in RFC 3339 with seconds, as in objects."""
+        second = int(self.clock())
+        if second != self._second:
+            self._second, self._second_text = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
+        return self._second_text
+
+    def admit_new(
+        self, kind: Kind, raw: Raw, namespace: str, manager: str | None, like: Likeness | None = None
+    ) -> tuple[Admitted, PodTemplate | ClaimTemplate | None]:
+        """Admit an object to be created, and return its template if it has one. `raw` is modified. Raises ApiError.
+
+        Without a manager the document has its managedFields already, as after server-side apply. `like` is what
+        decoding recognised the document by.
+        """
+        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
+        labels = self.directory.namespace_labels
+        request = Request(namespace or "default", suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
+        if kind is KINDS.POD and manager is not None:
+            return self.templates.admit(raw, request, manager, like)
+        if kind is KINDS.RESOURCE_CLAIM and manager is not None and self.tracks_owners:
+            return self.claim_templates.admit(raw, request, manager)
+        return self._admit_first(kind, raw, request, manager), None
+
+    def admit_alone(self, kind: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
+        """Admit an object to be created, in the thread for long work: templates belong to the event loop."""
+        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
+        labels = self.directory.namespace_labels
+        request = Request(namespace or "default", suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
+        return self._admit_first(kind, raw, request, manager)
+
+    def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
+        return self._admit_first(KINDS.POD, raw, request, manager)
+
+    def _admit_claim(self, raw: Raw, request: Request, manager: str) -> Admitted:
+        return self._admit_first(KINDS.RESOURCE_CLAIM, raw, request, manager)
+
+    def _admit_first(self, kind: Kind, raw: Raw, request: Request, manager: str | None) -> Admitted:
+        if not self.tracks_owners:
+            manager = None
+        own = None if manager is None else lambda new: on_create(new, kind, manager, request.timestamp)
+        # The caller tries again with the same document if a generated name, or an address, is taken.
+        copies = kind is KINDS.SERVICE or not raw["metadata"].get("name")
+        raw = {**raw, "metadata": dict(raw["metadata"])}
+        if type(kind) is ServedKind:
+            raw = copy_document(raw) if copies else raw
+            return admitted(admit_custom(kind, raw, None, self.admission, request, own))
+        return admitted(self.admission.create(kind, raw, request, own, copies=copies))
+
+    def admit_changed(
+        self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
+    ) -> Admitted:
+        """Admit an object that replaces another, whose view may be in memory, or its status. Raises ApiError."""
+        if not self.tracks_owners:
+            manager = None
+        if type(kind) is ServedKind:
+            return self._admit_custom_change(kind, new, old, manager, subresource)
+        if subresource == "status":
+            return self._admit_status(kind, new, old, manager, old_view)
+        now = self.now_text()
+        own = None if manager is None else lambda new: on_update(new, old, kind, manager, subresource, now)
+        if subresource == APPROVAL:
+            return admitted(admit_approval(new, old, now, own))
+        if subresource in POD_PARTS:
+            return admitted(self.admission.update_part(subresource, new, old, own))
+        request = Request(old["metadata"].get("namespace") or "default", timestamp=now)
+        if kind.view is not type(old_view):
+            old_view = None
+        return admitted(self.admission.update(kind, new, old, request, own, old_view=old_view))
+
+    def _admit_custom_change(
+        self, kind: ServedKind, new: Raw, old: Raw, manager: str | None, subresource: str
+    ) -> Admitted:
+        now = self.now_text()
+        own = None if manager is None else lambda new: on_update(new, old, kind, manager, subresource, now)
+        if subresource == "status":
+            return admitted(admit_custom_status(kind, copy_document(new), old, own))
+        request = Request(old["metadata"].get("namespace") or "default", timestamp=now)
+        return admitted(admit_custom(kind, new, old, self.admission, request, own))
+
+    def _admit_status(self, kind: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
+        """Admit a status update, the most frequent of all changes. The spec stays as it is, and is not read."""
+        if kind.view is not type(old_view):
+            old_view = None
+        check_types({name: value for name, value in new.items() if name != "spec"}, kind)
+        if manager is not None:
+            on_update(new, old, kind, manager, "status", self.now_text())
+        labels = self.directory.namespace_labels
+        return admitted(
+            admit_status(new, old, self.gates, now=self.now_text(), old_view=old_view, namespace_labels=labels)
+        )
+
+
+def too_large() -> ApiError:
+    """Return the answer to the write of an object that is larger than etcd takes."""
+    return failure(500, "", "etcdserver: request is too large")
+
+
+def at_once(steps: Coroutine[Any, Any, Result]) -> Result:
+    """Run a verb to its end on a registry that answers at once. Raises what it raises."""
+    try:
+        steps.send(None)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+    steps.close()
+    raise RuntimeError(f"{steps} waits, though nothing can happen meanwhile")
+
+
+def check_types(raw: Raw, kind: Kind) -> None:
+    """Raise ApiError if a field is not of the type that its kind has: defaulting relies on the types."""
+    try:
+        convert_view(raw, kind.view)
+    except ConversionError as error:
+        name = raw["metadata"].get("name")
+        raise ApiError(Rejected(kind, str(name or ""), problems=error.problems).status) from None
+
+
+def admitted(result: Admitted | Rejected) -> Admitted:
+    if isinstance(result, Admitted):
+        return result
+    raise ApiError(result.status).warned(result.told)
+
+
+#: Seeded by the system, which is not asked again: a system call for each name would cost more than all the rest of it.
+_random = Random(secrets.randbits(256))
