@@ -15,9 +15,9 @@ Refusals are raised as `ApiError`, a server that cannot be reached as `Unreachab
 clients.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from enum import Enum
-from typing import Any, NamedTuple, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack
 
 import msgspec
 
@@ -47,63 +47,96 @@ class Template:
         self.shape: Any = None
 
 
-class Object:
-    """An object at `revision`. `raw` and `view` are decoded on demand and shared: never change them."""
+#: Makes the document of an object from what it comes from, its kind and its revision.
+Read = Callable[[Any, Kind, int], Raw]
 
-    __slots__ = ("_body", "_raw", "_view", "key", "kind", "revision")
+
+def read_json(source: bytes, kind: Kind, revision: int) -> Raw:
+    """Read an object as a server sent it: its revision is in it."""
+    decoded: Raw = msgspec.json.decode(source)
+    return decoded
+
+
+class Object:
+    """An object at `revision`. `raw`, `view` and `uid` are made when first read, and shared: do not change them.
+
+    `source` is what the object comes from, and `read` makes its document of that: JSON, a value of the store in this
+    process, or a document with edits in a simulation. `template` is what it shares with objects that differ from it by
+    their names only, if the API server is in this process and knows it. `view` is of class `kind.view`.
+    """
+
+    __slots__ = ("_read", "key", "kind", "raw", "revision", "source", "template", "uid", "view")
+    raw: Raw
+    view: Any
+    uid: str
 
     def __init__(
-        self, kind: Kind, key: str, revision: int, body: bytes = b"", raw: Raw | None = None, view: Any = None
+        self,
+        kind: Kind,
+        key: str,
+        revision: int,
+        source: Any = b"",
+        raw: Raw | None = None,
+        view: Any = None,
+        template: "Template | None" = None,
+        read: Read = read_json,
     ) -> None:
-        """`key` is `namespace/name`, or the name alone; `body` is JSON. One of the last three is required."""
-        self.kind, self.key, self.revision = kind, key, revision
-        self._body, self._raw, self._view = body, raw, view
+        """`key` is `namespace/name`, or the name alone. One of source, raw and view is required."""
+        self.kind, self.key, self.revision, self.source = kind, key, revision, source
+        self.template, self._read = template, read
+        if raw is not None:
+            self.raw = raw
+        if view is not None:
+            self.view, self.uid = view, view.metadata.uid
 
-    @property
-    def raw(self) -> Raw:
-        if self._raw is None:
-            self._raw = self._decode()
-        return self._raw
+    if not TYPE_CHECKING:  # else every misspelled attribute would be one
+
+        def __getattr__(self, name: str) -> Any:
+            """Make what is read for the first time. A slot that is set is read without a call."""
+            if name == "raw":
+                self.raw = made = self._read(self.source, self.kind, self.revision)
+            elif name == "view":
+                made = self._make_view()
+                self.view, self.uid = made, made.metadata.uid
+            elif name == "uid":
+                self.uid = made = self._find_uid()
+            else:
+                raise AttributeError(f"an object has no {name!r}")
+            return made
 
     @property
     def body(self) -> bytes:
         """The object's JSON as it was received; empty if it was not received as JSON."""
-        return self._body
+        return self.source if type(self.source) is bytes else b""
 
-    @property
-    def view(self) -> Any:
-        """The typed view, of class `kind.view`."""
-        if self._view is None:
-            self._view = convert_view(self._decode_briefly() if self._raw is None else self._raw, self.kind.view)
-        return self._view
+    def has(self, name: str) -> bool:
+        """Return whether `raw`, `view` or `uid` was made already."""
+        try:
+            object.__getattribute__(self, name)
+        except AttributeError:
+            return False
+        return True
 
-    @property
-    def template(self) -> Template | None:
-        """The object's template, if the API server is in this process and knows it."""
-        return None
-
-    def _decode_briefly(self) -> Raw:
-        """Decode without managedFields and without keeping the document, for the view only.
+    def _make_view(self) -> Any:
+        """Return the typed view. Without the document it is made of one that is not kept, without managedFields.
 
         Schemas of custom resource definitions are left out, too: they are large, and no component reads them.
         """
-        document = self._decode()
+        if self.has("raw"):
+            return convert_view(self.raw, self.kind.view)
+        document = self._read(self.source, self.kind, self.revision)
         if self.kind is KINDS.CUSTOM_RESOURCE_DEFINITION:
             for version in document["spec"]["versions"]:
                 version.pop("schema", None)
         metadata = document.get("metadata")
         if type(metadata) is dict:
             metadata.pop("managedFields", None)
-        return document
+        return convert_view(document, self.kind.view)
 
-    @property
-    def uid(self) -> str:
-        """metadata.uid; does not decode the rest."""
-        if self._view is not None:
-            return str(self._view.metadata.uid)
-        if self._raw is None:
-            return _UID.decode(self._json()).metadata.uid
-        return str((self._raw.get("metadata") or {}).get("uid") or "")
+    def _find_uid(self) -> str:
+        if not self.has("raw") and type(self.source) is bytes:
+            return _UID.decode(self.source).metadata.uid
+        return str((self.raw.get("metadata") or {}).get("uid") or "")
 
     @property
     def reference(self) -> Raw:
@@ -117,14 +150,6 @@ class Object:
             "resourceVersion": str(self.revision) if self.revision else "",
         }
         return {field: value for field, value in found.items() if value}
-
-    def _json(self) -> bytes:
-        """Return JSON with at least the object's metadata."""
-        return self._body
-
-    def _decode(self) -> Raw:
-        decoded: Raw = msgspec.json.decode(self._json())
-        return decoded
 
     @property
     def namespace(self) -> str:

@@ -85,7 +85,7 @@ def _either(kinds: tuple[str, ...]) -> str:
 
 def restart(simulation: Simulation, key: Key) -> None:
     """Give the workload's template another annotation, as `kubectl rollout restart` does."""
-    annotations = {RESTARTED_AT: simulation.api.rules.now_text()}
+    annotations = {RESTARTED_AT: simulation.api.now_text()}
     patch = {"spec": {"template": {"metadata": {"annotations": annotations}}}}
     simulation.api.patch(kind_of_workload(key.kind), key.name, key.namespace, patch)
 

@@ -133,7 +133,7 @@ def test_references_and_times() -> None:
     raw = {"metadata": {"uid": "u"}}
     found = Object(KINDS.POD, "default/web", 5, raw=raw).reference
     assert found == POD
-    node = Object(KINDS.NODE, "n1", 0, body=b'{"metadata":{"uid":"x"}}').reference
+    node = Object(KINDS.NODE, "n1", 0, source=b'{"metadata":{"uid":"x"}}').reference
     assert node == {"kind": "Node", "name": "n1", "uid": "x", "apiVersion": "v1"}
     assert time_text((START + 1) / NANOSECONDS) == "2023-11-14T22:13:20Z"
     assert micro_time_text((START + 1_234_567) // 1000) == "2023-11-14T22:13:20.001234Z"

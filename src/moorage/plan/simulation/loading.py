@@ -68,7 +68,7 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     load_services(simulation, inventory)
     note_cycles(inventory)
     adopt_uids(inventory)
-    now = api.rules.now_text()
+    now = api.now_text()
     for item in inventory.items.values():
         _complete(item, api, now)
     complete_claim_references(inventory)
@@ -116,8 +116,8 @@ def _rank(item: Item) -> tuple[int, str]:
 def load(simulation: Simulation, items: Any) -> None:
     """Put objects into the cluster, as they are if it has them already, else as created now."""
     api, nodes = simulation.api, 0
-    now = api.rules.now_text()
-    default_class = DefaultStorageClass(api.rules.directory)
+    now = api.now_text()
+    default_class = DefaultStorageClass(api.directory)
     for item in items:
         if item.kind is KINDS.PERSISTENT_VOLUME_CLAIM and not item.existing:
             default_class.admit(item.kind, item.raw, None)
@@ -158,7 +158,7 @@ def _complete(item: Item, api: SimulatedApi, now: str) -> None:
     metadata = item.view.metadata
     if metadata.uid and metadata.uid != ANY_REQUEST.uid:
         return
-    added: dict[str, str] = {"uid": api.rules.new_uid()}
+    added: dict[str, str] = {"uid": api.registry.new_uid()}
     if not metadata.creationTimestamp:
         added["creationTimestamp"] = now
     item.raw = {**item.raw, "metadata": {**item.raw["metadata"], **added}}

@@ -2,8 +2,8 @@
 
 A simulation of ten thousand pods changes each of them half a dozen times, and documents are hardly ever read. So what a
 component writes into a pod is put into its typed view, and the document is made when it is asked for, by the functions
-of `admit` and `serve` that the API server calls. A law compares the two. What components of the simulation write
-needs no validation; whatever else comes, and whatever is not plain, takes the long way through admission.
+of `admit` and `serve` that the API server calls (`read`). A law compares the two. What components of the simulation
+write needs no validation; whatever else comes, and whatever is not plain, takes the long way through admission.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ import msgspec
 
 from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.subresources.pods import bind_pod, binding_with_labels
-from moorage.client.protocol import Object, Raw, Template
+from moorage.client.protocol import Object, Raw
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
@@ -44,54 +44,32 @@ class Marked(NamedTuple):
 Edit = Bound | Marked | bytes
 
 
-class SimulatedObject(Object):
-    """An object whose document is made when it is asked for: the admitted document with `edits`."""
+class Edited(NamedTuple):
+    """What the document of a simulated object is made of: the admitted one, and what was written into it since."""
 
-    __slots__ = ("_document", "_edits", "_template")
-    view = Object.__dict__["_view"]  # it is always there: read without a call
+    document: Raw
+    edits: tuple[Edit, ...]
 
-    def __init__(
-        self,
-        kind: Kind,
-        key: str,
-        revision: int,
-        view: Any,
-        template: Template | None,
-        document: Raw,
-        edits: tuple[Edit, ...] = (),
-    ) -> None:
-        self.kind, self.key, self.revision = kind, key, revision
-        self._body, self._raw, self._view = b"", None, view
-        self._document, self._template, self._edits = document, template, edits
 
-    @property
-    def template(self) -> Template | None:
-        return self._template
+def edited(found: Object, revision: int, view: Any, *edits: Edit) -> Object:
+    """Return an object as it is after these edits, with the view that they make."""
+    document, before = found.source
+    return Object(found.kind, found.key, revision, Edited(document, before + edits), None, view, found.template, read)
 
-    @property
-    def uid(self) -> str:
-        uid: str = self._view.metadata.uid
-        return uid
 
-    def edited(self, revision: int, view: Any, *edits: Edit) -> "SimulatedObject":
-        """Return the object as it is after these edits."""
-        new = SimulatedObject.__new__(SimulatedObject)
-        new.kind, new.key, new.revision = self.kind, self.key, revision
-        new._body, new._raw, new._view = b"", None, view
-        new._document, new._template, new._edits = self._document, self._template, self._edits + edits
-        return new
-
-    def _decode(self) -> Raw:
-        raw = self._document
-        for edit in self._edits:
-            if isinstance(edit, bytes):
-                raw = apply_strategic_merge(raw, {"status": _decode(edit)}, schema_of(KINDS.POD))
-            elif isinstance(edit, Marked):
-                raw = {**raw, "metadata": {**raw["metadata"], **edit.metadata}}
-            else:
-                binding = binding_with_labels(binding_to(self.name, self.uid, edit.node), edit.labels)
-                raw = bind_pod(raw, binding, edit.time)
-        return {**raw, "metadata": {**raw["metadata"], "resourceVersion": str(self.revision)}}
+def read(source: Edited, kind: Kind, revision: int) -> Raw:
+    """Make the document of a simulated object, with its revision."""
+    raw = source.document
+    for edit in source.edits:
+        if isinstance(edit, bytes):
+            raw = apply_strategic_merge(raw, {"status": _decode(edit)}, schema_of(KINDS.POD))
+        elif isinstance(edit, Marked):
+            raw = {**raw, "metadata": {**raw["metadata"], **edit.metadata}}
+        else:
+            metadata = raw["metadata"]
+            binding = binding_with_labels(binding_to(metadata["name"], metadata["uid"], edit.node), edit.labels)
+            raw = bind_pod(raw, binding, edit.time)
+    return {**raw, "metadata": {**raw["metadata"], "resourceVersion": str(revision)}}
 
 
 def binding_to(name: str, uid: str, node: str) -> Binding:

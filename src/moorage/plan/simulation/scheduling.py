@@ -220,7 +220,7 @@ class SimulatedScheduler:
                 continue
             namespace, _, name = victim.key.partition("/")
             text = f"{action.pod.scheduler}: preempting to accommodate a higher priority pod"
-            condition = {**_TARGET, "message": text, "lastTransitionTime": api.rules.now_text()}
+            condition = {**_TARGET, "message": text, "lastTransitionTime": api.now_text()}
             try:
                 found = api.get(KINDS.POD, name, namespace)
                 api.patch(KINDS.POD, name, namespace, {"status": {"conditions": [condition]}}, "status")

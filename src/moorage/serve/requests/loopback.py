@@ -33,7 +33,7 @@ from moorage.serve.requests.decoding import check_kind
 from moorage.serve.requests.options import TRUST, ListOptions, WriteOptions, delete_options
 from moorage.serve.requests.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.requests.second_look import SecondLook, failed
-from moorage.serve.resources.objects import StoredObject
+from moorage.serve.resources.objects import object_of
 from moorage.serve.verbs import subresources
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, replace
@@ -95,7 +95,7 @@ class LoopbackClient:
         options = ListOptions(labels=labels, fields=fields)
         ref = Ref(kind, _namespace(kind, namespace), "")
         page = await self._ask("LIST", ref, lambda: list_page(self._api, kind, ref.namespace, options))
-        items: list[Object] = [StoredObject(kind, item, item.revision) for item in page.items]
+        items: list[Object] = [object_of(kind, item, item.revision) for item in page.items]
         return Listing(items, page.revision)
 
     async def watch(
@@ -320,7 +320,7 @@ def _check_subresource(kind: Kind, subresource: str, verb: str) -> None:
 
 
 def _object(kind: Kind, stored: Stored) -> Object:
-    return StoredObject(kind, stored, stored.revision)
+    return object_of(kind, stored, stored.revision)
 
 
 def _plain(ref: Ref, raw: Raw) -> Object:

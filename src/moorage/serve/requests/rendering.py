@@ -18,7 +18,7 @@ from moorage.model.api_error import not_acceptable
 from moorage.model.kinds import Kind
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Response
-from moorage.serve.resources.objects import StoredObject, decode, is_sent_as_stored, render, render_list
+from moorage.serve.resources.objects import decode, is_sent_as_stored, render, render_list
 from moorage.serve.tables.columns import Ages
 from moorage.serve.tables.render import (
     IncludeObject,
@@ -150,8 +150,8 @@ class Renderer:
 
     def event(self, event: WatchEvent) -> bytes:
         found = event.object
-        if isinstance(found, StoredObject):
-            body = self.object(found.stored._replace(revision=found.revision))
+        if isinstance(found.source, Stored):
+            body = self.object(found.source._replace(revision=found.revision))
         else:
             body = self._bookmark(found)
         return b'{"type":"%b","object":%b}\n' % (event.type.value.encode(), body)
@@ -184,7 +184,7 @@ class Renderer:
 
 def stored_in(batch: Iterable[WatchEvent]) -> Iterable[Stored]:
     """Yield what is stored of the objects in a batch: bookmarks have nothing."""
-    return (found.stored for event in batch if isinstance(found := event.object, StoredObject))
+    return (found for event in batch if isinstance(found := event.object.source, Stored))
 
 
 def _page_metadata(page: Page) -> Raw:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.client.protocol import Object, Raw, Template
+from moorage.client.protocol import Object, Raw
 from moorage.model.go.quoting import escape_html
 from moorage.model.kinds import KINDS, Kind
 from moorage.serve.custom.served_kind import ServedKind
@@ -147,29 +147,16 @@ def render_list(kind: Kind, items: list[bytes], metadata: Raw) -> bytes:
     return head[:-1] + b',"items":[' + b",".join(items) + b"]}"
 
 
-class StoredObject(Object):
-    """An object that shares the store's bytes, and the view and the template that admission made."""
+def object_of(kind: Kind, stored: Stored, revision: int) -> Object:
+    """Return an object that shares the store's bytes, and the view and the template that admission made.
 
-    __slots__ = ("stored",)
+    `revision` differs from the stored one if it is that of the deletion.
+    """
+    view = stored.view
+    # Both APIs of events share what is stored, so the view may be the other one's.
+    shared = view if type(view) is kind.view else None
+    return Object(kind, stored.key[len(prefix_of(kind)) :], revision, stored, None, shared, stored.template, _read)
 
-    def __init__(self, kind: Kind, stored: Stored, revision: int) -> None:
-        """`revision` differs from the stored one if it is that of the deletion."""
-        view = stored.view
-        # Both APIs of events share what is stored, so the view may be the other one's.
-        shared = view if type(view) is kind.view else None
-        super().__init__(kind, stored.key[len(prefix_of(kind)) :], revision, view=shared)
-        self.stored = stored
 
-    @property
-    def template(self) -> Template | None:
-        template: Template | None = self.stored.template
-        return template
-
-    def _json(self) -> bytes:
-        return self.stored.value
-
-    def _decode(self) -> Raw:
-        stored = self.stored
-        return decode(
-            self.kind, stored if stored.revision == self.revision else stored._replace(revision=self.revision)
-        )
+def _read(stored: Stored, kind: Kind, revision: int) -> Raw:
+    return decode(kind, stored if stored.revision == revision else stored._replace(revision=revision))

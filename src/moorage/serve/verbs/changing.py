@@ -240,7 +240,7 @@ async def change(
         else:
             made = _made(api, ref, stored, make, not is_charged)
         value, view, warnings = made.value, made.view, made.warnings
-        if value == stored.value:
+        if api.values.is_same(value, stored):
             newest = await api.newest(stored)
             if newest is not None and newest.revision == stored.revision:
                 return WriteResult(stored, warnings)

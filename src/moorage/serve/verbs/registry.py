@@ -48,7 +48,7 @@ class WriteResult(NamedTuple):
 
 
 class Values(Protocol):
-    """How objects are stored: as JSON, or in a simulation as the documents themselves."""
+    """How objects are stored: as JSON, or in a simulation as documents."""
 
     #: Whether a value is JSON, which templates put together from its parts.
     are_json: bool
@@ -59,6 +59,10 @@ class Values(Protocol):
 
     def decode(self, kind: Kind, stored: Stored) -> Raw:
         """Return the document with its resourceVersion. What is in it may be shared: it must not be modified."""
+        ...
+
+    def is_same(self, value: Any, stored: Stored) -> bool:
+        """Return whether a value is what is stored."""
         ...
 
 
@@ -79,6 +83,9 @@ class JsonValues:
 
     def decode(self, kind: Kind, stored: Stored) -> Raw:
         return decode(kind, stored)
+
+    def is_same(self, value: bytes, stored: Stored) -> bool:
+        return value == stored.value
 
 
 class Quotas(Protocol):

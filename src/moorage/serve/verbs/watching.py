@@ -16,7 +16,7 @@ from moorage.model.kinds import Kind
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.requests.long_work import in_slices, next_turn
 from moorage.serve.requests.options import ListOptions
-from moorage.serve.resources.objects import StoredObject, prefix_of
+from moorage.serve.resources.objects import object_of, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.reading import known
@@ -130,7 +130,7 @@ def _selected(kind: Kind, change: Change, selection: Selection) -> WatchEvent | 
 
 def _event(kind: Kind, type_: EventType, stored: Stored | None, revision: int) -> WatchEvent:
     assert stored is not None, "a change has an old or a new object"
-    return WatchEvent(type_, StoredObject(kind, stored, revision))
+    return WatchEvent(type_, object_of(kind, stored, revision))
 
 
 def _bookmark(kind: Kind, revision: int, annotations: dict[str, str] | None = None) -> WatchEvent:

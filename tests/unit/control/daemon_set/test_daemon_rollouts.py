@@ -151,6 +151,6 @@ async def test_data_of_a_revision_is_the_text_that_go_writes() -> None:
             b'"securityContext":{},"terminationGracePeriodSeconds":30}}}},"revision":%d}'
         )
         (revision,) = await found.revisions()
-        assert revision._json().endswith(wanted % 1)
+        assert revision.source.value.endswith(wanted % 1)
         patched = await found.cluster.client.patch(revision.kind, revision.name, "default", {"revision": 3})
-        assert patched._json().endswith(wanted % 3)
+        assert patched.source.value.endswith(wanted % 3)

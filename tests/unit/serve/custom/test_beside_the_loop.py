@@ -16,7 +16,7 @@ from moorage.serve.apply import managed_fields
 from moorage.serve.custom.served_kind import ServedKind, served_kinds
 from moorage.serve.requests.options import ListOptions
 from moorage.serve.requests.rendering import As, Form, Renderer, stored_in
-from moorage.serve.verbs import deleting
+from moorage.serve.verbs import registry
 from moorage.serve.verbs.watching import watch
 from moorage.serve.verbs.weight import document_takes_long
 
@@ -67,8 +67,8 @@ def where(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[bool]]:
         (ServedKind, "reads"),
         (ServedKind, "stores"),
         (managed_fields, "check"),
-        (deleting, "decode"),
-        (deleting, "encode"),
+        (registry, "decode"),
+        (registry, "encode"),
     ):
         spied(holder, name)
     return seen
@@ -77,6 +77,7 @@ def where(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[bool]]:
 async def test_a_large_object_is_written_read_and_deleted_beside_the_loop(where: dict[str, set[bool]]) -> None:
     server = await PlatformServer.started("default")
     assert (await server.post(boats())).code == 201
+    where.clear()  # the definition and what a new cluster has are small
     assert (await server.ask("POST", STORED, msgspec.json.encode(large()))).code == 201
     for path in (f"{STORED}/anna", f"{OTHER}/anna", OTHER):
         for accept in ("application/json", TABLE):

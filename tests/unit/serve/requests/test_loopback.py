@@ -11,7 +11,6 @@ from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.requests.loopback import LoopbackClient
-from moorage.serve.resources.objects import StoredObject
 from moorage.serve.verbs.api import Api
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored, StoreFailed
@@ -56,10 +55,9 @@ async def test_objects_share_the_bytes_and_the_view_of_the_store(client: Loopbac
     stored = await store.get("/configmaps/default/c")
     assert stored is not None
     found = (await client.list_all(KINDS.CONFIG_MAP, "default")).items[0]
-    assert isinstance(found, StoredObject)
-    assert found.stored is stored
+    assert found.source is stored
     assert found.view is made.view is stored.view
-    assert found._raw is None
+    assert not found.has("raw")
     assert found.raw["metadata"]["resourceVersion"] == str(stored.revision)
     assert found.raw is found.raw
 
@@ -71,7 +69,7 @@ async def test_a_view_is_made_where_the_store_remembers_none(client: LoopbackCli
     await store.update(stored.key, stored.value, stored.revision)
     found = await client.get(KINDS.CONFIG_MAP, "c", "default")
     assert found.view.data == {"a": "b"}
-    assert found._raw is None  # nobody asked for the document
+    assert not found.has("raw")
 
 
 async def test_what_is_given_is_not_changed(client: LoopbackClient) -> None:

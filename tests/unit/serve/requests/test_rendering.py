@@ -10,7 +10,7 @@ from moorage.client.protocol import EventType, WatchEvent
 from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Response
 from moorage.serve.requests.rendering import As, Form, Renderer, as_yaml, error_event, json_response, warning_headers
-from moorage.serve.resources.objects import StoredObject
+from moorage.serve.resources.objects import object_of
 from moorage.serve.verbs.reading import Page
 from moorage.serve.verbs.watching import _bookmark
 from moorage.store.protocol import Stored
@@ -94,7 +94,7 @@ def test_an_empty_list_has_items() -> None:
 
 
 def test_events_show_the_object_at_their_own_revision() -> None:
-    line = renderer(Form()).event(WatchEvent(EventType.DELETED, StoredObject(KINDS.CONFIG_MAP, STORED, 8)))
+    line = renderer(Form()).event(WatchEvent(EventType.DELETED, object_of(KINDS.CONFIG_MAP, STORED, 8)))
     assert line.endswith(b"}\n")
     event = json.loads(line)
     assert event["type"] == "DELETED"
@@ -103,7 +103,7 @@ def test_events_show_the_object_at_their_own_revision() -> None:
 
 def test_only_the_first_event_of_a_watch_has_headers() -> None:
     table = renderer(Form(As.TABLE))
-    added = WatchEvent(EventType.ADDED, StoredObject(KINDS.CONFIG_MAP, STORED, 7))
+    added = WatchEvent(EventType.ADDED, object_of(KINDS.CONFIG_MAP, STORED, 7))
     events = [json.loads(table.event(added))["object"] for _ in range(2)]
     assert [bool(event["columnDefinitions"]) for event in events] == [True, False]
 
