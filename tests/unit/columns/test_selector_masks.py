@@ -23,7 +23,7 @@ from moorage.match.requirement import Requirement, trusted_requirement
 from moorage.model.gates import default_gates
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from moorage.model.types.pod import PreferredSchedulingTerm
+from moorage.model.types.pod import Affinity, NodeAffinity, PreferredSchedulingTerm
 
 GATES = default_gates()
 
@@ -74,11 +74,28 @@ def test_everything_and_nothing() -> None:
     assert not none.at(0)
 
 
-def test_required_affinity_is_labels_and_terms() -> None:
-    nodes = table({"a": "1", "b": "1"}, {"a": "1"}, {"b": "1"})
-    plain = compile_required_node_affinity({"a": "1"}, None, GATES)
-    assert required_predicate(plain, nodes).mask()[:3].tolist() == [True, True, False]
-    assert [required_predicate(plain, nodes).at(slot) for slot in range(3)] == [True, True, False]
+def term(*labels: tuple[str, str]) -> NodeSelectorTerm:
+    return NodeSelectorTerm(tuple(NodeSelectorRequirement(key, "In", (value,)) for key, value in labels))
+
+
+@pytest.mark.parametrize(
+    ("labels", "terms", "answers"),
+    [
+        ({"a": "1"}, None, [True, True, False, False]),
+        ({"a": "1"}, (term(("b", "1")),), [True, False, False, False]),
+        ({"a": "1", "b": "1"}, None, [True, False, False, False]),
+        ({}, (term(("a", "1"), ("b", "1")),), [True, False, False, False]),
+        ({}, (term(("a", "1")), term(("b", "1"))), [True, True, True, False]),
+    ],
+)
+def test_required_affinity_is_all_labels_and_one_of_the_terms(
+    labels: dict[str, str], terms: tuple[NodeSelectorTerm, ...] | None, answers: list[bool]
+) -> None:
+    nodes = table({"a": "1", "b": "1"}, {"a": "1"}, {"b": "1"}, {})
+    affinity = None if terms is None else Affinity(nodeAffinity=NodeAffinity(NodeSelector(terms)))
+    predicate = required_predicate(compile_required_node_affinity(labels, affinity, GATES), nodes)
+    assert predicate.mask()[:4].tolist() == answers
+    assert [predicate.at(slot) for slot in range(4)] == answers
 
 
 def test_weights_of_matching_terms_are_added() -> None:
