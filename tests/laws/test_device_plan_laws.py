@@ -6,7 +6,6 @@ the workload of their pod.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,7 +13,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
-from tests.laws.test_plan_and_cluster_laws import cluster_objects, summary_of, workload_of
+from tests.laws.random_worlds import World
+from tests.laws.world_in_cluster import objects_in_cluster
+from tests.laws.world_picture import row_of, shortened, workload_of
 from tests.unit.plan.device_worlds import (
     above,
     claim,
@@ -28,7 +29,6 @@ from tests.unit.plan.device_worlds import (
     with_gpus,
 )
 from tests.unit.plan.planning import Plan, Raw, workload
-from tests.virtual_time import run_virtual
 
 from moorage.match.devices.claims import claim_keys
 from moorage.model.gates import gates_from
@@ -39,6 +39,8 @@ GATES = {"TaintTolerationComparisonOperators": True}
 BUDGETS = st.sampled_from(["", "8", "30"])
 MODELS = st.sampled_from(["m0", "m1", "m2", "c"])
 NAMED = ("Pod", "ResourceClaim")
+#: Long enough for every pod that waits to be tried again.
+SECONDS = 400.0
 
 Summary = dict[str, Any]
 
@@ -79,31 +81,30 @@ def device_worlds(draw: st.DrawFn) -> list[Raw]:
 def plan_summary(documents: list[Raw]) -> Summary:
     plan = Plan(*documents, gates=GATES)
     world = plan.simulation.world
-    found = {name: list(world.all(kind)) for (_, name), kind in KINDS.items() if name in (*NAMED, "ReplicaSet")}
+    found = {name: list(world.all(kind)) for (_, name), kind in KINDS.items() if name in NAMED}
     waiting = [line.message for line in plan.outcome.pending if line.reason == "Unschedulable"]
     shown = Counter(
         (line.workload or line.name, one.name) for line in plan.outcome.pods if line.node for one in line.devices
     )
     assert sum(shown.values()) == sum(given_devices(found).values())
-    return device_summary(found) | {"reasons": Counter(map(_without_suffix, waiting))}
+    return device_summary(found) | {"reasons": Counter(map(shortened, waiting))}
 
 
-async def cluster_summary(documents: list[Raw]) -> Summary:
-    return device_summary(await cluster_objects(documents, (*NAMED, "ReplicaSet"), gates_from(GATES)))
+def cluster_summary(documents: list[Raw]) -> Summary:
+    return device_summary(objects_in_cluster(World(documents, gates_from(GATES), {}), SECONDS, NAMED))
 
 
 def device_summary(found: dict[str, list[Any]]) -> Summary:
     claims = Counter(
         (one.view.status.allocation is not None, len(one.view.status.reservedFor)) for one in found[NAMED[1]]
     )
-    summary = summary_of(found, ())
-    reasons = Counter(_without_suffix(reason) for reason in summary["reasons"].elements())
-    return summary | {"reasons": reasons, "devices": given_devices(found), "claims": claims}
-
-
-def _without_suffix(reason: str) -> str:
-    """Return a message without the random end of a pod's name."""
-    return re.sub(r'-[a-z0-9]{5}":', '":', reason)
+    rows = [row_of(one.view) for one in found["Pod"]]
+    return {
+        "placements": Counter((row.workload, row.node, row.phase) for row in rows),
+        "reasons": Counter(row.message for row in rows if row.reason),
+        "devices": given_devices(found),
+        "claims": claims,
+    }
 
 
 def given_devices(found: dict[str, list[Any]]) -> Counter[tuple[str, str]]:
@@ -128,7 +129,7 @@ def law_of_one_truth(plan: Callable[[list[Raw]], Summary]) -> None:
     @settings(LAW_SETTINGS, max_examples=examples(30))
     @given(device_worlds())
     def law(documents: list[Raw]) -> None:
-        assert plan(documents) == run_virtual(cluster_summary(documents))
+        assert plan(documents) == cluster_summary(documents)
 
     law()
 

@@ -1,0 +1,182 @@
+"""Let a world happen in a cluster in memory: API server, all controllers, scheduler and kubelets, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+
+from tests.laws.random_worlds import World
+from tests.laws.world_picture import COMPARED, Departure, Picture, departure_of, objects_of, row_of, shortened
+from tests.unit.plan.planning import Raw
+from tests.virtual_cluster import VirtualCluster
+from tests.virtual_time import BASE, run_virtual
+
+from moorage.client.protocol import Object
+from moorage.cluster.transfer.importing import import_objects
+from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
+from moorage.control.framework.controller import ControllerContext
+from moorage.control.registry import chosen
+from moorage.model.api_error import ApiError
+from moorage.model.gates import Component
+from moorage.model.kinds import KINDS, kind_of
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.pod import Pod
+from moorage.run.kubelets import Kubelets
+from moorage.schedule.live.loop import LiveScheduler
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.verbs.api import Api
+from moorage.store.memory import MemoryStore
+from moorage.store.protocol import Change, Stored
+from moorage.telemetry.metrics import Metrics
+
+#: How often a component is let work for it to have done what it can do without waiting.
+_TURNS = 300
+_ROWS = chosen(("*", "-serviceaccount-controller"))
+_SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+
+
+def picture_of_cluster(world: World, seconds: float) -> Picture:
+    """Apply the world to a cluster and describe it after some seconds."""
+
+    async def happen() -> Picture:
+        cluster = _Cluster(world)
+        found = await cluster.objects(seconds, (*COMPARED, "Pod"))
+        rows = Counter(row_of(one.view) for one in found.pop("Pod"))
+        return Picture(cluster.refusals, cluster.refused_creates, objects_of(found), rows, cluster.departures)
+
+    return run_virtual(happen())
+
+
+def objects_in_cluster(world: World, seconds: float, kinds: Iterable[str]) -> Found:
+    """Apply the world to a cluster and return its objects of these kinds after some seconds."""
+
+    async def happen() -> Found:
+        return await _Cluster(world).objects(seconds, kinds)
+
+    return run_virtual(happen())
+
+
+Found = dict[str, list[Object]]
+
+
+class _Silent:
+    """A recorder that forgets events."""
+
+    def report(self, *reported: object, **fields: object) -> None:
+        """Forget it."""
+
+    def named(self, component: str) -> _Silent:
+        return self
+
+
+class _Cluster:
+    """One world as it happens."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._store = MemoryStore()
+        self.refusals: Counter[str] = Counter()
+        self.refused_creates: Counter[tuple[str, str]] = Counter()
+        self.departures: Counter[Departure] = Counter()
+        self._loop = asyncio.get_running_loop()
+
+    def _clock(self) -> float:
+        """Return the time of day, also to the thread that evaluates what may take long."""
+        return BASE + self._loop.time()
+
+    async def objects(self, seconds: float, kinds: Iterable[str]) -> Found:
+        """Let time pass, and return the objects of these kinds."""
+        world = self._world
+        api = Api(self._store, world.gates, clock=self._clock, collects_garbage=True)
+        await api.start()
+        await _begin(api)
+        lines = await import_objects(api, OtherCluster([Foreign(one, "") for one in world.existing], Counter(), []))
+        assert not lines, lines
+        gates = world.gates_of(Component.CONTROLLER_MANAGER)
+        context = ControllerContext(gates, Metrics(), lambda: 0.5, simulates_storage=True)
+        cluster = VirtualCluster(
+            api, self._store, lambda: [row.make(context) for row in _ROWS], 0, lambda client: client, self._clock
+        )
+        self._store.subscribe(prefix_of(KINDS.POD), self._pod_changed)
+        await cluster.start()
+        try:
+            await self._happen(cluster, seconds)
+            self.refused_creates = refused_creates(cluster)
+            return {name: await cluster.all(kind) for (_, name), kind in KINDS.items() if name in kinds}
+        finally:
+            await cluster.stop()
+            await self._store.close()
+
+    async def _happen(self, cluster: VirtualCluster, seconds: float) -> None:
+        world = self._world
+        await _let_work()
+        await self._create(cluster)
+        client, silent = LoopbackClient, _Silent()
+        kubelet_gates, scheduler_gates = map(world.gates_of, (Component.KUBELET, Component.SCHEDULER))
+        kubelets = Kubelets(client(cluster.api, "kubelet"), silent, kubelet_gates, takes_all=True, clock=self._clock)
+        scheduler = LiveScheduler(client(cluster.api, "scheduler"), silent, scheduler_gates, clock=self._loop.time)
+        tasks = [asyncio.create_task(kubelets.run()), asyncio.create_task(scheduler.run())]
+        try:
+            await cluster.settle(seconds - self._loop.time())
+        finally:
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _create(self, cluster: VirtualCluster) -> None:
+        """Create what is new, and keep what the API server says of what it refuses."""
+        for document in self._world.created:
+            kind = kind_of(document) or cluster.api.resources.custom_kind(document["apiVersion"], document["kind"])
+            assert kind is not None, document
+            try:
+                where = document["metadata"].get("namespace", "default") if kind.namespaced else ""
+                await cluster.client.create(kind, document, where)
+            except ApiError as error:
+                self.refusals[shortened(error.message)] += 1
+            if kind in (KINDS.RESOURCE_QUOTA, KINDS.CUSTOM_RESOURCE_DEFINITION):
+                await _let_work()
+
+    def _pod_changed(self, change: Change) -> None:
+        departure = departure_of(_view(change.old), _view(change.new), self._loop.time())
+        if departure is not None:
+            self.departures[departure] += 1
+
+
+def refused_creates(cluster: VirtualCluster) -> Counter[tuple[str, str]]:
+    """Return the workloads whose last event is that a create was refused, with its text."""
+    last: dict[tuple[str, str], str] = {}
+    for event in cluster.events:
+        key = event.involved["kind"], f"{event.involved.get('namespace')}/{event.involved['name']}"
+        if event.reason == "FailedCreate":
+            last[key] = event.message
+        elif event.reason == "SuccessfulCreate":
+            last.pop(key, None)
+    return Counter((f"{kind} {shortened(key)}", shortened(text)) for (kind, key), text in last.items())
+
+
+async def _let_work() -> None:
+    """Let every component do what it can do at once: no time passes, so that times are those of a plan."""
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
+
+
+async def _begin(api: Api) -> None:
+    """Create what the pods of every cluster may need; roles, which are many, are for clients that have users."""
+    client = LoopbackClient(api, "test")
+    for name in ("default", "kube-system", "kube-node-lease"):
+        document: Raw = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        await client.create(KINDS.NAMESPACE, document)
+    for name, value in _SYSTEM_CLASSES.items():
+        document = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+        await client.create(KINDS.PRIORITY_CLASS, {**document, "value": value})
+
+
+def _view(stored: Stored | None) -> Pod | None:
+    if stored is None:
+        return None
+    view: Pod = stored.view if stored.view is not None else convert_view(decode(KINDS.POD, stored), Pod)
+    return view
