@@ -53,10 +53,10 @@ class RequestedName:
         self.common_name = str(names[-1].value) if names else ""
         self.groups = [str(one.value) for one in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
         alternatives = _alternatives(request)
-        self.has_dns = any(isinstance(one, x509.DNSName) for one in alternatives)
-        self.has_address = any(isinstance(one, x509.IPAddress) for one in alternatives)
-        self.has_email = any(isinstance(one, x509.RFC822Name) for one in alternatives)
-        self.has_uri = any(isinstance(one, x509.UniformResourceIdentifier) for one in alternatives)
+        self.has_dns = any(isinstance(alternative, x509.DNSName) for alternative in alternatives)
+        self.has_address = any(isinstance(alternative, x509.IPAddress) for alternative in alternatives)
+        self.has_email = any(isinstance(alternative, x509.RFC822Name) for alternative in alternatives)
+        self.has_uri = any(isinstance(alternative, x509.UniformResourceIdentifier) for alternative in alternatives)
 
 
 def _alternatives(request: x509.CertificateSigningRequest) -> list[x509.GeneralName]:
@@ -186,17 +186,19 @@ class CertificateApprover(Controller):
         return NOTHING
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
-        found = world.get(KINDS.CERTIFICATE_SIGNING_REQUEST, key)
-        if found is None:
+        signing_request = world.get(KINDS.CERTIFICATE_SIGNING_REQUEST, key)
+        if signing_request is None:
             return NOTHING
-        rights = _rights(found.view)
+        rights = _rights(signing_request.view)
         for right in rights:
-            answered = answers.get(_question(found.view, right), ())
+            answered = answers.get(_question(signing_request.view, right), ())
             if any((answer.raw.get("status") or {}).get("allowed") for answer in answered):
                 approval = {"type": APPROVED, "status": "True", "reason": "AutoApproved", "message": _SAID[right]}
-                status = dict(found.raw.get("status") or {})
+                status = dict(signing_request.raw.get("status") or {})
                 status["conditions"] = [*(status.get("conditions") or ()), approval]
-                return Plan((Update(KINDS.CERTIFICATE_SIGNING_REQUEST, {**found.raw, "status": status}, "approval"),))
+                return Plan(
+                    (Update(KINDS.CERTIFICATE_SIGNING_REQUEST, {**signing_request.raw, "status": status}, "approval"),)
+                )
         return Plan(retries=bool(rights))
 
 
@@ -242,15 +244,25 @@ class CertificateRequestCleaner(Controller):
     watches = (KINDS.CERTIFICATE_SIGNING_REQUEST,)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(KINDS.CERTIFICATE_SIGNING_REQUEST, key)
-        if found is None or found.view.metadata.deletionTimestamp is not None:
+        signing_request = world.get(KINDS.CERTIFICATE_SIGNING_REQUEST, key)
+        if signing_request is None or signing_request.view.metadata.deletionTimestamp is not None:
             return NOTHING
-        due = min(_ends(found.view), default=None)
+        due = min(_ends(signing_request.view), default=None)
         if due is None:
             return NOTHING
         if now <= due:
             return Plan(again_after=due - now + 1)
-        return Plan((Delete(KINDS.CERTIFICATE_SIGNING_REQUEST, "", found.name, found.uid, revision=found.revision),))
+        return Plan(
+            (
+                Delete(
+                    KINDS.CERTIFICATE_SIGNING_REQUEST,
+                    "",
+                    signing_request.name,
+                    signing_request.uid,
+                    revision=signing_request.revision,
+                ),
+            )
+        )
 
 
 def _ends(csr: CertificateSigningRequest) -> Iterator[float]:

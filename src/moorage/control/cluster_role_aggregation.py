@@ -42,7 +42,7 @@ class ClusterRoleAggregationController(Controller):
     watches = (KINDS.CLUSTER_ROLE,)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
-        return [found.key for found in world.all(KINDS.CLUSTER_ROLE) if found.view.aggregationRule is not None]
+        return [role.key for role in world.all(KINDS.CLUSTER_ROLE) if role.view.aggregationRule is not None]
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
         role = world.view(KINDS.CLUSTER_ROLE, key)

@@ -265,8 +265,9 @@ def _selector_text(selector: LabelSelector | None) -> str:
         return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted(selector.matchLabels.items()))
     expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{one.key},Operator:{one.operator},Values:[{' '.join(one.values)}],}},"
-        for one in selector.matchExpressions
+        f"LabelSelectorRequirement{{Key:{requirement.key},Operator:{requirement.operator},"
+        f"Values:[{' '.join(requirement.values)}],}},"
+        for requirement in selector.matchExpressions
     )
     return (
         f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"

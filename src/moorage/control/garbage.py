@@ -166,7 +166,7 @@ class GarbageCollector(Controller):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self.watches = tuple(one for one in self.watches if one.gate is None or context.gates.enabled(one.gate))
+        self.watches = tuple(watch for watch in self.watches if watch.gate is None or context.gates.enabled(watch.gate))
         self._graph = OwnerGraph()
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
@@ -318,7 +318,9 @@ def _delete(item: Object, policy: str) -> Delete:
 def _without_owners(item: Object, owners: Iterable[str]) -> Patch:
     if isinstance(item.kind, CustomKind):
         gone = set(owners)
-        return _with_references(item, [one for one in _references(item) if one.get("uid") not in gone])
+        return _with_references(
+            item, [reference for reference in _references(item) if reference.get("uid") not in gone]
+        )
     removed = [{"$patch": "delete", "uid": uid} for uid in owners]
     return patch_metadata(item, {"ownerReferences": removed})
 
@@ -326,8 +328,8 @@ def _without_owners(item: Object, owners: Iterable[str]) -> Patch:
 def _unblocking(item: Object) -> Patch:
     """Set blockOwnerDeletion to false in all references."""
     if isinstance(item.kind, CustomKind):
-        return _with_references(item, [{**one, "blockOwnerDeletion": False} for one in _references(item)])
-    blocking = [one.uid for one in item.view.metadata.ownerReferences if one.blockOwnerDeletion]
+        return _with_references(item, [{**reference, "blockOwnerDeletion": False} for reference in _references(item)])
+    blocking = [owner.uid for owner in item.view.metadata.ownerReferences if owner.blockOwnerDeletion]
     return patch_metadata(item, {"ownerReferences": [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]})
 
 

@@ -41,14 +41,14 @@ class RootCertificatePublisher(Controller):
         if namespace is None or namespace.status.phase != "Active":
             return NOTHING
         data = {"ca.crt": self.context.root_authority}
-        found = world.get(KINDS.CONFIG_MAP, f"{key}/{NAME}")
-        if found is None:
+        config_map = world.get(KINDS.CONFIG_MAP, f"{key}/{NAME}")
+        if config_map is None:
             metadata = {"name": NAME, "namespace": key, "annotations": {DESCRIPTION: _TEXT}}
             document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
             return Plan((Create(KINDS.CONFIG_MAP, document, key),))
-        annotations = dict(found.view.metadata.annotations)
-        if dict(found.view.data) == data and annotations.get(DESCRIPTION):
+        annotations = dict(config_map.view.metadata.annotations)
+        if dict(config_map.view.data) == data and annotations.get(DESCRIPTION):
             return NOTHING
-        metadata = {**found.raw["metadata"], "annotations": {DESCRIPTION: _TEXT, **annotations}}
-        kept = {name: value for name, value in found.raw.items() if name != "binaryData"}
+        metadata = {**config_map.raw["metadata"], "annotations": {DESCRIPTION: _TEXT, **annotations}}
+        kept = {name: value for name, value in config_map.raw.items() if name != "binaryData"}
         return Plan((Update(KINDS.CONFIG_MAP, {**kept, "metadata": metadata, "data": data}),))

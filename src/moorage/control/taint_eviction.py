@@ -109,10 +109,10 @@ def deadline(
     if eviction.when is not When.AFTER:
         return now if eviction.when is When.NOW else math.inf
     written = [
-        msgspec.structs.replace(one, timeAdded=noticed_text(now))
-        if one.key in changed or added_at(one, now) is None
-        else one
-        for one in taints
+        msgspec.structs.replace(taint, timeAdded=noticed_text(now))
+        if taint.key in changed or added_at(taint, now) is None
+        else taint
+        for taint in taints
     ]
     due = countdown(written, eviction, pod, now, begun=begun, changed=()).due
     return math.inf if due is None else due
@@ -140,7 +140,7 @@ class EvictionDecider:
 
         @lru_cache(_REMEMBERED)
         def unreadable(taints: Taints, tolerations: Tolerations) -> bool:
-            return any(compiled(tolerations).unreadable(one) is not None for one in taints)
+            return any(compiled(tolerations).unreadable(taint) is not None for taint in taints)
 
         self._compiled, self._decided, self._unreadable = compiled, decided, unreadable
 

@@ -312,5 +312,6 @@ def _merged(daemon_set: Object, history: revisions.RevisionHistory, tracker: Tra
         if pod.hash != kept
     ]
     return actions + [
-        Delete(KINDS.CONTROLLER_REVISION, found.namespace, found.name, found.uid) for found in history.duplicates
+        Delete(KINDS.CONTROLLER_REVISION, duplicate.namespace, duplicate.name, duplicate.uid)
+        for duplicate in history.duplicates
     ]

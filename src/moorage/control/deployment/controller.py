@@ -168,11 +168,11 @@ class _Round:
 
     def _resized(self, replica_sets: Iterable[Object]) -> None:
         """Annotate ReplicaSets with the Deployment's size for which theirs was computed."""
-        for found in replica_sets:
-            present = self.annotations.get(found.uid, found.view.metadata.annotations)
+        for replica_set in replica_sets:
+            present = self.annotations.get(replica_set.uid, replica_set.view.metadata.annotations)
             annotations = {**present, **rollout.size_annotations(self.family.bounds)}
             if annotations != present:
-                self.annotations[found.uid] = annotations
+                self.annotations[replica_set.uid] = annotations
 
     def _clean_up_if_complete(self) -> None:
         if is_complete(self.family, self.deployment.raw.get("status") or {}):
@@ -244,12 +244,12 @@ class _Round:
 
 def _is_collision(deployment: Object, action: Create, world: World) -> bool:
     """Return whether the name belongs to another ReplicaSet, not to our own that is not in the caches yet."""
-    found = world.get(KINDS.REPLICA_SET, f"{deployment.namespace}/{action.document['metadata']['name']}")
-    if found is None:
+    replica_set = world.get(KINDS.REPLICA_SET, f"{deployment.namespace}/{action.document['metadata']['name']}")
+    if replica_set is None:
         return False
-    owner = controller_of(found.view.metadata)
+    owner = controller_of(replica_set.view.metadata)
     is_ours = owner is not None and owner.uid == deployment.uid
-    return not (is_ours and rollout.is_made_of(found, deployment))
+    return not (is_ours and rollout.is_made_of(replica_set, deployment))
 
 
 def _who_waits(pod: Object, world: World) -> Iterable[str]:

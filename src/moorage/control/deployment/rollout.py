@@ -200,7 +200,9 @@ class Family:
 
     def available(self, replica_sets: Iterable[Object]) -> int:
         """Count the pods that stay available once all ReplicaSets have shrunk to their size."""
-        return sum(min(found.view.status.availableReplicas, self.size(found)) for found in replica_sets)
+        return sum(
+            min(replica_set.view.status.availableReplicas, self.size(replica_set)) for replica_set in replica_sets
+        )
 
     def may_grow(self, grows: Object | None) -> bool:
         """Return whether all others have reached their size, so that there is room."""

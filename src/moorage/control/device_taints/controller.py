@@ -45,7 +45,7 @@ class RuleCounts(NamedTuple):
 
 
 def existing_condition(rule: DeviceTaintRule) -> Condition | None:
-    return next((one for one in rule.status.conditions if one.type == EVICTION_IN_PROGRESS), None)
+    return next((condition for condition in rule.status.conditions if condition.type == EVICTION_IN_PROGRESS), None)
 
 
 def wait_for_update(rule: DeviceTaintRule, now: float) -> float:
@@ -199,25 +199,25 @@ class DeviceTaintEvictionController(Controller):
         return self._reconcile_pod(key, world, now) if "/" in key else self._reconcile_rule(key, world, now)
 
     def _reconcile_pod(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(KINDS.POD, key)
+        pod = world.get(KINDS.POD, key)
         planned = self._planned.get(key)
-        if planned is not None and (found is None or found.uid != planned[0].uid):
+        if planned is not None and (pod is None or pod.uid != planned[0].uid):
             planned = None
             del self._planned[key]
-        if found is None or found.view.metadata.deletionTimestamp is not None or found.uid in self._evicted:
+        if pod is None or pod.view.metadata.deletionTimestamp is not None or pod.uid in self._evicted:
             self._planned.pop(key, None)
             return NOTHING
-        eviction = self._eviction(found.view)
+        eviction = self._eviction(pod.view)
         if eviction is None:
             self._planned.pop(key, None)
-            return NOTHING if planned is None else Plan((_report(found, "Cancelling deletion"),))
+            return NOTHING if planned is None else Plan((_report(pod, "Cancelling deletion"),))
         if planned is None:
-            self._tell_unreadable(found)
-        self._planned[key] = found, eviction
+            self._tell_unreadable(pod)
+        self._planned[key] = pod, eviction
         rules = self._rules_of(eviction, world, now)
         if eviction.when > now:
             return Plan(again_after=eviction.when - now, wakes=rules)
-        return Plan(tuple(_evict(found, now)), wakes=rules)
+        return Plan(tuple(_evict(pod, now)), wakes=rules)
 
     def _tell_unreadable(self, found: Object) -> None:
         """Log values of taints that the claims of an evicted pod would compare but cannot read."""

@@ -85,10 +85,10 @@ class EndpointSliceMirroringController(Controller):
         if endpoints is None:
             return NOTHING  # its slices have no owner any more
         existing = [
-            found
-            for found in world.owned(KINDS.ENDPOINT_SLICE, endpoints.uid)
-            if found.view.metadata.labels.get(SLICE_MANAGED_BY) == MANAGER
-            and found.view.metadata.deletionTimestamp is None
+            endpoint_slice
+            for endpoint_slice in world.owned(KINDS.ENDPOINT_SLICE, endpoints.uid)
+            if endpoint_slice.view.metadata.labels.get(SLICE_MANAGED_BY) == MANAGER
+            and endpoint_slice.view.metadata.deletionTimestamp is None
         ]
         if service is None or service.view.spec.selector or not _is_mirrored(endpoints):
             return Plan(

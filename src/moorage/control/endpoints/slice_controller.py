@@ -190,11 +190,11 @@ class EndpointSliceController(Controller):
         pods = world.pods_of_service(service)
         self._pace.looked(key, len(pods), now)
         existing = [
-            found
-            for found in world.owned(KINDS.ENDPOINT_SLICE, service.uid)
-            if found.view.metadata.labels.get(SLICE_MANAGED_BY) == MANAGER
-            and found.view.metadata.labels.get(SERVICE_NAME) == service.name
-            and found.view.metadata.deletionTimestamp is None
+            endpoint_slice
+            for endpoint_slice in world.owned(KINDS.ENDPOINT_SLICE, service.uid)
+            if endpoint_slice.view.metadata.labels.get(SLICE_MANAGED_BY) == MANAGER
+            and endpoint_slice.view.metadata.labels.get(SERVICE_NAME) == service.name
+            and endpoint_slice.view.metadata.deletionTimestamp is None
         ]
         families = address_types(service.view.spec)
         used = {pod.view.spec.nodeName for pod in pods}

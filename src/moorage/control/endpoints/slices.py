@@ -41,8 +41,8 @@ class Packed(NamedTuple):
 def ports_key(ports: Iterable[Raw]) -> Ports:
     return tuple(
         sorted(
-            (one.get("name") or "", one.get("port") or 0, one.get("protocol") or "", one.get("appProtocol") or "")
-            for one in ports
+            (port.get("name") or "", port.get("port") or 0, port.get("protocol") or "", port.get("appProtocol") or "")
+            for port in ports
         )
     )
 

@@ -106,5 +106,9 @@ def _restarts(pod: Pod) -> tuple[int, int]:
     if not status.initContainerStatuses:
         return containers, 0
     sidecars = {container.name for container in pod.spec.initContainers if container.restartPolicy == "Always"}
-    restarts = (one.restartCount for one in status.initContainerStatuses if one.name in sidecars)
+    restarts = (
+        container_status.restartCount
+        for container_status in status.initContainerStatuses
+        if container_status.name in sidecars
+    )
     return containers, max(restarts, default=0)

@@ -45,8 +45,8 @@ def template_of(revision: Object) -> Raw:
 
 def hash_of(labelled: Object) -> str:
     """Return the label of a revision or pod: a hash, or on pods of a StatefulSet the revision's name."""
-    found: str = labelled.view.metadata.labels.get(REVISION_HASH, "")
-    return found
+    label: str = labelled.view.metadata.labels.get(REVISION_HASH, "")
+    return label
 
 
 def by_revision(revision: Object) -> tuple[int, str, str]:
@@ -125,8 +125,8 @@ def _labelled(revision: Object, hash_label: str) -> Patch:
 
 def collision_update(owner: Object, action: Create, error: ApiError, world: World) -> tuple[Update, ...]:
     """Return an update of collisionCount, if another revision of that name exists. One not seen yet may be the same."""
-    found = world.get(KINDS.CONTROLLER_REVISION, f"{action.namespace}/{action.document['metadata']['name']}")
-    if error.reason != "AlreadyExists" or found is None or found.raw.get("data") == action.document["data"]:
+    revision = world.get(KINDS.CONTROLLER_REVISION, f"{action.namespace}/{action.document['metadata']['name']}")
+    if error.reason != "AlreadyExists" or revision is None or revision.raw.get("data") == action.document["data"]:
         return ()
     collisions = (owner.view.status.collisionCount or 0) + 1
     return status_update(owner, {**(owner.raw.get("status") or {}), "collisionCount": collisions})

@@ -127,7 +127,7 @@ def reserve(found: Object, pod: Object) -> Update:
 
 def _unprotected(found: Object) -> Update:
     metadata = _metadata(found)
-    metadata["finalizers"] = [one for one in metadata["finalizers"] if one != RESOURCE_CLAIM_IN_USE]
+    metadata["finalizers"] = [finalizer for finalizer in metadata["finalizers"] if finalizer != RESOURCE_CLAIM_IN_USE]
     return Update(KINDS.RESOURCE_CLAIM, {**found.raw, "metadata": metadata})
 
 

@@ -104,20 +104,22 @@ def _existing_or_new(
     admin_access = wants_admin_access(view.spec.spec)
     if admin_access and not gates.enabled(DRA_ADMIN_ACCESS):
         raise _CannotCreateError("admin access is requested, but the feature is disabled")
-    if not gates.enabled(DRA_PRIORITIZED_LIST) and any(one.firstAvailable for one in view.spec.spec.devices.requests):
+    if not gates.enabled(DRA_PRIORITIZED_LIST) and any(
+        request.firstAvailable for request in view.spec.spec.devices.requests
+    ):
         raise _CannotCreateError("template includes a prioritized list of subrequests, but the feature is disabled")
     return NewClaim(_new_claim(pod, entry.name, template, new_suffix), admin_access)
 
 
 def wants_admin_access(spec: ResourceClaimSpec) -> bool:
-    return any(one.exactly is not None and one.exactly.adminAccess for one in spec.devices.requests)
+    return any(request.exactly is not None and request.exactly.adminAccess for request in spec.devices.requests)
 
 
 def _generated_for(pod: Pod, entry: str, world: World) -> str | None:
     """Return the name of a claim that was created for the entry, but is not in the pod's status."""
-    for found in world.owned(KINDS.RESOURCE_CLAIM, pod.metadata.uid):
-        if owning_pod(found.view)[0] and found.view.metadata.annotations.get(POD_CLAIM_NAME) == entry:
-            return found.name
+    for claim in world.owned(KINDS.RESOURCE_CLAIM, pod.metadata.uid):
+        if owning_pod(claim.view)[0] and claim.view.metadata.annotations.get(POD_CLAIM_NAME) == entry:
+            return claim.name
     return None
 
 
@@ -170,14 +172,14 @@ def _reserves(pod: Pod, world: World) -> tuple[tuple[Object, ...], str]:
             return tuple(reserves), str(error)
         if name is None:
             continue
-        found = world.get(KINDS.RESOURCE_CLAIM, f"{pod.metadata.namespace}/{name}")
-        if found is None:
+        claim = world.get(KINDS.RESOURCE_CLAIM, f"{pod.metadata.namespace}/{name}")
+        if claim is None:
             break
-        problem = why_not_for_pod(pod, found.view) if is_own else None
+        problem = why_not_for_pod(pod, claim.view) if is_own else None
         if problem is not None:
             return tuple(reserves), problem
-        if must_be_reserved(pod, found.view):
-            reserves.append(found)
+        if must_be_reserved(pod, claim.view):
+            reserves.append(claim)
     return tuple(reserves), ""
 
 

@@ -35,50 +35,51 @@ class StatefulSetController(Controller):
         return super().concerns(kind, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(KINDS.STATEFUL_SET, key)
-        if found is None:
+        stateful_set = world.get(KINDS.STATEFUL_SET, key)
+        if stateful_set is None:
             return NOTHING
         claimed = claim(
-            found,
-            found.view.spec.selector,
+            stateful_set,
+            stateful_set.view.spec.selector,
             KINDS.POD,
             world,
-            is_member=lambda pod: members.parent_and_ordinal(pod.name)[0] == found.name,
+            is_member=lambda pod: members.parent_and_ordinal(pod.name)[0] == stateful_set.name,
         )
-        collisions = found.view.status.collisionCount or 0
-        history = revisions.history_of(found, world, hash_label=CONTROLLER_HASH, collisions=collisions)
+        collisions = stateful_set.view.status.collisionCount or 0
+        history = revisions.history_of(stateful_set, world, hash_label=CONTROLLER_HASH, collisions=collisions)
         first = [*claimed.patches, *history.actions]
         if first:
-            is_going = found.view.metadata.deletionTimestamp is not None
+            is_going = stateful_set.view.metadata.deletionTimestamp is not None
             return NOTHING if is_going else Plan(tuple(first), again_after=0.0)
         if history.current is None:
             return NOTHING
-        return _Round(found, claimed.objects, history, history.current, world, now).plan()
+        return _Round(stateful_set, claimed.objects, history, history.current, world, now).plan()
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
-        found = world.get(KINDS.STATEFUL_SET, key)
-        if found is None or namespace_is_terminating(error) or not isinstance(action, Create | Delete):
+        stateful_set = world.get(KINDS.STATEFUL_SET, key)
+        if stateful_set is None or namespace_is_terminating(error) or not isinstance(action, Create | Delete):
             return ()
         if isinstance(action, Delete):
             if action.kind is not KINDS.POD:
                 return ()
-            text = f"Delete Pod {action.name} in StatefulSet {found.name} failed error: {error.message}"
-            return (warn(found, "FailedDelete", text),)
+            text = f"Delete Pod {action.name} in StatefulSet {stateful_set.name} failed error: {error.message}"
+            return (warn(stateful_set, "FailedDelete", text),)
         if error.reason == "AlreadyExists":
             is_revision = action.kind is KINDS.CONTROLLER_REVISION
-            return revisions.collision_update(found, action, error, world) if is_revision else ()
+            return revisions.collision_update(stateful_set, action, error, world) if is_revision else ()
         name = action.document["metadata"]["name"]
         if action.kind is KINDS.POD:
-            text = f"Create Pod {name} in StatefulSet {found.name} failed error: {error.message}"
-            return (warn(found, "FailedCreate", text),)
+            text = f"Create Pod {name} in StatefulSet {stateful_set.name} failed error: {error.message}"
+            return (warn(stateful_set, "FailedCreate", text),)
         if action.kind is not KINDS.PERSISTENT_VOLUME_CLAIM:
             return ()
-        pod = pod_name(found, members.parent_and_ordinal(name)[1])
+        pod = pod_name(stateful_set, members.parent_and_ordinal(name)[1])
         texts = (
-            f"Create Claim {name} for Pod {pod} in StatefulSet {found.name} failed error: {error.message}",
-            f"Create Pod {pod} in StatefulSet {found.name} failed error: failed to create PVC {name}: {error.message}",
+            f"Create Claim {name} for Pod {pod} in StatefulSet {stateful_set.name} failed error: {error.message}",
+            f"Create Pod {pod} in StatefulSet {stateful_set.name} failed error: "
+            f"failed to create PVC {name}: {error.message}",
         )
-        return [warn(found, "FailedCreate", text) for text in texts]
+        return [warn(stateful_set, "FailedCreate", text) for text in texts]
 
 
 class _Round:
@@ -245,4 +246,4 @@ def _who_waits_for(claim: Object, world: World) -> list[str]:
     if ordinal < 0:
         return []
     candidates = world.in_namespace(KINDS.STATEFUL_SET, claim.namespace)
-    return [found.key for found in candidates if claim.name in members.claim_names(found, ordinal).values()]
+    return [candidate.key for candidate in candidates if claim.name in members.claim_names(candidate, ordinal).values()]

@@ -122,7 +122,7 @@ def _volumes(stateful_set: Object, given: list[Raw], ordinal: int) -> list[Raw]:
 def claim_names(stateful_set: Object, ordinal: int) -> dict[str, str]:
     """Return the names of a pod's claims, by the names of their templates."""
     templates = stateful_set.view.spec.volumeClaimTemplates
-    return {one.metadata.name: f"{one.metadata.name}-{stateful_set.name}-{ordinal}" for one in templates}
+    return {template.metadata.name: f"{template.metadata.name}-{stateful_set.name}-{ordinal}" for template in templates}
 
 
 def claims_of(stateful_set: Object, ordinal: int) -> list[Raw]:
@@ -162,19 +162,19 @@ def retention_of(view: StatefulSet) -> Retention:
 
 def is_stale(claim: Object, pod: str) -> bool:
     """Return whether the claim is owned by an earlier pod of that name, with which it will be deleted."""
-    return any(_is_for(one, "v1", "Pod", pod) for one in _references(claim))
+    return any(_is_for(reference, "v1", "Pod", pod) for reference in _references(claim))
 
 
 def has_other_controller(claim: Object, stateful_set: Object, pod: Object) -> bool:
     """Return whether another controller owns the claim; irrelevant without a policy."""
     if retention_of(stateful_set.view) == Retention(False, False):
         return False
-    for one in _references(claim):
-        owner = _ours(one, stateful_set, pod)
+    for reference in _references(claim):
+        owner = _ours(reference, stateful_set, pod)
         if owner is not None:
-            if one.get("uid") != owner.uid:
+            if reference.get("uid") != owner.uid:
                 return True
-        elif one.get("controller"):
+        elif reference.get("controller"):
             return True
     return False
 
@@ -186,11 +186,13 @@ def wanted_owners(claim: Object, stateful_set: Object, pod: Object) -> list[Raw]
         owner = _ours(one, stateful_set, pod)
         if owner is not None and one.get("uid") != owner.uid:
             return None
-    others = [one for one in references if _ours(one, stateful_set, pod) is None]
+    others = [reference for reference in references if _ours(reference, stateful_set, pod) is None]
     if has_other_controller(claim, stateful_set, pod):
         return others if len(others) < len(references) else None
     wanted = others + _own(stateful_set, pod)
-    ours = {(one.get("uid"), bool(one.get("controller"))) for one in references if one not in others}
+    ours = {
+        (reference.get("uid"), bool(reference.get("controller"))) for reference in references if reference not in others
+    }
     if ours == {(one["uid"], True) for one in wanted[len(others) :]}:
         return None
     return wanted

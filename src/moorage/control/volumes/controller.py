@@ -101,7 +101,7 @@ class VolumeSync:
         """Return the provisioners' finalizers of a deleted volume that has no real storage."""
         if view.metadata.deletionTimestamp is None or view.status.phase == BOUND or not self._provisioner.deletes(view):
             return []
-        return [one for one in view.metadata.finalizers if one in _FINALIZERS]
+        return [finalizer for finalizer in view.metadata.finalizers if finalizer in _FINALIZERS]
 
     def _unfinished(self, volume: Object, claim: Object, key: str) -> Plan:
         """Wake the claim that is to take the volume; release a volume that is being deleted."""

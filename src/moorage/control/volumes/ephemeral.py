@@ -73,7 +73,7 @@ class EphemeralVolumes(Controller):
 
 def _is_concerned(pod: Object) -> bool:
     view = pod.view
-    return view.metadata.deletionTimestamp is None and any(one.ephemeral is not None for one in view.spec.volumes)
+    return view.metadata.deletionTimestamp is None and any(volume.ephemeral is not None for volume in view.spec.volumes)
 
 
 def _claim(name: str, pod: Object, source: dict[str, Any]) -> Raw:

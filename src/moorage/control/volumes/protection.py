@@ -157,12 +157,12 @@ class AttributesClassProtection(Controller):
         return before - after
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
-        found = world.get(KINDS.VOLUME_ATTRIBUTES_CLASS, key)
-        if found is None:
+        volume_attributes_class = world.get(KINDS.VOLUME_ATTRIBUTES_CLASS, key)
+        if volume_attributes_class is None:
             return NOTHING
-        metadata: ObjectMeta = found.view.metadata
+        metadata: ObjectMeta = volume_attributes_class.view.metadata
         if lacks(metadata, VOLUME_ATTRIBUTES_CLASS_IN_USE):
-            return Plan((patch_metadata(found, {"finalizers": [VOLUME_ATTRIBUTES_CLASS_IN_USE]}),))
+            return Plan((patch_metadata(volume_attributes_class, {"finalizers": [VOLUME_ATTRIBUTES_CLASS_IN_USE]}),))
         if is_to_go(metadata, VOLUME_ATTRIBUTES_CLASS_IN_USE) and key not in self._uses:
-            return Plan((without(found, VOLUME_ATTRIBUTES_CLASS_IN_USE),))
+            return Plan((without(volume_attributes_class, VOLUME_ATTRIBUTES_CLASS_IN_USE),))
         return NOTHING

@@ -121,17 +121,20 @@ def _reach(storage_class: StorageClass, labels: dict[str, str] | None) -> list[R
     """Return node selector terms from which the volume is reachable: empty for everywhere, None for nowhere."""
     allowed = storage_class.allowedTopologies
     if labels is None:
-        return [_term({one.key: list(one.values) for one in term.matchLabelExpressions}) for term in allowed]
+        return [
+            _term({requirement.key: list(requirement.values) for requirement in term.matchLabelExpressions})
+            for term in allowed
+        ]
     if not allowed:
         return [_term({ZONE: [labels[ZONE]]})] if ZONE in labels else []
     for term in allowed:
         if _has(term, labels):
-            return [_term({one.key: [labels[one.key]] for one in term.matchLabelExpressions})]
+            return [_term({requirement.key: [labels[requirement.key]] for requirement in term.matchLabelExpressions})]
     return None
 
 
 def _has(term: TopologySelectorTerm, labels: dict[str, str]) -> bool:
-    return all(labels.get(one.key) in one.values for one in term.matchLabelExpressions)
+    return all(labels.get(requirement.key) in requirement.values for requirement in term.matchLabelExpressions)
 
 
 def _term(values: dict[str, list[str]]) -> Raw:

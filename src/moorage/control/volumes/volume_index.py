@@ -138,15 +138,15 @@ class VolumeIndex:
         """Return a volume that names the claim; else, if not delayed, the smallest that matches."""
         matcher = self._waiting.get(claim_class(claim), {}).get(key) or ClaimMatcher(claim)
         for name in self.volumes_naming(key):
-            found = world.get(KINDS.PERSISTENT_VOLUME, name)
-            if found is not None and matcher.promised(found.view):
-                return found
+            volume = world.get(KINDS.PERSISTENT_VOLUME, name)
+            if volume is not None and matcher.promised(volume.view):
+                return volume
         if delayed:
             return None
         for _, _, name in self._free.get(matcher.storage_class, ()):
-            found = world.get(KINDS.PERSISTENT_VOLUME, name)
-            if found is not None and self._chosen.get(name, key) == key and matcher.free(found.view):
-                return found
+            volume = world.get(KINDS.PERSISTENT_VOLUME, name)
+            if volume is not None and self._chosen.get(name, key) == key and matcher.free(volume.view):
+                return volume
         return None
 
     def choose(self, volume: str, claim: str) -> None:
