@@ -8,7 +8,7 @@ pkg/apis/core/validation), ValidateDNS1123Label, ValidateDNS1123Subdomain.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from moorage.admit.scheduling.label_selectors import validate_labels
+from moorage.admit.pod.label_selectors import validate_labels
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required, too_long
 from moorage.model.go.quoting import GoStruct
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors

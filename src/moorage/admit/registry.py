@@ -5,7 +5,8 @@ Kubernetes: the strategies of pkg/registry with what they call.
 
 from importlib import import_module
 
-from moorage.admit.kinds import apps, cluster, config, event, service
+from moorage.admit.kinds import apps, cluster, config, event
+from moorage.admit.kinds.network import service
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.pod.pod import validate_pod
@@ -42,33 +43,33 @@ def _validate_pod_status(new: Pod, old: Pod, gates: GateSet) -> FieldErrors:
 #: Modules of `moorage.admit.kinds` that are imported with the first object of one of their kinds. What they need takes
 #: longer to import than most commands take.
 _IMPORTED_LATER = {
-    "access.certificates": ("CertificateSigningRequest",),
-    "access.rbac": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+    "api_server.certificates": ("CertificateSigningRequest",),
+    "api_server.rbac": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
     "devices.claims": ("ResourceClaim", "ResourceClaimTemplate"),
     "devices.classes": ("DeviceClass", "DeviceTaintRule"),
     "devices.slices": ("ResourceSlice",),
-    "extension.admission_policies": (
+    "api_server.admission_policies": (
         "MutatingAdmissionPolicy",
         "MutatingAdmissionPolicyBinding",
         "ValidatingAdmissionPolicy",
         "ValidatingAdmissionPolicyBinding",
     ),
-    "extension.api_service": ("APIService",),
-    "extension.custom_resource_definitions": ("CustomResourceDefinition",),
-    "extension.flow_control": ("FlowSchema", "PriorityLevelConfiguration"),
-    "extension.webhooks": ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+    "api_server.api_service": ("APIService",),
+    "api_server.custom_resource_definitions": ("CustomResourceDefinition",),
+    "api_server.flow_control": ("FlowSchema", "PriorityLevelConfiguration"),
+    "api_server.webhooks": ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
     "job": ("CronJob", "Job"),
     "network.addresses": ("IPAddress", "ServiceCIDR"),
     "network.endpoints": ("Endpoints", "EndpointSlice"),
     "network.ingress": ("Ingress", "IngressClass"),
     "network.network_policy": ("NetworkPolicy",),
     "persistent_volume": ("PersistentVolume",),
-    "quota.limit_range": ("LimitRange",),
-    "quota.resource_quota": ("ResourceQuota",),
-    "quota.runtime_class": ("RuntimeClass",),
+    "limit_range": ("LimitRange",),
+    "quotas": ("ResourceQuota",),
+    "runtime_class": ("RuntimeClass",),
     "replication_controller": ("ReplicationController",),
-    "scaling.autoscaler": ("HorizontalPodAutoscaler",),
-    "scaling.pod_template": ("PodTemplate",),
+    "autoscaler": ("HorizontalPodAutoscaler",),
+    "pod_template": ("PodTemplate",),
     "storage": ("CSIDriver", "CSINode", "CSIStorageCapacity", "PersistentVolumeClaim", "VolumeAttachment"),
 }
 #: A kind → the module of its row.

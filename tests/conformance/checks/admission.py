@@ -9,7 +9,7 @@ from tests.objects import pod
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.options import ValidationOptions
-from moorage.admit.scheduling.tolerations import validate_tolerations
+from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.model.gates import GateSet, gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import PodSpec

@@ -32,11 +32,11 @@ from moorage.admit.metadata import (
     validate_object_meta_update,
 )
 from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.pod.label_selectors import validate_label_selector, validate_labels
 from moorage.admit.pod.pod import validate_pod_annotations, validate_pod_template
 from moorage.admit.pod.volumes import validate_claim_spec
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
-from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
 from moorage.admit.subresources import statuses
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors

@@ -14,8 +14,8 @@ from moorage.admit.metadata import (
     validate_object_meta_update,
 )
 from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.label_selectors import validate_label_name
 from moorage.admit.prepare import strategies
-from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid, one_of, required
 from moorage.model.names import byte_length
 from moorage.model.types.core import Event, Lease, LeaseSpec

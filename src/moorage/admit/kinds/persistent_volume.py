@@ -16,14 +16,14 @@ from moorage.admit.messages.rejection_status import difference
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_dns_label, validate_dns_subdomain, validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import volume_backends as backends
+from moorage.admit.pod.affinity import MUST_BE_POSITIVE
+from moorage.admit.pod.node_affinity import validate_node_selector
 from moorage.admit.pod.projections import validate_host_path
 from moorage.admit.pod.shared import validate_no_backsteps
 from moorage.admit.pod.volumes import VOLUME_MODES, validate_access_modes
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.ratcheting import options_for_volume_update
-from moorage.admit.scheduling.node_affinity import validate_node_selector
-from moorage.admit.scheduling.pod_terms import MUST_BE_POSITIVE
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.types import volume_sources as sources

@@ -20,13 +20,13 @@ from moorage.admit.metadata import (
     validate_object_meta_update,
 )
 from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.pod.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.pod.projections import validate_token_seconds
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.pod.volume_backends import validate_csi_driver_name
 from moorage.admit.pod.volumes import validate_claim_spec
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
-from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.subresources import statuses
 from moorage.model import field_error as field
 from moorage.model.field_error import FieldErrors

@@ -13,10 +13,10 @@ import msgspec
 from moorage.admit.metadata import validate_annotations, validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.containers import validate_images_for_pod
+from moorage.admit.pod.label_selectors import validate_labels
 from moorage.admit.pod.security import APPARMOR_CONTAINER_PREFIX, validate_profile_annotations, validate_profiles_agree
 from moorage.admit.pod.spec import validate_pod_spec
-from moorage.admit.scheduling.label_selectors import validate_labels
-from moorage.admit.scheduling.tolerations import validate_tolerations
+from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid
 from moorage.model.types.pod import Pod, PodSpec, PodTemplateSpec, Toleration
 from moorage.model.well_known.annotations import MIRROR_POD, POD_DELETION_COST

@@ -12,8 +12,8 @@ from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import ANNOTATIONS_SIZE_LIMIT, NameRule
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.environment import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector
+from moorage.admit.pod.label_selectors import validate_label_selector
 from moorage.admit.pod.shared import validate_local_path, validate_no_backsteps
-from moorage.admit.scheduling.label_selectors import validate_label_selector
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import go_quote

@@ -6,6 +6,7 @@ PodLevelResources and RelaxedDNSSearchValidation on as in 1.36.
 
 from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
 from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.affinity import validate_affinity, validate_topology_spread_constraints
 from moorage.admit.pod.containers import (
     PodContext,
     validate_containers,
@@ -15,13 +16,12 @@ from moorage.admit.pod.containers import (
 from moorage.admit.pod.environment import any_reads_a_file, validate_files_of_variables
 from moorage.admit.pod.handlers import validate_host_network_ports
 from moorage.admit.pod.ip_addresses import validate_ip_address
+from moorage.admit.pod.label_selectors import validate_label_name, validate_labels
 from moorage.admit.pod.resources import validate_pod_resources, validate_resource_requirements
 from moorage.admit.pod.security import validate_host_users, validate_pod_security_context
+from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.admit.pod.volumes import validate_volumes
 from moorage.admit.pod.windows import validate_host_process, validate_os
-from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
-from moorage.admit.scheduling.pod_terms import validate_affinity, validate_topology_spread_constraints
-from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import GoStruct

@@ -16,7 +16,7 @@ from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.pod.shared import trim_space
-from moorage.admit.scheduling.tolerations import validate_tolerations
+from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.types.container import Container
 from moorage.model.types.node import NodeSelectorTerm

@@ -13,9 +13,9 @@ from moorage.admit.metadata import validate_annotations, validate_dns_label, val
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.pod import projections as files
 from moorage.admit.pod import volume_backends as backends
+from moorage.admit.pod.label_selectors import validate_label_selector, validate_labels
 from moorage.admit.pod.projections import validate_projected
 from moorage.admit.pod.shared import AnyContainer, has_backsteps, validate_descending_path, validate_pull_policy
-from moorage.admit.scheduling.label_selectors import validate_label_selector, validate_labels
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import GoStruct, go_quote

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from moorage.admit.admission import Admitted, Rejected
-from moorage.admit.kinds.access.certificates import stamp_conditions, validate_approval
+from moorage.admit.kinds.api_server.certificates import stamp_conditions, validate_approval
 from moorage.admit.raw import Raw, copy_document
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view

@@ -11,10 +11,10 @@ from moorage.admit.kinds.fields import validate_immutable, validate_not_negative
 from moorage.admit.metadata import validate_dns_subdomain, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.ip_addresses import validate_ip_address
+from moorage.admit.pod.label_selectors import validate_label_name
 from moorage.admit.pod.pod import validate_pod_annotation_updates
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.raw import Raw
-from moorage.admit.scheduling.label_selectors import validate_label_name
 from moorage.admit.subresources.pod_claim_statuses import validate_pod_claim_statuses
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.types.container import Container

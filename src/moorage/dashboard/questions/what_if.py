@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.scheduling.tolerations import validate_taints
+from moorage.admit.pod.tolerations import validate_taints
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.changing.changes import read_changes, read_until
 from moorage.dashboard.questions.changing.commands import kubectl_commands, plan_command

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from moorage.admit.kinds.extension.custom_objects import CustomRules
+from moorage.admit.kinds.api_server.custom_objects import CustomRules
 from moorage.admit.raw import Raw
 from moorage.custom.schema.structural import SchemaTooDeepError, schema_of_version
 from moorage.model.kind_rows.kind import CustomKind, kind_facts

@@ -5,7 +5,7 @@ Kubernetes: a CustomResourceDefinition that is established before the object is 
 
 from collections.abc import Iterator
 
-from moorage.admit.kinds.extension.custom_objects import finalizer_warnings, validate_custom_object
+from moorage.admit.kinds.api_server.custom_objects import finalizer_warnings, validate_custom_object
 from moorage.admit.raw import copy_document, part
 from moorage.admit.request import ANY_REQUEST, complete_metadata
 from moorage.custom.objects.decoding import decode_request

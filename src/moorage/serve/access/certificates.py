@@ -6,7 +6,7 @@ CertificateSigning. Differs: writing the status needs the right to sign even whe
 
 from typing import Any
 
-from moorage.admit.kinds.access.certificates import subject_complaint
+from moorage.admit.kinds.api_server.certificates import subject_complaint
 from moorage.admit.raw import Raw
 from moorage.model.api_error import forbidden
 from moorage.model.go.quoting import go_quote

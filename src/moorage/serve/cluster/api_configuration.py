@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from moorage.admit.kinds.extension.flow_control import MANDATORY_LEVELS, MANDATORY_SCHEMAS, everything, groups_named
+from moorage.admit.kinds.api_server.flow_control import MANDATORY_LEVELS, MANDATORY_SCHEMAS, everything, groups_named
 from moorage.admit.raw import copy_document
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Ref

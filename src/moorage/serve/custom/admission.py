@@ -8,7 +8,7 @@ from typing import Any
 
 from moorage.admit.admission import MAX_ERRORS, Admitted, Rejected
 from moorage.admit.chain import Admission, Own
-from moorage.admit.kinds.extension.custom_objects import (
+from moorage.admit.kinds.api_server.custom_objects import (
     CustomRules,
     finalizer_warnings,
     validate_custom_object,

@@ -19,8 +19,8 @@ from moorage.admit.kinds.devices.shared import (
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import subdomain_errors, validate_dns_label
 from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.node_affinity import validate_node_selector
 from moorage.admit.pod.resources import is_native_resource
-from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.model.field_error import AsJSON, FieldErrors, forbidden, invalid, not_found, required, too_long
 from moorage.model.names import byte_length
 from moorage.model.quantity import Quantity

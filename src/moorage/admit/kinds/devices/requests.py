@@ -18,8 +18,8 @@ from moorage.admit.kinds.devices.shared import (
 )
 from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
 from moorage.admit.options import ValidationOptions
-from moorage.admit.scheduling.label_selectors import validate_label_name
-from moorage.admit.scheduling.tolerations import validate_comparing_toleration, validate_toleration_with_expression
+from moorage.admit.pod.label_selectors import validate_label_name
+from moorage.admit.pod.tolerations import validate_comparing_toleration, validate_toleration_with_expression
 from moorage.match.devices.selector import SelectorProblem, compile_device_selector
 from moorage.match.operators import TOLERATION, gate_of
 from moorage.model.field_error import (

@@ -21,9 +21,9 @@ from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions, options_for_create
+from moorage.admit.pod.node_affinity import validate_node_selector
 from moorage.admit.prepare import devices as prepare
 from moorage.admit.ratcheting import operator_gates_in_use
-from moorage.admit.scheduling.node_affinity import validate_node_selector
 from moorage.model.field_error import AsJSON, FieldErrors, invalid, required
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote

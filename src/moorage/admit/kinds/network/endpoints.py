@@ -17,8 +17,8 @@ from moorage.admit.metadata import (
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.handlers import validate_port_number
 from moorage.admit.pod.ip_addresses import validate_ip_address
+from moorage.admit.pod.label_selectors import validate_label_name, validate_labels
 from moorage.admit.prepare import endpoint_preparation as preparation
-from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors, label_value_errors

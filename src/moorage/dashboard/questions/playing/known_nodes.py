@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.scheduling.tolerations import TAINT_EFFECTS, validate_taints
+from moorage.admit.pod.tolerations import TAINT_EFFECTS, validate_taints
 from moorage.columns.interning import TaintSets
 from moorage.columns.node_table import NodeTable
 from moorage.model.names import label_key_errors, label_value_errors

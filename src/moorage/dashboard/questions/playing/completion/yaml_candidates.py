@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from moorage.admit.scheduling.tolerations import TAINT_EFFECTS
+from moorage.admit.pod.tolerations import TAINT_EFFECTS
 from moorage.dashboard.questions.playing.completion.candidate import Candidate
 from moorage.dashboard.questions.playing.completion.cluster_words import NAMESPACES, NODES, PODS, ClusterWords
 from moorage.dashboard.questions.playing.completion.yaml_cursor import ITEM, YamlCursor

@@ -4,14 +4,14 @@ In: views. Out: field errors. Kubernetes: ValidateValidatingAdmissionPolicy, Val
 bindings. Differs: no policy is applied to requests, and a warning says so.
 """
 
-from moorage.admit.kinds.extension.admission_expressions import (
+from moorage.admit.kinds.api_server.admission_expressions import (
     TEXT,
     TEXT_OR_NULL,
     is_identifier,
     validate_expression,
     validate_syntax,
 )
-from moorage.admit.kinds.extension.webhooks import (
+from moorage.admit.kinds.api_server.webhooks import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
     REINVOCATIONS,
@@ -28,9 +28,9 @@ from moorage.admit.metadata import (
     validate_object_meta,
 )
 from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.pod.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.prepare import stored_defaults as defaults
 from moorage.admit.prepare import strategies
-from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet

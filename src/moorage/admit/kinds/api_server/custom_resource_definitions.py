@@ -5,7 +5,7 @@ Kubernetes: the strategy of apiextensions-apiserver/pkg/registry/customresourced
 
 from contextlib import suppress
 
-from moorage.admit.kinds.extension.custom_objects import embedded_metadata_errors
+from moorage.admit.kinds.api_server.custom_objects import embedded_metadata_errors
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.metadata import NameRule, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.scheduling.tolerations import EXPRESSION_GATE_IS_OFF, EXPRESSION_STANDS_ALONE, validate_tolerations
+from moorage.admit.pod.tolerations import EXPRESSION_GATE_IS_OFF, EXPRESSION_STANDS_ALONE, validate_tolerations
 from moorage.match.operators import OPERATOR_GATES
 from moorage.model.types.pod import Toleration
 

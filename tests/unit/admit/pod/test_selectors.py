@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.scheduling.label_selectors import validate_label_selector
-from moorage.admit.scheduling.node_affinity import validate_node_selector
-from moorage.admit.scheduling.pod_terms import validate_affinity, validate_topology_spread_constraints
-from moorage.admit.scheduling.tolerations import validate_taints
+from moorage.admit.pod.affinity import validate_affinity, validate_topology_spread_constraints
+from moorage.admit.pod.label_selectors import validate_label_selector
+from moorage.admit.pod.node_affinity import validate_node_selector
+from moorage.admit.pod.tolerations import validate_taints
 from moorage.model.gates import SEMVER_COMPARISON_OPERATORS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import LabelSelector

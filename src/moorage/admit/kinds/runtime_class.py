@@ -8,11 +8,11 @@ from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import validate_dns_label, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
+from moorage.admit.pod.label_selectors import validate_labels
 from moorage.admit.pod.resources import validate_resource_requirements
+from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.admit.prepare.resource_defaults import round_up_lists
 from moorage.admit.raw import Raw
-from moorage.admit.scheduling.label_selectors import validate_labels
-from moorage.admit.scheduling.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldErrors, duplicate, required
 from moorage.model.types.container import ResourceRequirements
 from moorage.model.types.policy import RuntimeClass, Scheduling

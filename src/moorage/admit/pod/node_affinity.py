@@ -6,7 +6,7 @@ Kubernetes: ValidateNodeSelector and ValidatePreferredSchedulingTerms. Differs: 
 from collections.abc import Iterable
 
 from moorage.admit.options import ValidationOptions
-from moorage.admit.scheduling.label_selectors import NEEDS_VALUES, NOT_AN_OPERATOR, TAKES_NO_VALUES, validate_label_name
+from moorage.admit.pod.label_selectors import NEEDS_VALUES, NOT_AN_OPERATOR, TAKES_NO_VALUES, validate_label_name
 from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, Arity, less_first, siblings, use_of
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.names import dns1123_subdomain_errors, label_value_errors

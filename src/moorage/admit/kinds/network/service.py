@@ -23,10 +23,10 @@ from moorage.admit.metadata import (
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.handlers import validate_port_number, validate_port_number_or_name
 from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
+from moorage.admit.pod.label_selectors import validate_label_name, validate_labels
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.raw import Raw
-from moorage.admit.scheduling.label_selectors import validate_label_name, validate_labels
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet

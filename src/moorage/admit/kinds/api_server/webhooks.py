@@ -8,18 +8,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from moorage.admit.kinds.extension.admission_expressions import validate_expression
+from moorage.admit.kinds.api_server.admission_expressions import validate_expression
 from moorage.admit.kinds.row import Default, KindRow, Rows
 from moorage.admit.messages.warnings import NOT_CALLED
 from moorage.admit.metadata import path_segment_errors, subdomain_errors, validate_object_meta
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.prepare import stored_defaults as defaults
-from moorage.admit.prepare import strategies
-from moorage.admit.scheduling.label_selectors import (
+from moorage.admit.pod.label_selectors import (
     has_invalid_label_value,
     validate_label_name,
     validate_label_selector,
 )
+from moorage.admit.prepare import stored_defaults as defaults
+from moorage.admit.prepare import strategies
 from moorage.custom.webhook_client import validate_webhook_client
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors

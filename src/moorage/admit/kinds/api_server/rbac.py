@@ -11,8 +11,8 @@ from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import path_segment_errors, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions, options_for_create
+from moorage.admit.pod.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.admit.raw import Raw
-from moorage.admit.scheduling.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model import field_error as field

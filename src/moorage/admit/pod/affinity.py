@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from moorage.admit.metadata import validate_dns_label
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.scheduling.label_selectors import validate_label_name, validate_label_selector
-from moorage.admit.scheduling.node_affinity import WEIGHT_RANGE, validate_node_affinity
+from moorage.admit.pod.label_selectors import validate_label_name, validate_label_selector
+from moorage.admit.pod.node_affinity import WEIGHT_RANGE, validate_node_affinity
 from moorage.model.field_error import FieldError, FieldErrors, duplicate, forbidden, invalid, one_of, required
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, TopologySpreadConstraint

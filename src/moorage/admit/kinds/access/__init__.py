@@ -1,1 +1,0 @@
-"""What the API server says about the kinds that say who may do what."""

@@ -1,1 +1,0 @@
-"""Validate LimitRanges, ResourceQuotas and RuntimeClasses."""

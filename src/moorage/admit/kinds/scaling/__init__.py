@@ -1,1 +1,0 @@
-"""Validate what scales workloads, and templates that no workload has."""

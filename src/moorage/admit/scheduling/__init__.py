@@ -1,1 +1,0 @@
-"""Validation of the fields that decide where a pod runs. Kubernetes: pkg/apis/core/validation/validation.go."""
