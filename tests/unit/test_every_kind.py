@@ -8,8 +8,8 @@ import pytest
 from tests.unit.serve.requests.protobuf.published import published_numbers
 
 from moorage.admit.registry import HOMES, REGISTRY, row_of
-from moorage.admit.subresources.approval import APPROVAL
 from moorage.admit.subresources.pod_parts import POD_PARTS
+from moorage.admit.subresources.status_update import APPROVAL
 from moorage.model.kinds import KINDS, STANDARD_VERBS, VIRTUAL_KINDS, Kind, Subresource
 from moorage.model.schema.merge_schema import struct_type
 from moorage.model.schema.shapes import EitherShape, ListShape, MapShape, StructShape, struct_shape

@@ -1,18 +1,31 @@
-"""Validate object metadata: names, labels, annotations, owners, finalizers, of every kind.
+"""Validate object metadata (names, labels, annotations, owners, finalizers) and label selectors.
 
 Answers about names of ordinary length are cached, because manifests repeat the same few names. Kubernetes:
 ValidateObjectMeta and ValidateObjectMetaUpdate (apimachinery, api/validation, and the finalizer rule of
-pkg/apis/core/validation), ValidateDNS1123Label, ValidateDNS1123Subdomain.
+pkg/apis/core/validation), ValidateDNS1123Label, ValidateDNS1123Subdomain, apis/meta/v1/validation.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from moorage.admit.pod.label_selectors import validate_labels
-from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, required, too_long
+from moorage.admit.options import STRICT, ValidationOptions
+from moorage.match.operators import BY_NAME, LABEL_SELECTOR, Arity, use_of
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required, too_long
 from moorage.model.go.quoting import GoStruct
-from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
-from moorage.model.types.meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
+from moorage.model.names import (
+    byte_length,
+    dns1123_label_errors,
+    dns1123_subdomain_errors,
+    label_key_errors,
+    label_value_errors,
+)
+from moorage.model.types.meta import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    ManagedFieldsEntry,
+    ObjectMeta,
+    OwnerReference,
+)
 
 _REMEMBERED = 4096
 _ORDINARY_LENGTH = 256
@@ -260,3 +273,59 @@ def _validate_field_manager(manager: str, path: str) -> list[FieldError]:
                 errors.append(invalid(path, manager, detail))
             position += byte_length(character)
     return errors
+
+
+NEEDS_VALUES = "must be specified when `operator` is 'In' or 'NotIn'"
+TAKES_NO_VALUES = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+NOT_AN_OPERATOR = "not a valid selector operator"
+
+
+def validate_label_name(name: str, path: str) -> list[FieldError]:
+    messages = label_key_errors(name)
+    return [invalid(path, name, message) for message in messages] if messages else []
+
+
+def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
+    """Check keys and values; both are reported at the map's own path, as upstream does.
+
+    Go visits maps in random order; here it is the order of the document.
+    """
+    errors: list[FieldError] = []
+    for key, value in labels.items():
+        errors += validate_label_name(key, path)
+        errors += [invalid(path, value, message) for message in label_value_errors(value)]
+    return errors
+
+
+def validate_label_selector(
+    selector: LabelSelector | None, path: str, options: ValidationOptions = STRICT
+) -> list[FieldError]:
+    if selector is None:
+        return []
+    errors = validate_labels(selector.matchLabels, f"{path}.matchLabels") if selector.matchLabels else []
+    for index, requirement in enumerate(selector.matchExpressions):
+        errors += _validate_requirement(requirement, f"{path}.matchExpressions[{index}]", options)
+    return errors
+
+
+def _validate_requirement(requirement: LabelSelectorRequirement, path: str, options: ValidationOptions) -> FieldErrors:
+    errors: list[FieldError] = []
+    if use_of(requirement.operator, LABEL_SELECTOR) is None:
+        errors.append(invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR))
+    elif BY_NAME[requirement.operator].arity is Arity.SOME:
+        if not requirement.values:
+            errors.append(required(f"{path}.values", NEEDS_VALUES))
+    elif requirement.values:
+        errors.append(forbidden(f"{path}.values", TAKES_NO_VALUES))
+    errors += validate_label_name(requirement.key, f"{path}.key")
+    if not options.allow_invalid_label_value_in_selector:
+        for index, value in enumerate(requirement.values):
+            errors += [invalid(f"{path}.values[{index}]", value, message) for message in label_value_errors(value)]
+    return errors
+
+
+def has_invalid_label_value(selector: LabelSelector | None) -> bool:
+    """True if an expression of the selector holds what is no label value; updates of such an object may keep it."""
+    return selector is not None and any(
+        label_value_errors(value) for requirement in selector.matchExpressions for value in requirement.values
+    )

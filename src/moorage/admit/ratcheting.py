@@ -9,16 +9,12 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.metadata import has_invalid_label_value, validate_label_selector
 from moorage.admit.options import STRICT, ValidationOptions, options_for_create
-from moorage.admit.pod.affinity import (
-    validate_label_keys,
-    validate_term_selectors,
-    validate_unmerged_label_keys,
-)
-from moorage.admit.pod.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.admit.pod.pod import is_deletion_cost
 from moorage.admit.pod.resources import is_whole_pages, resource_rules
 from moorage.admit.pod.security import validate_host_sysctl
+from moorage.admit.pod.selectors import validate_label_keys, validate_term_selectors, validate_unmerged_label_keys
 from moorage.admit.pod.shared import all_containers, validate_local_path
 from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
 from moorage.model.gates import GateSet

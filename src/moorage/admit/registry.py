@@ -9,8 +9,7 @@ from moorage.admit.kinds import apps, cluster, config, event
 from moorage.admit.kinds.network import service
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.options import ValidationOptions, options_for_create
-from moorage.admit.pod.pod import validate_pod
-from moorage.admit.pod.update import validate_pod_update
+from moorage.admit.pod.pod import validate_pod, validate_pod_update
 from moorage.admit.prepare.mutate import prepare_pod_for_create, prepare_pod_for_update
 from moorage.admit.prepare.pod_defaults import default_pod
 from moorage.admit.ratcheting import options_for_update
@@ -45,8 +44,12 @@ def _validate_pod_status(new: Pod, old: Pod, gates: GateSet) -> FieldErrors:
 _IMPORTED_LATER = {
     "api_server.certificates": ("CertificateSigningRequest",),
     "api_server.rbac": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
-    "devices.claims": ("ResourceClaim", "ResourceClaimTemplate"),
-    "devices.classes": ("DeviceClass", "DeviceTaintRule"),
+    "devices.claims": (
+        "DeviceClass",
+        "DeviceTaintRule",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+    ),
     "devices.slices": ("ResourceSlice",),
     "api_server.admission_policies": (
         "MutatingAdmissionPolicy",
@@ -64,12 +67,16 @@ _IMPORTED_LATER = {
     "network.ingress": ("Ingress", "IngressClass"),
     "network.network_policy": ("NetworkPolicy",),
     "persistent_volume": ("PersistentVolume",),
-    "limit_range": ("LimitRange",),
-    "quotas": ("ResourceQuota",),
-    "runtime_class": ("RuntimeClass",),
-    "replication_controller": ("ReplicationController",),
+    "quotas": (
+        "LimitRange",
+        "ResourceQuota",
+        "RuntimeClass",
+    ),
+    "replication_controller": (
+        "PodTemplate",
+        "ReplicationController",
+    ),
     "autoscaler": ("HorizontalPodAutoscaler",),
-    "pod_template": ("PodTemplate",),
     "storage": ("CSIDriver", "CSINode", "CSIStorageCapacity", "PersistentVolumeClaim", "VolumeAttachment"),
 }
 #: A kind → the module of its row.

@@ -1,4 +1,4 @@
-"""What the API server says about each kind but pods: one module a kind, `validate_*` and `validate_*_update`.
+"""Validate and prepare every kind but pods: each module ends with its `ROWS`, by view.
 
-Kubernetes: pkg/apis/*/validation.
+Kubernetes: pkg/apis/*/validation and the strategies of pkg/registry.
 """

@@ -28,11 +28,12 @@ from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import (
     validate_annotations,
     validate_dns_label,
+    validate_label_selector,
+    validate_labels,
     validate_object_meta,
     validate_object_meta_update,
 )
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod.label_selectors import validate_label_selector, validate_labels
 from moorage.admit.pod.pod import validate_pod_annotations, validate_pod_template
 from moorage.admit.pod.volumes import validate_claim_spec
 from moorage.admit.prepare import kind_defaults as defaults

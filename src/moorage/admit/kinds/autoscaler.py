@@ -9,7 +9,7 @@ from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.metadata import validate_dns_label, validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.resources import validate_container_resource_name
-from moorage.admit.prepare import stored_defaults as defaults
+from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors

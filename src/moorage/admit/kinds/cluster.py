@@ -17,17 +17,19 @@ from moorage.admit.kinds.fields import (
 )
 from moorage.admit.kinds.row import KindRow, Rows, ungated
 from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.metadata import path_segment_errors, validate_object_meta, validate_object_meta_update
-from moorage.admit.options import STRICT, ValidationOptions, options_for_create
-from moorage.admit.plugins.priority import SYSTEM_CLASSES
-from moorage.admit.pod.affinity import MUST_BE_POSITIVE
-from moorage.admit.pod.ip_addresses import cidr_family, parse_cidr, validate_cidr
-from moorage.admit.pod.label_selectors import (
+from moorage.admit.metadata import (
     has_invalid_label_value,
+    path_segment_errors,
     validate_label_name,
     validate_label_selector,
+    validate_object_meta,
+    validate_object_meta_update,
 )
+from moorage.admit.options import STRICT, ValidationOptions, options_for_create
+from moorage.admit.plugins.priority import SYSTEM_CLASSES
+from moorage.admit.pod.ip_addresses import cidr_family, parse_cidr, validate_cidr
 from moorage.admit.pod.resources import resource_rules, validate_quantity
+from moorage.admit.pod.selectors import MUST_BE_POSITIVE
 from moorage.admit.pod.spec import PREEMPTION_POLICIES
 from moorage.admit.pod.tolerations import validate_taints
 from moorage.admit.prepare import kind_defaults as defaults

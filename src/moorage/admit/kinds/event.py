@@ -10,11 +10,11 @@ from moorage.admit.messages.rejection_status import as_manifest
 from moorage.admit.metadata import (
     path_segment_errors,
     validate_dns_subdomain,
+    validate_label_name,
     validate_object_meta,
     validate_object_meta_update,
 )
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.label_selectors import validate_label_name
 from moorage.admit.prepare import strategies
 from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid, one_of, required
 from moorage.model.names import byte_length

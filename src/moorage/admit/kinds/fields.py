@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.metadata import FIELD_IS_IMMUTABLE, NOT_NEGATIVE
+from moorage.admit.metadata import FIELD_IS_IMMUTABLE, NOT_NEGATIVE, validate_label_selector
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod.label_selectors import validate_label_selector
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.field_error import AsJSON, FieldError, forbidden, invalid, not_supported, required

@@ -24,9 +24,13 @@ from moorage.admit.kinds.job_policies import (
 )
 from moorage.admit.kinds.row import Rows, selector_options, validate_only_metadata, workload
 from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
+from moorage.admit.metadata import (
+    FIELD_IS_IMMUTABLE,
+    validate_label_selector,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.label_selectors import validate_label_selector
 from moorage.admit.pod.pod import validate_pod_template
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies

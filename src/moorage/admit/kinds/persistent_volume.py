@@ -16,9 +16,8 @@ from moorage.admit.messages.rejection_status import difference
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_dns_label, validate_dns_subdomain, validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import volume_backends as backends
-from moorage.admit.pod.affinity import MUST_BE_POSITIVE
-from moorage.admit.pod.node_affinity import validate_node_selector
 from moorage.admit.pod.projections import validate_host_path
+from moorage.admit.pod.selectors import MUST_BE_POSITIVE, validate_node_selector
 from moorage.admit.pod.shared import validate_no_backsteps
 from moorage.admit.pod.volumes import VOLUME_MODES, validate_access_modes
 from moorage.admit.prepare import kind_defaults as defaults

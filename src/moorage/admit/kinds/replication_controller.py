@@ -1,19 +1,21 @@
-"""Validate ReplicationControllers.
+"""Validate ReplicationControllers and PodTemplates.
 
-Kubernetes: ValidateReplicationController (pkg/apis/core/validation).
+Kubernetes: ValidateReplicationController, ValidatePodTemplate and their updates (pkg/apis/core/validation).
 """
 
 from moorage.admit.kinds.fields import NOT_SELECTED, validate_always_restarts, validate_not_negative
-from moorage.admit.kinds.row import Rows, workload
+from moorage.admit.kinds.row import KindRow, Rows, workload
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.pod import validate_pod_template
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
+from moorage.admit.ratcheting import options_for_template_update
 from moorage.admit.subresources import statuses
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldErrors
-from moorage.model.types.workload import ABSENT_TEMPLATE, ReplicationController, ReplicationControllerSpec
+from moorage.model.gates import GateSet
+from moorage.model.types.workload import ABSENT_TEMPLATE, PodTemplate, ReplicationController, ReplicationControllerSpec
 
 
 def validate_replication_controller(controller: ReplicationController, options: ValidationOptions) -> FieldErrors:
@@ -46,6 +48,20 @@ def _validate_spec(spec: ReplicationControllerSpec, options: ValidationOptions) 
     yield from validate_always_restarts(template, "spec.template", "ReplicationController")
 
 
+def validate_template(found: PodTemplate, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(found.metadata, "metadata")
+    yield from validate_pod_template(found.template, "template", options)
+
+
+def validate_template_update(new: PodTemplate, old: PodTemplate, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    yield from validate_pod_template(new.template, "template", options)
+
+
+def _options(gates: GateSet, old: PodTemplate | None) -> ValidationOptions:
+    return options_for_template_update(gates, None if old is None else old.template)
+
+
 ROWS: Rows = {
     ReplicationController: workload(
         validate_replication_controller,
@@ -53,5 +69,14 @@ ROWS: Rows = {
         defaults.default_replication_controller,
         statuses.validate_replication_controller_status,
         strategies.prepare_replication_controller,
+    ),
+    PodTemplate: KindRow(
+        validate_template,
+        validate_template_update,
+        defaults.default_pod_template,
+        strategies.prepare_pod_template,
+        _options,
+        has_generation=True,
+        counted="template",
     ),
 }

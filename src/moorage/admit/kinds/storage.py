@@ -16,11 +16,12 @@ from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     subdomain_errors,
     validate_dns_subdomain,
+    validate_label_name,
+    validate_label_selector,
     validate_object_meta,
     validate_object_meta_update,
 )
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod.label_selectors import validate_label_name, validate_label_selector
 from moorage.admit.pod.projections import validate_token_seconds
 from moorage.admit.pod.resources import validate_quantity
 from moorage.admit.pod.volume_backends import validate_csi_driver_name

@@ -5,9 +5,9 @@ Kubernetes: plugin/pkg/admission/limitranger. Differs: complaints come in the or
 
 from collections.abc import Iterator, Mapping
 
-from moorage.admit.kinds.limit_range import CLAIM, CONTAINER, POD, go_fixed_point
+from moorage.admit.kinds.quotas import CLAIM, CONTAINER, POD, go_fixed_point
 from moorage.admit.plugins import Forbidden, Plugin
-from moorage.admit.prepare.resource_defaults import default_pod_level_resources
+from moorage.admit.prepare.pod_defaults import default_pod_level_resources
 from moorage.admit.raw import Raw, items, part
 from moorage.admit.world import AdmissionWorld
 from moorage.match.quota.pods import pod_amounts

@@ -1,4 +1,4 @@
-"""Validation of pods and pod templates: field errors in upstream's words and order.
+"""Validate pods and pod templates, with upstream's texts and order of field errors.
 
 The path through this package: `pod`, then `spec`, then `volumes`, `containers` and the rest. Kubernetes:
 pkg/apis/core/validation/validation.go.

@@ -14,8 +14,8 @@ from moorage.admit.metadata import (
     subdomain_errors,
     validate_dns_label,
     validate_dns_subdomain,
+    validate_label_name,
 )
-from moorage.admit.pod.label_selectors import validate_label_name
 from moorage.admit.pod.shared import all_containers, containers_with_paths, validate_no_backsteps
 from moorage.model.field_error import FieldError, FieldErrors, invalid, not_found, not_supported, required
 from moorage.model.names import config_key_errors, relaxed_environment_name_errors

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from msgspec.structs import astuple
 
 from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.metadata import ANNOTATIONS_SIZE_LIMIT, NameRule
+from moorage.admit.metadata import ANNOTATIONS_SIZE_LIMIT, NameRule, validate_label_selector
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.environment import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector
-from moorage.admit.pod.label_selectors import validate_label_selector
 from moorage.admit.pod.shared import validate_local_path, validate_no_backsteps
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors

@@ -4,9 +4,8 @@ Kubernetes: ValidatePodSpec (pkg/apis/core/validation), validatePodDNSConfig, va
 PodLevelResources and RelaxedDNSSearchValidation on as in 1.36.
 """
 
-from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
+from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain, validate_label_name, validate_labels
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.affinity import validate_affinity, validate_topology_spread_constraints
 from moorage.admit.pod.containers import (
     PodContext,
     validate_containers,
@@ -16,9 +15,9 @@ from moorage.admit.pod.containers import (
 from moorage.admit.pod.environment import any_reads_a_file, validate_files_of_variables
 from moorage.admit.pod.handlers import validate_host_network_ports
 from moorage.admit.pod.ip_addresses import validate_ip_address
-from moorage.admit.pod.label_selectors import validate_label_name, validate_labels
 from moorage.admit.pod.resources import validate_pod_resources, validate_resource_requirements
 from moorage.admit.pod.security import validate_host_users, validate_pod_security_context
+from moorage.admit.pod.selectors import validate_affinity, validate_topology_spread_constraints
 from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.admit.pod.volumes import validate_volumes
 from moorage.admit.pod.windows import validate_host_process, validate_os

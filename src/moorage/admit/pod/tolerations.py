@@ -8,8 +8,8 @@ expression nothing else is checked. Each distinct expression is compiled once fo
 from collections.abc import Iterable
 from functools import lru_cache
 
+from moorage.admit.metadata import validate_label_name
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.label_selectors import validate_label_name
 from moorage.match.operators import TOLERATION, less_first, names_in, siblings, use_of
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors

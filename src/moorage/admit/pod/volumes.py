@@ -9,11 +9,16 @@ from collections.abc import Mapping
 
 from msgspec.structs import astuple
 
-from moorage.admit.metadata import validate_annotations, validate_dns_label, validate_dns_subdomain
+from moorage.admit.metadata import (
+    validate_annotations,
+    validate_dns_label,
+    validate_dns_subdomain,
+    validate_label_selector,
+    validate_labels,
+)
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.admit.pod import projections as files
 from moorage.admit.pod import volume_backends as backends
-from moorage.admit.pod.label_selectors import validate_label_selector, validate_labels
 from moorage.admit.pod.projections import validate_projected
 from moorage.admit.pod.shared import AnyContainer, has_backsteps, validate_descending_path, validate_pull_policy
 from moorage.model import field_error as field

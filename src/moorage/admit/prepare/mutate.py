@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from moorage.admit.pod.security import APPARMOR_CONTAINER_PREFIX, LOCALHOST_PREFIX, is_apparmor_localhost
-from moorage.admit.prepare.resource_defaults import amount_text
+from moorage.admit.prepare.pod_defaults import amount_text
 from moorage.admit.raw import Raw, items, part
 from moorage.match.label_keys import merge_label_keys
 from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_AFFINITY, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet

@@ -1,19 +1,199 @@
-"""What a server gives a Service: its address inside the cluster, and the ports it has on every node.
+"""Allocate and validate the addresses of a Service: IP families, cluster IPs, and the ports it has on every node.
 
-Kubernetes: pkg/registry/core/service/storage (alloc.go, storage.go), which does this before the strategy validates.
-Differs: one family, IPv4; nothing is routed here, so addresses are names more than places.
+Kubernetes: pkg/registry/core/service/storage (alloc.go, storage.go), which does this before the strategy validates;
+ValidateServiceClusterIPsRelatedFields and validateUpgradeDowngrade* (pkg/apis/core/validation). Differs: one family,
+IPv4, is configured; nothing is routed here, so addresses are names more than places.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from ipaddress import IPv6Address, ip_address
 from typing import Any, Protocol
 
+from moorage.admit.kinds.fields import repeated_places
 from moorage.admit.messages.rejection_status import invalid_status
 from moorage.admit.plugins import Plugin
-from moorage.admit.prepare.service_families import complete_families
+from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.admit.raw import Raw, items, part
+from moorage.model import field_error as field
 from moorage.model.api_error import ApiError, internal
-from moorage.model.field_error import AsJSON, FieldError, invalid
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.core import ServiceSpec
+
+MAY_NOT_CHANGE = "may not change once set"
+_FAMILIES = ("IPv4", "IPv6")
+_FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+
+
+def is_headless(spec: ServiceSpec) -> bool:
+    return spec.clusterIPs == ("None",) or (not spec.clusterIPs and spec.clusterIP == "None")
+
+
+def family_of(address: str) -> str:
+    """Return the family of a valid address, IPv4 for anything else."""
+    try:
+        return "IPv6" if isinstance(ip_address(address), IPv6Address) else "IPv4"
+    except ValueError:
+        return "IPv4"
+
+
+def validate_cluster_ips(spec: ServiceSpec, old: ServiceSpec) -> FieldErrors:
+    """Check clusterIPs, ipFamilies and ipFamilyPolicy of a service that is no ExternalName."""
+    addresses, shown = spec.clusterIPs, AsJSON(spec.clusterIPs)
+    if addresses and not spec.clusterIP:
+        yield field.invalid("spec.clusterIPs", shown, "must be empty when `clusterIP` is not specified")
+    elif addresses and addresses[0] != spec.clusterIP:
+        yield field.invalid("spec.clusterIPs", shown, "first value must match `clusterIP`")
+    repeated = set(repeated_places(spec.ipFamilies))
+    for index, family in enumerate(spec.ipFamilies):
+        yield from field.one_of(family, _FAMILIES, f"spec.ipFamilies[{index}]")
+        if index in repeated:
+            yield field.duplicate(f"spec.ipFamilies[{index}]", AsJSON(family))
+    yield from field.one_of(spec.ipFamilyPolicy, _FAMILY_POLICIES, "spec.ipFamilyPolicy")
+    wrong = list(_validate_addresses(addresses, old.clusterIPs))
+    yield from wrong
+    if len(addresses) > 2:
+        yield field.invalid("spec.clusterIPs", shown, "may only hold up to 2 values")
+    if wrong:
+        return
+    if len(addresses) > 1 and len({family_of(address) for address in addresses}) < 2:
+        yield field.invalid("spec.clusterIPs", shown, "may specify no more than one IP for each IP family")
+    if is_headless(spec):
+        return
+    for index, (address, family) in enumerate(zip(addresses, spec.ipFamilies, strict=False)):
+        if family in _FAMILIES and family_of(address) != family:
+            detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            yield field.invalid(f"spec.clusterIPs[{index}]", address, detail)
+
+
+def _validate_addresses(addresses: tuple[str, ...], kept: tuple[str, ...]) -> FieldErrors:
+    for index, address in enumerate(addresses):
+        if index == 0 and address == "None":
+            if len(addresses) > 1:
+                yield field.invalid("spec.clusterIPs", AsJSON(addresses), "'None' must be the first and only value")
+        elif address not in kept:
+            yield from validate_ip_address(address, f"spec.clusterIPs[{index}]")
+
+
+def validate_ips_kept(after: ServiceSpec, before: ServiceSpec) -> FieldErrors:
+    """Check that an update keeps the addresses and families; a second one may come and go."""
+    if "ExternalName" in (after.type, before.type) or (is_headless(after) and is_headless(before)):
+        return
+    addresses, shown = after.clusterIPs, AsJSON(after.clusterIPs)
+    if before.clusterIPs and not addresses:
+        yield field.invalid("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset")
+    for index, (now, then) in enumerate(zip(addresses, before.clusterIPs, strict=False)):
+        if now != then and (index == 0 or len(addresses) == len(before.clusterIPs)):
+            yield field.invalid(f"spec.clusterIPs[{index}]", shown, MAY_NOT_CHANGE)
+    policy = AsJSON(after.ipFamilyPolicy)
+    if len(before.clusterIPs) > len(addresses) == 1 and after.ipFamilyPolicy != "SingleStack":
+        detail = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        yield field.invalid("spec.ipFamilyPolicy", policy, detail)
+    if is_headless(after) or is_headless(before):
+        return
+    families = after.ipFamilies
+    for index, (new, old) in enumerate(zip(families, before.ipFamilies, strict=False)):
+        alike = len(families) == len(before.ipFamilies)
+        if new != old and (index == 0 or alike):
+            yield field.invalid("spec.ipFamilies[0]", AsJSON(families) if alike else shown, MAY_NOT_CHANGE)
+    if len(before.ipFamilies) > len(families) == 1 and after.ipFamilyPolicy != "SingleStack":
+        detail = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+        yield field.invalid("spec.ipFamilyPolicy", policy, detail)
+
+
+_CONFIGURED = "IPv4"
+_POLICY = "spec.ipFamilyPolicy"
+_SINGLE = "SingleStack"
+_OTHER = {"IPv4": "IPv6", "IPv6": "IPv4"}
+
+
+def complete_families(spec: Raw, old: Raw | None) -> FieldErrors:
+    """Fill in ipFamilyPolicy and ipFamilies; the errors found on the way end the request. `old` is the old object."""
+    before = part(old or {}, "spec")
+    if spec.get("type") == "ExternalName" or (old is not None and _still_prefers_two(spec, before)):
+        return []
+    is_free = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if spec.get("ipFamilyPolicy") is None:
+        usual = "RequireDualStack" if is_free else _SINGLE
+        spec["ipFamilyPolicy"] = before.get("ipFamilyPolicy") or usual
+    wrong = list(validate_cluster_ips(convert_view(spec, ServiceSpec), convert_view(before, ServiceSpec)))
+    wrong = wrong or [*_released(spec, before, old), *_too_many(spec), *_infer_families(spec)]
+    if wrong:
+        return wrong
+    if is_free:
+        families = spec.get("ipFamilies") or [_CONFIGURED]
+        two = len(families) == 1 and spec["ipFamilyPolicy"] != _SINGLE
+        spec["ipFamilies"] = [families[0], _OTHER[families[0]]] if two else families
+        return []
+    wrong = list(_not_configured(spec))
+    if not wrong:
+        spec["ipFamilies"] = spec.get("ipFamilies") or [_CONFIGURED]
+    return wrong
+
+
+def _still_prefers_two(spec: Raw, before: Raw) -> bool:
+    """Whether an update leaves alone a service that prefers two families: it is not given a second one."""
+    return (
+        spec.get("ipFamilyPolicy") == "PreferDualStack"
+        and before.get("ipFamilyPolicy") in (None, "PreferDualStack")
+        and before.get("type") == spec.get("type")
+        and spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer")
+        and _same(spec, before, "clusterIPs")
+        and _same(spec, before, "ipFamilies")
+    )
+
+
+def _same(spec: Raw, before: Raw, name: str) -> bool:
+    return (spec.get(name) or []) == (before.get(name) or [])
+
+
+def _released(spec: Raw, before: Raw, old: Raw | None) -> FieldErrors:
+    """Check that only a single-stack service gives up its second address or family; drop these if it says so."""
+    if old is None:
+        return
+    for name, called in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+        now, then = spec.get(name) or [], before.get(name) or []
+        if spec["ipFamilyPolicy"] == _SINGLE:
+            if now == then and len(now) > 1:
+                spec[name] = now[:1]
+        elif 0 < len(now) < len(then):
+            detail = f"must be 'SingleStack' to release the secondary {called}"
+            yield invalid(_POLICY, AsJSON(spec["ipFamilyPolicy"]), detail)
+
+
+def _too_many(spec: Raw) -> FieldErrors:
+    if spec["ipFamilyPolicy"] != _SINGLE:
+        return
+    for name, called in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
+        if len(spec.get(name) or ()) == 2:
+            detail = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {called} are specified"
+            yield invalid(_POLICY, AsJSON(_SINGLE), detail)
+
+
+def _infer_families(spec: Raw) -> FieldErrors:
+    """Take the families that are not given from the addresses."""
+    addresses, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or [])
+    for index, address in enumerate(addresses):
+        if address == "None":
+            return
+        if index >= len(families):
+            family = family_of(address)
+            if family != _CONFIGURED:
+                detail = f"{family} is not configured on this cluster"
+                yield invalid(f"spec.clusterIPs[{index}]", AsJSON(addresses), detail)
+            else:
+                families.append(family)
+                spec["ipFamilies"] = families
+
+
+def _not_configured(spec: Raw) -> FieldErrors:
+    if spec["ipFamilyPolicy"] == "RequireDualStack":
+        yield invalid(_POLICY, AsJSON("RequireDualStack"), "this cluster is not configured for dual-stack services")
+    for index, family in enumerate(spec.get("ipFamilies") or ()):
+        if family != _CONFIGURED:
+            yield invalid(f"spec.ipFamilies[{index}]", AsJSON(family), "not configured on this cluster")
+
 
 NONE = "None"
 

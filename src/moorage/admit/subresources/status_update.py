@@ -1,25 +1,27 @@
-"""The status subresource: a report changes the status, and nothing that was asked for.
+"""Admit writes to the status, approval and finalize subresources: they change nothing but their part of the object.
 
-The admitted object shares its parts with the two that were handed in, none of which is changed.
-Kubernetes: the status strategies of pkg/registry. What of the metadata a report may change differs by kind, and is as
+The admitted object shares its parts with the two that were handed in, none of which is changed. Kubernetes: the status
+strategies of pkg/registry, csrApprovalStrategy. What of the metadata a status update may change differs by kind, as
 there.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, common_errors
 from moorage.admit.kinds import cluster
+from moorage.admit.kinds.api_server.certificates import stamp_conditions, validate_approval
 from moorage.admit.kinds.row import NamespaceLabels, validate_only_metadata
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.request import ANY_REQUEST, complete_metadata
-from moorage.admit.subresources.pod_claim_statuses import drop_disabled_claim_statuses
-from moorage.admit.subresources.statuses import complete_pod_status
+from moorage.admit.subresources.statuses import complete_pod_status, drop_disabled_claim_statuses
 from moorage.model.gates import GateSet
-from moorage.model.kinds import Kind, kind_of, view_of
-from moorage.model.schema.conversion import ConversionError
+from moorage.model.kinds import KINDS, Kind, kind_of, view_of
+from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.types.request import CertificateSigningRequest
 
 #: What a status update leaves alone where a kind's row says all metadata.
 _ALL_METADATA = ("selfLink", "labels", "annotations", "finalizers", "ownerReferences")
@@ -148,3 +150,29 @@ def finalize_namespace(new: Raw, old: Raw, gates: GateSet) -> Admitted | Rejecte
 
 def _name(raw: Raw) -> str:
     return str((raw.get("metadata") or {}).get("name") or "")
+
+
+APPROVAL: Final = "approval"
+
+
+def admit_approval(new: Raw, old: Raw, now: str, own: Callable[[Raw], object] | None) -> Admitted | Rejected:
+    """Admit an update of the approval. `own` writes the field owners."""
+    name = str(old["metadata"].get("name"))
+    try:
+        convert_view(new, CertificateSigningRequest)
+        raw = {**copy_document(new), "spec": old.get("spec") or {}}
+        status = dict(old.get("status") or {})
+        conditions = (raw.get("status") or {}).get("conditions")
+        raw["status"] = {**status, "conditions": conditions or []}
+        stamp_conditions(raw, old, now)
+        if own is not None:
+            own(raw)
+        view, old_view = (convert_view(one, CertificateSigningRequest) for one in (raw, old))
+    except ConversionError as error:
+        return Rejected(KINDS.CERTIFICATE_SIGNING_REQUEST, name, problems=error.problems)
+    errors = tuple(validate_approval(view, old_view))
+    return (
+        Rejected(KINDS.CERTIFICATE_SIGNING_REQUEST, name, errors, object=raw, view=view)
+        if errors
+        else Admitted(raw, view)
+    )

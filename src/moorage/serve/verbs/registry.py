@@ -17,9 +17,8 @@ from moorage.admit.chain import Admission
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
-from moorage.admit.subresources.approval import APPROVAL, admit_approval
 from moorage.admit.subresources.pod_parts import POD_PARTS
-from moorage.admit.subresources.status_update import admit_status
+from moorage.admit.subresources.status_update import APPROVAL, admit_approval, admit_status
 from moorage.model import generated_names
 from moorage.model.api_error import ApiError, failure
 from moorage.model.kinds import KINDS, Kind

@@ -10,7 +10,7 @@ from moorage.admit.kinds.cluster import validate_node, validate_storage_class
 from moorage.admit.kinds.job import validate_cron_job, validate_job, validate_job_update
 from moorage.admit.kinds.persistent_volume import validate_persistent_volume
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod.update import validate_pod_update
+from moorage.admit.pod.pod import validate_pod_update
 from moorage.model.field_error import FieldError
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node

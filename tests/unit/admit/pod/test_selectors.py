@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
+from moorage.admit.metadata import validate_label_selector
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod.affinity import validate_affinity, validate_topology_spread_constraints
-from moorage.admit.pod.label_selectors import validate_label_selector
-from moorage.admit.pod.node_affinity import validate_node_selector
+from moorage.admit.pod.selectors import validate_affinity, validate_node_selector, validate_topology_spread_constraints
 from moorage.admit.pod.tolerations import validate_taints
 from moorage.model.gates import SEMVER_COMPARISON_OPERATORS
 from moorage.model.schema.conversion import convert_view

@@ -1,1 +1,1 @@
-"""Admission of the kinds that extend the API."""
+"""Admit the kinds that configure the API server: roles, certificates, admission, flow control, definitions."""

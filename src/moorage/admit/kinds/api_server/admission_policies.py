@@ -4,20 +4,18 @@ In: views. Out: field errors. Kubernetes: ValidateValidatingAdmissionPolicy, Val
 bindings. Differs: no policy is applied to requests, and a warning says so.
 """
 
-from moorage.admit.kinds.api_server.admission_expressions import (
-    TEXT,
-    TEXT_OR_NULL,
-    is_identifier,
-    validate_expression,
-    validate_syntax,
-)
 from moorage.admit.kinds.api_server.webhooks import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
     REINVOCATIONS,
+    TEXT,
+    TEXT_OR_NULL,
+    is_identifier,
     validate_conditions,
+    validate_expression,
     validate_resource_names,
     validate_rule,
+    validate_syntax,
 )
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.warnings import NOT_APPLIED
@@ -25,11 +23,12 @@ from moorage.admit.metadata import (
     path_segment_errors,
     subdomain_errors,
     validate_dns_subdomain,
+    validate_label_name,
+    validate_label_selector,
     validate_object_meta,
 )
 from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod.label_selectors import validate_label_name, validate_label_selector
-from moorage.admit.prepare import stored_defaults as defaults
+from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors

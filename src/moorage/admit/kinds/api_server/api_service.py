@@ -13,7 +13,7 @@ from moorage.admit.metadata import (
     validate_object_meta_update,
 )
 from moorage.admit.options import ValidationOptions
-from moorage.admit.prepare import stored_defaults as defaults
+from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.raw import Raw, part
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldErrors

@@ -9,7 +9,7 @@ from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import label_errors, validate_dns_label, validate_dns_subdomain, validate_object_meta
 from moorage.admit.options import ValidationOptions
-from moorage.admit.prepare import stored_defaults as defaults
+from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.admit.raw import Raw
 from moorage.model import field_error as field

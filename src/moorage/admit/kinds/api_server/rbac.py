@@ -9,9 +9,14 @@ import msgspec
 
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.metadata import path_segment_errors, validate_object_meta, validate_object_meta_update
+from moorage.admit.metadata import (
+    has_invalid_label_value,
+    path_segment_errors,
+    validate_label_selector,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from moorage.admit.options import ValidationOptions, options_for_create
-from moorage.admit.pod.label_selectors import has_invalid_label_value, validate_label_selector
 from moorage.admit.raw import Raw
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError

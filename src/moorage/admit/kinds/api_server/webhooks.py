@@ -1,30 +1,106 @@
-"""Configurations of admission webhooks, and the rules by which they and admission policies choose requests.
+"""Validate admission webhooks: rules, match conditions and CEL expressions, which admission policies have, too.
 
-In: views. Out: field errors. Kubernetes: ValidateMutatingWebhookConfiguration, ValidateValidatingWebhookConfiguration
-and their updates. Differs: no webhook is called, and a warning says so.
+CEL is imported with the first expression. Kubernetes: ValidateMutatingWebhookConfiguration,
+ValidateValidatingWebhookConfiguration and their updates; the compiler of apiserver's admission/plugin/cel. Differs: no
+webhook is called, and a warning says so; `request` and `namespaceObject` are of unknown type, and expressions that make
+patches are parsed only.
 """
 
+import re
 from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.admit.kinds.api_server.admission_expressions import validate_expression
 from moorage.admit.kinds.row import Default, KindRow, Rows
 from moorage.admit.messages.warnings import NOT_CALLED
-from moorage.admit.metadata import path_segment_errors, subdomain_errors, validate_object_meta
-from moorage.admit.options import STRICT, ValidationOptions
-from moorage.admit.pod.label_selectors import (
+from moorage.admit.metadata import (
     has_invalid_label_value,
+    path_segment_errors,
+    subdomain_errors,
     validate_label_name,
     validate_label_selector,
+    validate_object_meta,
 )
-from moorage.admit.prepare import stored_defaults as defaults
+from moorage.admit.options import STRICT, ValidationOptions
+from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.custom.webhook_client import validate_webhook_client
 from moorage.model import field_error as field
-from moorage.model.field_error import AsJSON, FieldError, FieldErrors
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid
 from moorage.model.names import dns1035_label_errors
 from moorage.model.types.extension import admission_policies as views
+
+if TYPE_CHECKING:
+    from moorage.match.cel.environment import Environment
+
+_is_identifier = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*\Z").match
+_RESERVED = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
+)
+#: Names of the types that an expression may have.
+TEXT, TEXT_OR_NULL = ("string",), ("string", "null_type")
+
+
+def is_identifier(name: str) -> bool:
+    return _is_identifier(name) is not None and name not in _RESERVED
+
+
+@cache
+def _environment(has_params: bool, has_authorizer: bool, has_variables: bool) -> "Environment":
+    from moorage.match.cel import types
+    from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, Environment
+
+    known = dict.fromkeys(("object", "oldObject", "request", "namespaceObject"), types.DYN)
+    if has_params:
+        known["params"] = types.DYN
+    if has_variables:
+        known["variables"] = types.DYN
+    if has_authorizer:
+        known |= {"authorizer": types.AUTHORIZER, "authorizer.requestResource": types.RESOURCE_CHECK}
+    return Environment(KUBERNETES_FUNCTIONS, variables=known)
+
+
+def validate_expression(
+    expression: str,
+    path: str,
+    *,
+    has_params: bool,
+    has_authorizer: bool = True,
+    has_variables: bool = False,
+    results: tuple[str, ...] = ("bool",),
+) -> list[FieldError]:
+    """Check that an expression compiles to one of these types; with none, to any."""
+    from moorage.match.cel import types
+    from moorage.match.cel.program import compile_expression, render_issues
+
+    found = compile_expression(expression, _environment(has_params, has_authorizer, has_variables))
+    if isinstance(found, list):
+        return [invalid(path, expression, render_issues(expression, found))]
+    kind = found.result_type
+    if not results or kind.declared_name in results or kind in (types.DYN, types.ANY):
+        return []
+    names = " ".join(results)
+    wanted = names if len(results) == 1 else f"one of [{names}]"
+    return [invalid(path, expression, f"must evaluate to {wanted} but got {kind.declared_name}")]
+
+
+def validate_syntax(expression: str, path: str) -> list[FieldError]:
+    """Check that an expression can be parsed."""
+    from moorage.match.cel.parse.parser import parse
+    from moorage.match.cel.parse.syntax import Source
+    from moorage.match.cel.program import render_issues
+
+    try:
+        found = parse(Source(expression))
+    except RecursionError:
+        return [invalid(path, expression, "max recursion depth exceeded")]
+    return [invalid(path, expression, render_issues(expression, found))] if isinstance(found, list) else []
+
 
 FAILURE_POLICIES, MATCH_POLICIES = ("Fail", "Ignore"), ("Equivalent", "Exact")
 REINVOCATIONS = ("IfNeeded", "Never")

@@ -30,7 +30,7 @@ from moorage.admit.messages.internal_form import internal_form
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_dns_label, validate_object_meta_update
 from moorage.admit.options import options_for_create
 from moorage.admit.pod.ip_addresses import parse_cidr
-from moorage.admit.pod.node_affinity import validate_node_selector
+from moorage.admit.pod.selectors import validate_node_selector
 from moorage.model.field_error import (
     AsJSON,
     FieldErrors,

@@ -16,9 +16,8 @@ from moorage.admit.kinds.devices.shared import (
     validate_opaque_data,
     validate_set,
 )
-from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
+from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain, validate_label_name
 from moorage.admit.options import ValidationOptions
-from moorage.admit.pod.label_selectors import validate_label_name
 from moorage.admit.pod.tolerations import validate_comparing_toleration, validate_toleration_with_expression
 from moorage.match.devices.selector import SelectorProblem, compile_device_selector
 from moorage.match.operators import TOLERATION, gate_of

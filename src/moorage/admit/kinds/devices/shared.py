@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from moorage.admit.metadata import subdomain_errors
-from moorage.admit.pod.label_selectors import validate_label_name
+from moorage.admit.metadata import subdomain_errors, validate_label_name
 from moorage.admit.pod.volume_backends import validate_csi_driver_name
 from moorage.model.field_error import (
     AsJSON,

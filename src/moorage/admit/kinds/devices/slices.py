@@ -1,42 +1,301 @@
-"""Validate ResourceSlices.
+"""Validate ResourceSlices and their devices: attributes, capacity, counters, taints, and where devices can be used.
 
 Kubernetes: ValidateResourceSlice and its update (pkg/apis/resource/validation). Differs: node selectors may have the
-operators of KEP-5721.
+operators of KEP-5721; a step of zero, at which upstream panics, is refused.
 """
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
-from moorage.admit.kinds.devices.published_devices import (
-    UNSET_OR_TRUE,
-    has_lists,
-    validate_counters,
-    validate_device,
-    validate_node_name,
+from moorage.admit.kinds.devices.shared import (
+    MAX_SHOWN_KEY,
+    validate_binding_conditions,
+    validate_device_taint,
+    validate_driver_name,
+    validate_list,
+    validate_map,
+    validate_pool_name,
+    validate_qualified_name,
+    validate_set,
 )
-from moorage.admit.kinds.devices.shared import validate_driver_name, validate_pool_name, validate_set
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_object_meta, validate_object_meta_update
+from moorage.admit.metadata import (
+    FIELD_IS_IMMUTABLE,
+    subdomain_errors,
+    validate_dns_label,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from moorage.admit.options import ValidationOptions, options_for_create
-from moorage.admit.pod.node_affinity import validate_node_selector
+from moorage.admit.pod.resources import is_native_resource
+from moorage.admit.pod.selectors import validate_node_selector
 from moorage.admit.prepare import devices as prepare
 from moorage.admit.ratcheting import operator_gates_in_use
-from moorage.model.field_error import AsJSON, FieldErrors, invalid, required
+from moorage.model.field_error import AsJSON, FieldErrors, forbidden, invalid, not_found, required, too_long
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.devices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
+from moorage.model.names import byte_length
+from moorage.model.quantity import Quantity
+from moorage.model.types.devices import (
+    CapacityRequestPolicy,
+    CapacityRequestPolicyRange,
+    Counter,
+    CounterSet,
+    Device,
+    DeviceAttribute,
+    DeviceCapacity,
+    DeviceCounterConsumption,
+    ResourcePool,
+    ResourceSlice,
+    ResourceSliceSpec,
+)
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.view import ABSENT_LIST
+
+MAX_ATTRIBUTES_AND_CAPACITIES = 32
+MAX_ATTRIBUTE_VALUES = 48
+MAX_VALUE_BYTES = 64
+MAX_TAINTS = 16
+MAX_CONSUMPTIONS = 2
+MAX_COUNTERS = 32
+MAX_VALID_VALUES = 10
+_MAX_SHOWN_COUNTER = 63
+
+ONE_VALUE = "exactly one value must be specified"
+NOT_A_VERSION = "must be a string compatible with semver.org spec 2.0.0"
+NOT_EMPTY = "must not be empty if specified"
+UNSET_OR_TRUE = "must be either unset or set to true"
+_ONE_PLACE = (
+    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to "
+    "true in the ResourceSlice spec"
+)
+PLACES_OF_THE_SLICE = (
+    "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the "
+    "ResourceSlice spec"
+)
+BOTH_POLICIES = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
+_LISTS = ("bools", "ints", "strings", "versions")
+
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_PRERELEASE = r"(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
+_BUILD = r"[0-9a-zA-Z-]+"
+_is_version = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PRERELEASE}(?:\.{_PRERELEASE})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?\Z"
+).match
+
+
+def validate_device(
+    device: Device, old: Device | None, path: str, options: ValidationOptions, *, chooses_nodes: bool
+) -> FieldErrors:
+    """Check a device. `chooses_nodes` if the slice leaves it to its devices on which nodes they are."""
+    yield from validate_dns_label(device.name, f"{path}.name")
+    yield from _validate_sizes(device, path)
+    at = f"{path}.attributes"
+    yield from validate_map(device.attributes, None, MAX_SHOWN_KEY, validate_qualified_name, _validate_attribute, at)
+    capacity_rule = _validate_shared_capacity if device.allowMultipleAllocations else _validate_capacity
+    at = f"{path}.capacity"
+    yield from validate_map(device.capacity, None, MAX_SHOWN_KEY, validate_qualified_name, capacity_rule, at)
+    if old is None or old.taints != device.taints:
+        yield from validate_list(device.taints, MAX_TAINTS, validate_device_taint, f"{path}.taints")
+    yield from validate_set(
+        device.consumesCounters,
+        MAX_CONSUMPTIONS,
+        _validate_consumption,
+        lambda consumption: consumption.counterSet,
+        f"{path}.consumesCounters",
+    )
+    if chooses_nodes:
+        yield from _validate_device_place(device, path, options)
+    elif device.nodeName is not None or device.nodeSelector is not None or device.allNodes is not None:
+        yield invalid(path, None, PLACES_OF_THE_SLICE)
+    yield from validate_binding_conditions(device.bindingConditions, device.bindingFailureConditions, path)
+    yield from _validate_mappings(device, f"{path}.nodeAllocatableResourceMappings")
+
+
+def _validate_sizes(device: Device, path: str) -> FieldErrors:
+    entries = len(device.attributes) + len(device.capacity)
+    if entries > MAX_ATTRIBUTES_AND_CAPACITIES:
+        detail = f"the total number of attributes and capacities must not exceed {MAX_ATTRIBUTES_AND_CAPACITIES}"
+        yield invalid(path, entries, detail)
+    values = sum(sum(len(getattr(attribute, name)) for name in _LISTS) or 1 for attribute in device.attributes.values())
+    if values > MAX_ATTRIBUTE_VALUES:
+        detail = f"the total number of attribute values must not exceed {MAX_ATTRIBUTE_VALUES}"
+        yield invalid(path, values, detail)
+
+
+def has_lists(device: Device) -> bool:
+    """True if an attribute of the device has a list, even an empty one."""
+    return any(
+        getattr(attribute, name) is not ABSENT_LIST for attribute in device.attributes.values() for name in _LISTS
+    )
+
+
+def _validate_attribute(attribute: DeviceAttribute, path: str) -> FieldErrors:
+    if attribute.string is not None:
+        yield from _validate_string(attribute.string, f"{path}.string")
+    if attribute.version is not None:
+        yield from _validate_version(attribute.version, f"{path}.version")
+    for name in _LISTS:
+        values = getattr(attribute, name)
+        if values is not ABSENT_LIST and not values:
+            yield invalid(f"{path}.{name}", AsJSON([]), NOT_EMPTY)
+        if name == "strings":
+            yield from validate_list(values, len(values), _validate_string, f"{path}.strings")
+        elif name == "versions":
+            yield from validate_list(values, len(values), _validate_version, f"{path}.versions")
+    single = sum(getattr(attribute, name) is not None for name in ("bool", "int", "string", "version"))
+    found = single + sum(getattr(attribute, name) is not ABSENT_LIST for name in _LISTS)
+    if found == 0:
+        yield invalid(path, "", ONE_VALUE)
+    elif found > 1:
+        yield invalid(path, AsJSON(internal_form(attribute)), ONE_VALUE)
+
+
+def _validate_string(value: str, path: str) -> FieldErrors:
+    if byte_length(value) > MAX_VALUE_BYTES:
+        yield too_long(path, MAX_VALUE_BYTES)
+
+
+def _validate_version(value: str, path: str) -> FieldErrors:
+    if not _is_version(value):
+        yield invalid(path, value, NOT_A_VERSION)
+    yield from _validate_string(value, path)
+
+
+def _validate_capacity(capacity: DeviceCapacity, path: str) -> FieldErrors:
+    if capacity.requestPolicy is not None:
+        yield forbidden(f"{path}.requestPolicy", "allowMultipleAllocations must be true")
+
+
+def _validate_shared_capacity(capacity: DeviceCapacity, path: str) -> FieldErrors:
+    policy = capacity.requestPolicy
+    if policy is not None:
+        yield from _validate_policy(policy, capacity.value, f"{path}.requestPolicy")
+
+
+def _validate_policy(policy: CapacityRequestPolicy, capacity: Quantity, path: str) -> FieldErrors:
+    values, valid_range, default = policy.validValues, policy.validRange, policy.default
+    if values and valid_range is not None:
+        yield forbidden(path, BOTH_POLICIES)
+    elif default is None and (values or valid_range is not None):
+        yield required(f"{path}.default", f"required when {'validValues' if values else 'validRange'} is defined")
+    elif default is not None and values:
+        yield from _validate_values(values, default, capacity, f"{path}.validValues")
+    elif default is not None and valid_range is not None:
+        yield from _validate_range(valid_range, default, capacity, f"{path}.validRange")
+
+
+def _validate_values(values: tuple[Quantity, ...], default: Quantity, capacity: Quantity, path: str) -> FieldErrors:
+    for index, (before, value) in enumerate(pairwise(values), 1):
+        if value < before:
+            yield invalid(f"{path}[{index}]", str(value), "values must be sorted in ascending order")
+
+    def validate(value: Quantity, at: str) -> FieldErrors:
+        if capacity < value:
+            yield invalid(at, str(value), f"option is larger than capacity value: {capacity}")
+
+    yield from validate_set(values, MAX_VALID_VALUES, validate, lambda value: str(value.value()), path)
+    if len(values) > MAX_VALID_VALUES or all(value.compare(default) for value in values):
+        yield invalid(path, str(default), "default value is not valid according to the requestPolicy")
+
+
+def _validate_range(valid: CapacityRequestPolicyRange, default: Quantity, capacity: Quantity, path: str) -> FieldErrors:
+    low, high, step = valid.min, valid.max, valid.step
+    if low is None:
+        yield required(f"{path}.min", "required when validRange is defined")
+        return
+    if capacity < low:
+        yield invalid(f"{path}.min", str(low), f"min is larger than capacity value: {capacity}")
+    if default < low:
+        yield invalid(f"{path}.min", str(default), f"default is less than min: {low}")
+    if high is not None:
+        if high < low:
+            yield invalid(f"{path}.max", str(low), f"min is larger than max: {high}")
+        if capacity < high:
+            yield invalid(f"{path}.max", str(high), f"max is larger than capacity value: {capacity}")
+        if high < default:
+            yield invalid(f"{path}.max", str(default), f"default is more than max: {high}")
+    if step is not None:
+        first = low.add(step)
+        if capacity < first:
+            detail = f"one step {first} is larger than capacity value: {capacity}"
+            yield invalid(f"{path}.step", str(step), detail)
+        for value in (default,) if high is None else (default, high):
+            if step.value() == 0 or (value.value() - low.value()) % step.value():
+                detail = f"value is not a multiple of a given step ({step}) from ({low})"
+                yield invalid(f"{path}.step", str(value), detail)
+
+
+def _validate_consumption(consumption: DeviceCounterConsumption, path: str) -> FieldErrors:
+    return validate_counters(consumption.counterSet, f"{path}.counterSet", consumption.counters, f"{path}.counters")
+
+
+def validate_counters(name: str, name_at: str, counters: dict[str, Counter], path: str) -> FieldErrors:
+    """Check the name of a counter set, and the counters in it or consumed of it."""
+    if name:
+        yield from validate_dns_label(name, name_at)
+    else:
+        yield required(name_at)
+    if counters:
+        yield from validate_map(
+            counters, MAX_COUNTERS, _MAX_SHOWN_COUNTER, validate_dns_label, lambda counter, at: [], path
+        )
+    else:
+        yield required(path)
+
+
+def _validate_device_place(device: Device, path: str, options: ValidationOptions) -> FieldErrors:
+    found: list[str] = []
+    if device.nodeName:
+        found.append("`nodeName`")
+        yield from validate_node_name(device.nodeName, f"{path}.nodeName")
+    elif device.nodeName is not None:
+        yield invalid(f"{path}.nodeName", device.nodeName, "must not be empty")
+    if device.nodeSelector is not None:
+        found.append("`nodeSelector`")
+        yield from validate_node_selector(device.nodeSelector, f"{path}.nodeSelector", options)
+    if device.allNodes:
+        found.append("`allNodes`")
+    elif device.allNodes is not None:
+        yield invalid(f"{path}.allNodes", device.allNodes, UNSET_OR_TRUE)
+    if not found:
+        yield required(path, _ONE_PLACE)
+    elif len(found) > 1:
+        yield invalid(path, f"{{{', '.join(found)}}}", _ONE_PLACE)
+
+
+def validate_node_name(name: str, path: str) -> FieldErrors:
+    return [invalid(path, name, message) for message in subdomain_errors(name)]
+
+
+def _validate_mappings(device: Device, path: str) -> FieldErrors:
+    """Check what a device takes of its node's allocatable resources."""
+    for resource, mapping in device.nodeAllocatableResourceMappings.items():
+        at, key, multiplier = f"{path}[{resource}]", mapping.capacityKey, mapping.allocationMultiplier
+        if not is_native_resource(resource):
+            yield invalid(at, AsJSON(resource), "must be a node allocatable resource name")
+        if multiplier is None and key is None:
+            detail = "at least one of allocationMultiplier or capacityKey must be set"
+            yield invalid(at, "", detail)
+        if multiplier is not None and multiplier.sign() <= 0:
+            yield invalid(f"{at}.allocationMultiplier", str(multiplier), "must be positive")
+        if key == "":
+            yield invalid(f"{at}.capacityKey", "", "capacityKey must not be an empty string")
+        elif key is not None and key not in device.capacity:
+            yield not_found(f"{at}.capacityKey", AsJSON(key))
+
 
 MAX_DEVICES = 128
 #: Where a device has taints, list attributes, or consumes counters.
 MAX_ADVANCED_DEVICES = 64
 MAX_COUNTER_SETS = 8
 
-ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+_ONE_PLACE_OF_SLICE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 COUNTERS_OR_DEVICES = "only one of `sharedCounters` or `devices` is allowed"
 
 
@@ -119,9 +378,9 @@ def _validate_place(spec: ResourceSliceSpec, options: ValidationOptions) -> Fiel
         elif value is not None:
             yield invalid(f"spec.{name}", value, UNSET_OR_TRUE)
     if not found:
-        yield required("spec", ONE_PLACE)
+        yield required("spec", _ONE_PLACE_OF_SLICE)
     elif len(found) > 1:
-        yield invalid("spec", f"{{{', '.join(found)}}}", f"{ONE_PLACE}, but multiple fields are set")
+        yield invalid("spec", f"{{{', '.join(found)}}}", f"{_ONE_PLACE_OF_SLICE}, but multiple fields are set")
 
 
 def _options(gates: GateSet, old: ResourceSlice | None) -> ValidationOptions:

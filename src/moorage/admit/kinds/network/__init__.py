@@ -1,1 +1,1 @@
-"""Validation of kinds that say how pods are reached."""
+"""Admit the kinds that say how pods are reached: Services, Endpoints, Ingresses, NetworkPolicies, addresses."""

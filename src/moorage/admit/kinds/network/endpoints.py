@@ -1,6 +1,7 @@
-"""Validate Endpoints and EndpointSlices.
+"""Default, prepare and validate Endpoints and EndpointSlices.
 
-Kubernetes: ValidateEndpoints (pkg/apis/core/validation) and pkg/apis/discovery/validation; warnings of the strategies.
+Kubernetes: ValidateEndpoints (pkg/apis/core/validation), pkg/apis/discovery/validation, SetDefaults_Endpoints,
+SetDefaults_EndpointPort, and the strategies of pkg/registry with their warnings.
 """
 
 from collections.abc import Iterator
@@ -11,17 +12,20 @@ from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.metadata import (
     validate_dns_label,
     validate_dns_subdomain,
+    validate_label_name,
+    validate_labels,
     validate_object_meta,
     validate_object_meta_update,
 )
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.handlers import validate_port_number
 from moorage.admit.pod.ip_addresses import validate_ip_address
-from moorage.admit.pod.label_selectors import validate_label_name, validate_labels
-from moorage.admit.prepare import endpoint_preparation as preparation
+from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
+from moorage.model.gates import GateSet
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors, label_value_errors
+from moorage.model.schema.conversion import convert_view
 from moorage.model.types import networking as slices
 from moorage.model.types.core import EndpointAddress, EndpointPort, Endpoints, EndpointSubset
 from moorage.model.types.meta import ObjectMeta
@@ -273,19 +277,59 @@ def address_type_warnings(found: slices.EndpointSlice) -> list[str]:
     return ["spec.addressType: FQDN endpoints are deprecated"] if found.addressType == "FQDN" else []
 
 
+_LISTS = ("endpoints", "ports")
+
+
+def default_endpoints(endpoints: Raw) -> None:
+    for subset in items(endpoints, "subsets"):
+        for port in items(subset, "ports"):
+            fill_empty(port, {"protocol": "TCP"})
+
+
+def default_endpoint_slice(endpoint_slice: Raw) -> None:
+    for port in items(endpoint_slice, "ports"):
+        fill_absent(port, {"name": "", "protocol": "TCP"})
+
+
+def prepare_endpoints(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    if not new.get("subsets"):
+        new.pop("subsets", None)
+
+
+def prepare_endpoint_slice(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Count changes in the generation; drop deprecatedTopology, which v1 does not write; empty lists are null."""
+    for endpoint in items(new, "endpoints"):
+        endpoint.pop("deprecatedTopology", None)
+        part(endpoint, "conditions")
+    for name in _LISTS:
+        new[name] = new.get(name) or None
+    metadata = part(new, "metadata")
+    if old is None:
+        metadata["generation"] = 1
+    elif _is_other(new, old):
+        metadata["generation"] = (part(old, "metadata").get("generation") or 0) + 1
+
+
+def _is_other(new: Raw, old: Raw) -> bool:
+    if all(new.get(name) == old.get(name) for name in (*_LISTS, "addressType")):
+        return (new["metadata"].get("labels") or {}) != (part(old, "metadata").get("labels") or {})
+    after, before = convert_view(new, slices.EndpointSlice), convert_view(old, slices.EndpointSlice)
+    return (after.addressType, after.endpoints, after.ports) != (before.addressType, before.endpoints, before.ports)
+
+
 ROWS: Rows = {
     Endpoints: KindRow(
         validate_endpoints,
         validate_endpoints_update,
-        preparation.default_endpoints,
-        preparation.prepare_endpoints,
+        default_endpoints,
+        prepare_endpoints,
         warnings=endpoints_warnings,
     ),
     slices.EndpointSlice: KindRow(
         validate_endpoint_slice,
         validate_endpoint_slice_update,
-        preparation.default_endpoint_slice,
-        preparation.prepare_endpoint_slice,
+        default_endpoint_slice,
+        prepare_endpoint_slice,
         warnings=endpoint_slice_warnings,
         create_warnings=address_type_warnings,
     ),

@@ -17,7 +17,7 @@ from moorage.admit.metadata import (
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.handlers import validate_port_number
 from moorage.admit.pod.ip_addresses import is_ip_address, validate_ip_address
-from moorage.admit.prepare import stored_defaults as defaults
+from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors

@@ -9,12 +9,16 @@ from collections.abc import Iterator
 import msgspec
 
 from moorage.admit.kinds.row import KindRow, Rows
-from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
+from moorage.admit.metadata import (
+    has_invalid_label_value,
+    validate_label_selector,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from moorage.admit.options import ValidationOptions, options_for_create
 from moorage.admit.pod.handlers import validate_port_number
 from moorage.admit.pod.ip_addresses import is_strict_subnet, parse_cidr, validate_cidr
-from moorage.admit.pod.label_selectors import has_invalid_label_value, validate_label_selector
-from moorage.admit.prepare import stored_defaults as defaults
+from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldErrors

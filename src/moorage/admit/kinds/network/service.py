@@ -5,27 +5,28 @@ that a server allocates (`prepare.service_addresses`) are not demanded: offline 
 """
 
 from moorage.admit.kinds.network.endpoints import validate_endpoint_ip
-from moorage.admit.kinds.network.service_ips import (
-    MAY_NOT_CHANGE,
-    is_headless,
-    validate_cluster_ips,
-    validate_ips_kept,
-)
 from moorage.admit.kinds.row import KindRow, Rows, validate_only_metadata
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     label_errors,
     validate_dns_label,
     validate_dns_subdomain,
+    validate_label_name,
+    validate_labels,
     validate_object_meta,
     validate_object_meta_update,
 )
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.handlers import validate_port_number, validate_port_number_or_name
 from moorage.admit.pod.ip_addresses import validate_cidr, validate_ip_address
-from moorage.admit.pod.label_selectors import validate_label_name, validate_labels
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
+from moorage.admit.prepare.service_addresses import (
+    MAY_NOT_CHANGE,
+    is_headless,
+    validate_cluster_ips,
+    validate_ips_kept,
+)
 from moorage.admit.raw import Raw
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
