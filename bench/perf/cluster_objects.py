@@ -19,7 +19,7 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.model.types.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

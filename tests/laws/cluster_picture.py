@@ -8,10 +8,10 @@ from typing import Any
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.counts import DomainCounts, PodCounts
-from moorage.columns.label_column import ABSENT
+from moorage.columns.interning import ABSENT
 from moorage.columns.owned_terms import term_key
 from moorage.columns.pod_classes import Label
-from moorage.columns.volumes.inline_disks import Disk
+from moorage.columns.volumes.attachments import Disk
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 _KEYS = (_ZONE, _HOST, "gen", "version")

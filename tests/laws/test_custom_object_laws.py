@@ -10,11 +10,15 @@ import pytest
 from tests.laws.random_schemas import is_valid, random_schema, random_value
 
 from moorage.custom.objects.correlation import Correlation
-from moorage.custom.objects.decoding import decode_request, decode_stored, write_as_go
-from moorage.custom.objects.defaults import apply_defaults, drop_nulls
-from moorage.custom.objects.list_types import list_type_errors
-from moorage.custom.objects.prune import prune
-from moorage.custom.objects.validate import schema_errors
+from moorage.custom.objects.decoding import (
+    apply_defaults,
+    decode_request,
+    decode_stored,
+    drop_nulls,
+    prune,
+    write_as_go,
+)
+from moorage.custom.objects.validate import list_type_errors, schema_errors
 from moorage.custom.schema.structural import MAX_DEPTH, SchemaTooDeepError, compile_schema
 
 Raw = dict[str, Any]

@@ -22,9 +22,9 @@ from moorage.match.node_selector import compile_node_selector
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import Engine
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.cycle import Bind, Scheduler
-from moorage.schedule.engine.candidates import Engine
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 
 _FEATURES = allocator_features(GATES)

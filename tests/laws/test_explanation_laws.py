@@ -25,9 +25,9 @@ from moorage.plan.explain.groups import refused_nodes
 from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Propose, Trials, passing, propose
 from moorage.plan.explain.text import ExplanationText
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import Refusal
-from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask
 
 GATES = gates_from({"AllAlpha": True})

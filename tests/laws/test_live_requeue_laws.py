@@ -14,10 +14,10 @@ from moorage.columns.shape import Shape
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
-from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.queue.waiting_pods import QueuedPod, RequeueTable, WaitingGroups
+from moorage.schedule.waiting_pods import QueuedPod, RequeueTable, WaitingGroups
 
 _VALUES = st.sampled_from(["x", "y"])
 _KEYS = st.sampled_from(["app", "tier"])

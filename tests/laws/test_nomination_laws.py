@@ -13,10 +13,10 @@ from moorage.columns.cluster import Cluster
 from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.diagnosis import diagnose
-from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
 
 SCHEDULER = "default-scheduler"

@@ -21,8 +21,7 @@ from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Scores
-from moorage.schedule.framework.verdict import Code, Verdict
+from moorage.schedule.framework.plugin import ChosenSlots, Code, Mask, Plugin, Prepared, Scores, Verdict
 
 PROFILE = default_profile(gates_from({"AllAlpha": True}))
 FILTERS = PROFILE.filters

@@ -16,11 +16,10 @@ from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
+from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.engine.candidates import NO_SLOT, Candidates
-from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
-from moorage.schedule.preemption.victim_table import Selection, VictimTable, select_victims
+from moorage.schedule.preemption.victim_table import DisruptionBudgets, Selection, VictimTable, select_victims
 
 GATES = gates_from({"AllAlpha": True})
 Preempt = Callable[[Candidates, DisruptionBudgets], PreemptionResult]

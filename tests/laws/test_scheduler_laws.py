@@ -24,22 +24,22 @@ from tests.unit.schedule.clusters import play
 from moorage.columns import node_table
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.counts import UNCHANGED, DomainCounts
-from moorage.columns.label_column import LabelColumn
+from moorage.columns.interning import LabelColumn
 from moorage.columns.pod_classes import PodClasses
 from moorage.columns.shape import HostPort
 from moorage.columns.slots import Slots
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.schedule import candidates as engine_module
+from moorage.schedule import standings
+from moorage.schedule.candidates import NO_SLOT, Engine
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.cycle import Action, Bind, Scheduler
-from moorage.schedule.engine import candidates as engine_module
-from moorage.schedule.engine import standings
-from moorage.schedule.engine.candidates import NO_SLOT, Engine
-from moorage.schedule.engine.local_answers import LocalAnswers
-from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework import wide
 from moorage.schedule.framework.plugin import Profile
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.local_answers import LocalAnswers
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
+from moorage.schedule.standings import Standings
 
 SERVICES = {"default": {"app": "web"}}
 ENOUGH = settings(LAW_SETTINGS, max_examples=examples(70))

@@ -23,11 +23,11 @@ from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Bind, NoNode, Scheduler
-from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.framework.events import Event, EventKind
-from moorage.schedule.queue.waiting_pods import RequeueTable
+from moorage.schedule.waiting_pods import RequeueTable
 
 SCHEDULER = "default-scheduler"
 PROFILE = default_profile(gates_from({"AllAlpha": True}))

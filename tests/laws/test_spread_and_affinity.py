@@ -27,24 +27,24 @@ from tests.laws.naive_spread_and_affinity import (
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.counts import UNCHANGED, DomainCounts
-from moorage.columns.label_column import LabelColumn
+from moorage.columns.interning import LabelColumn
 from moorage.match.label_selector import compile_label_set
 from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule.engine import standings
-from moorage.schedule.engine.candidates import NO_SLOT, Candidates
-from moorage.schedule.engine.standings import Standings
+from moorage.schedule import standings
+from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.framework import wide
 from moorage.schedule.framework.plugin import Mask, Plugin, Profile
 from moorage.schedule.framework.wide import Traits
-from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
-from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import AffinityWant
-from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit
-from moorage.schedule.plugins.spread.pod_topology_spread import SYSTEM_DEFAULTS, PodTopologySpread
-from moorage.schedule.plugins.spread.spread_domains import BalancedDomains, DefaultSelectors, SpreadWant
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
+from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
+from moorage.schedule.plugins.pod_affinity_domains import AffinityWant
+from moorage.schedule.plugins.pod_topology_spread import SYSTEM_DEFAULTS, PodTopologySpread
+from moorage.schedule.plugins.spread_domains import BalancedDomains, DefaultSelectors, SpreadWant
 from moorage.schedule.plugins.taint_toleration import TaintToleration
+from moorage.schedule.standings import Standings
 
 Raw = dict[str, Any]
 GATES = gates_from({"AllAlpha": True})

@@ -21,7 +21,7 @@ from moorage.plan.explain.remedies import resources as resource_remedies
 from moorage.plan.explain.remedies.acceptance import AdmissionCheck, document_of
 from moorage.plan.explain.remedies.change import Change, ChangeKind
 from moorage.plan.explain.target import TargetError
-from moorage.schedule.plugins.resources.node_resources_fit import shown
+from moorage.schedule.plugins.node_resources_fit import shown
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
 GPU, HUGE = "example.com/gpu", "hugepages-2Mi"

@@ -18,8 +18,8 @@ from moorage.columns.volumes.storage import Storage, VolumeDecision
 from moorage.match.volumes.claims import ClaimKey, ClaimUse, facts_key
 from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.gates import default_gates
+from moorage.schedule.candidates import Candidates, Engine
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.engine.candidates import Candidates, Engine
 from moorage.schedule.framework.plugin import Plugin, Profile
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding

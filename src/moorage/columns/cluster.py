@@ -1,4 +1,4 @@
-"""The cluster: nodes, the pods on them, and the counts that follow both; nothing is rebuilt per pod."""
+"""Hold the cluster: nodes, the pods on them, and the counts that follow both; nothing is rebuilt per pod."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from moorage.columns.owned_terms import OwnedTerms
 from moorage.columns.pod_classes import Label, PodClasses, PodPredicate
 from moorage.columns.resources import PODS
 from moorage.columns.shape import HostPort, Shape, shape_key
-from moorage.columns.volumes.inline_disks import DiskUsers
+from moorage.columns.volumes.attachments import DiskUsers
 from moorage.columns.volumes.storage import Storage
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, claims_of, facts_key

@@ -1,11 +1,11 @@
-"""Pods that a selector matches, counted per node and per topology domain, and kept up to date."""
+"""Count the pods that a selector matches, per node and per topology domain, and keep the counts up to date."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.label_column import ABSENT, LabelColumn
+from moorage.columns.interning import ABSENT, LabelColumn
 
 Counts = NDArray[np.int64]
 UNCHANGED = (ABSENT, ABSENT)

@@ -1,4 +1,4 @@
-"""All nodes as columns in stable slots, updated in place; changed slots are logged.
+"""Hold all nodes as columns in stable slots, updated in place; changed slots are logged.
 
 Kubernetes: the scheduler's NodeInfo and snapshot, which is copied for each pod; this is not.
 """
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.interning import TaintSets
-from moorage.columns.label_column import LabelColumn
+from moorage.columns.interning import LabelColumn, TaintSets
 from moorage.columns.resources import amounts
 from moorage.columns.slots import NamedArrays, Slots
 from moorage.model.types.node import Node

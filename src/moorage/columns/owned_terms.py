@@ -1,4 +1,4 @@
-"""Affinity terms of pods on the nodes, which decide where other pods may go.
+"""File the affinity terms of pods on the nodes, which decide where other pods may go.
 
 Terms are filed under a label they select, so that finding those about a pod does not mean trying all.
 Kubernetes: NodeInfo.PodsWithAffinity and PodsWithRequiredAntiAffinity, which are searched for each pod.

@@ -1,4 +1,4 @@
-"""Classes of pods that every label selector treats alike: namespace, labels, and whether deletion has begun.
+"""Sort pods into classes that every label selector treats alike: namespace, labels, and whether deletion has begun.
 
 A predicate is evaluated once per class, and only for classes that have the label it is filed under, if it names one:
 ten thousand Deployments whose selectors each name their own `app` cost ten thousand evaluations and not their square.

@@ -1,4 +1,4 @@
-"""Requests of the pods of each priority, per slot: what would be free without them.
+"""Add up the requests of the pods of each priority, per slot: what would be free without them.
 
 Only preemption asks, and only then are the slots that changed looked at again: placing pods costs nothing more.
 """

@@ -1,4 +1,4 @@
-"""Requests of pods and allocatable amounts of nodes as integers: CPU in thousandths, everything else in units.
+"""Convert requests of pods and allocatable amounts of nodes to integers: CPU in thousandths, everything else in units.
 
 Kubernetes: component-helpers/resource (`PodRequests`) and the scheduler's `framework.Resource`.
 """

@@ -1,4 +1,4 @@
-"""Compiled node selectors, evaluated for all nodes at once or for one slot.
+"""Evaluate compiled node selectors for all nodes at once, or for one slot.
 
 A requirement is evaluated once per distinct value of its label; where values are listed (In, NotIn, …) their codes are
 looked up, so that a hostname costs nothing although every node has its own.

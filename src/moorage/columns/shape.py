@@ -1,4 +1,4 @@
-"""Pod shapes: all that scheduling reads of a pod, and nothing else.
+"""Reduce a pod to its shape: all that scheduling reads of a pod, and nothing else.
 
 What plugins prepare, masks and scores are kept per shape, so a second pod of a shape costs what changed since the
 first. Of volumes, a shape holds disks and the facts about claims, but not whose claims they are (see `claims`); the
@@ -10,7 +10,7 @@ from typing import Any
 
 from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
 from moorage.columns.slots import SlotArray
-from moorage.columns.volumes.inline_disks import Disk, inline_disks
+from moorage.columns.volumes.attachments import Disk, inline_disks
 from moorage.match.devices.claims import DeviceClaimFacts, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, Key, encode_view, facts_key, inline_attachables, inline_key
 from moorage.match.volumes.csi_migration import Attachable

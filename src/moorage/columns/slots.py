@@ -1,4 +1,4 @@
-"""Arrays with one element per node slot, which grow together.
+"""Grow arrays with one element per node slot together.
 
 A slot is a node's index for as long as it lives; a removed node's slot is used again.
 """

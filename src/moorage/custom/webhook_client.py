@@ -1,4 +1,4 @@
-"""Where a webhook is: a URL, or a path of a Service.
+"""Validate where a webhook is: a URL, or a path of a Service.
 
 Kubernetes: apiserver/pkg/util/webhook/validation.go.
 """

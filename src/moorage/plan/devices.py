@@ -14,7 +14,7 @@ from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import AllocationResult, ResourceClaim, ResourceSlice
 from moorage.model.types.pod import Pod
-from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.plugins.devices.device_needs import DeviceNeeds
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 

@@ -6,7 +6,7 @@ from moorage.columns.cluster import PodRecord
 from moorage.plan.outcome import planned_pods
 from moorage.plan.simulation.loading import COUNTED
 from moorage.plan.simulation.simulation import Simulation
-from moorage.schedule.engine.candidates import NO_SLOT
+from moorage.schedule.candidates import NO_SLOT
 
 #: So many more pods of a workload are tried at most.
 MAX_MORE = 1000

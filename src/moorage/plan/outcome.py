@@ -24,7 +24,7 @@ from moorage.plan.input.references import unbound_claims
 from moorage.plan.simulation.namespace_limits import default_notes
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import UNSCHEDULABLE
-from moorage.schedule.plugins.resources.node_resources_fit import shown
+from moorage.schedule.plugins.node_resources_fit import shown
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 
 NOT_CREATED = "NotCreated"

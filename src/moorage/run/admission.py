@@ -1,25 +1,33 @@
-"""Kubelet admission: whether a bound pod may start on its node. Kubernetes: pkg/kubelet/lifecycle/predicate.go.
+"""Decide whether a bound pod may start on its node, and whether its volumes can be mounted.
 
-A refused pod fails with the first reason found. Static pods ignore taints. Differs: no pod is evicted for a critical
-one that does not fit; a pod waits while an expensive expression of its tolerations is being evaluated.
+A refused pod fails with the first reason found. Static pods ignore taints. Each claim must be bound, and the volume's
+node affinity must match by the kubelet's own gates. Kubernetes: pkg/kubelet/lifecycle/predicate.go,
+pkg/kubelet/volumemanager (checkNodeAffinity). Differs: no pod is evicted for a critical one that does not fit; a pod
+waits while an expensive expression of its tolerations is being evaluated; nothing is attached.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from moorage.client.informer import Delta
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amounts, amounts, pod_requests
 from moorage.columns.shape import HostPort, host_ports
 from moorage.match.evaluation.accounts import Evaluations
-from moorage.match.node_selector import compile_required_node_affinity
+from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
+from moorage.match.volumes.claims import claims_of
 from moorage.model.gates import GateSet
+from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim
+from moorage.model.well_known.finalizers import CLAIM_IN_USE
 from moorage.model.well_known.labels import OS
 from moorage.model.well_known.taints import NO_EXECUTE
-from moorage.run.last_answer import remember_last
+from moorage.run.last_result_cache import remember_last
 from moorage.telemetry.logs import get_logger
 
 if TYPE_CHECKING:
@@ -197,3 +205,80 @@ def _failed(predicate: str, why: str) -> Refusal:
 def _is_static(pod: Pod) -> bool:
     """Return whether the pod comes from the node itself, not from the API server."""
     return pod.metadata.annotations.get(_SOURCE_ANNOTATION, "api") != "api"
+
+
+FAILED_MOUNT, FAILED_MAP = "FailedMount", "FailedMapVolume"
+
+
+class NotMounted(NamedTuple):
+    """Reason and message of the event about a volume that cannot be mounted."""
+
+    reason: str
+    message: str
+
+
+class Mounts:
+    """The claims known, by `namespace/name`, and the volumes, by name."""
+
+    def __init__(self, gates: GateSet) -> None:
+        self._gates = gates
+        self._known: dict[str, Any] = {}
+
+    def changed(self, deltas: Iterable[Delta]) -> None:
+        """Take in changes of claims or volumes."""
+        for old, new in deltas:
+            if new is not None:
+                self._known[new.key] = new.view
+            elif old is not None:
+                self._known.pop(old.key, None)
+
+    def missing(self, pod: Pod, node: Node) -> NotMounted | None:
+        """Return why the first volume that cannot be mounted cannot; None if all can."""
+        for use in claims_of(pod):
+            key = f"{pod.metadata.namespace}/{use.name}"
+            claim: PersistentVolumeClaim | None = self._known.get(key)
+            why = _unusable(claim, use.name)
+            if why is not None or claim is None:
+                return _unprocessed(pod, use.name, f"error processing PVC {key}: {why}")
+            volume: PersistentVolume | None = self._known.get(claim.spec.volumeName)
+            if volume is None:
+                name = claim.spec.volumeName
+                missing = f"persistentvolumes {go_quote(name)} not found"
+                return _unprocessed(pod, use.name, f"failed to fetch PV {name} from API server: {missing}")
+            if not self._reaches(volume, node):
+                return _out_of_reach(volume)
+        return None
+
+    def _reaches(self, volume: PersistentVolume, node: Node) -> bool:
+        affinity = volume.spec.nodeAffinity
+        if affinity is None or affinity.required is None:
+            return True
+        return compile_node_selector(affinity.required, self._gates).match(node.metadata.labels, "")
+
+
+def _unusable(claim: PersistentVolumeClaim | None, name: str) -> str | None:
+    if claim is None:
+        return f"failed to fetch PVC from API server: persistentvolumeclaims {go_quote(name)} not found"
+    if claim.metadata.deletionTimestamp is not None and CLAIM_IN_USE not in claim.metadata.finalizers:
+        return "PVC is being deleted"
+    if claim.status.phase != "Bound":
+        return "PVC is not bound"
+    return None if claim.spec.volumeName else "PVC has empty pvc.Spec.VolumeName"
+
+
+def _unprocessed(pod: Pod, claim: str, why: str) -> NotMounted:
+    which = " ".join(
+        volume.name
+        for volume in pod.spec.volumes
+        if (volume.persistentVolumeClaim is not None and volume.persistentVolumeClaim.claimName == claim)
+        or (volume.ephemeral is not None and f"{pod.metadata.name}-{volume.name}" == claim)
+    )
+    text = f"unmounted volumes=[{which}], unattached volumes=[], failed to process volumes=[{which}]: {why}"
+    return NotMounted(FAILED_MOUNT, f"Unable to attach or mount volumes: {text}")
+
+
+def _out_of_reach(volume: PersistentVolume) -> NotMounted:
+    is_device = volume.spec.volumeMode == "Block"
+    what = "MapVolume" if is_device else "MountVolume"
+    failed = f"{what}.NodeAffinity check failed for volume {go_quote(volume.metadata.name)}"
+    return NotMounted(FAILED_MAP if is_device else FAILED_MOUNT, f"{failed} : no matching NodeSelectorTerms")

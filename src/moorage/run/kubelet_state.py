@@ -1,4 +1,4 @@
-"""State machine of all simulated kubelets: events in, due `Action`s out, with the time as an argument.
+"""Decide what all simulated kubelets do: events in, due `Action`s out, with the time as an argument.
 
 It never waits: what the API server does comes back as an event. Pods found running after a restart continue; pods on a
 node that is absent or has no capacity yet wait for it. Kubernetes: the pod workers of pkg/kubelet. Differs: the end of
@@ -16,12 +16,10 @@ from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.run import pod_status as lifecycle
-from moorage.run.admission import Admission, Load
+from moorage.run.admission import Admission, Load, Mounts, NotMounted
 from moorage.run.devices.claims import DeviceClaims, NotPrepared
-from moorage.run.mounts import Mounts, NotMounted
 from moorage.run.node_objects import address_number, host_address, pod_address
-from moorage.run.pod_status import Doing
-from moorage.run.resizing import is_resized, report_resize, resize
+from moorage.run.pod_status import Doing, is_resized, report_resize, resize
 from moorage.run.simulated_pod import NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
 
 Raw = dict[str, Any]

@@ -1,4 +1,7 @@
-"""Documents of simulated nodes: registration, status, Lease; and addresses. Kubernetes: pkg/kubelet/nodestatus."""
+"""Write the documents of simulated nodes: registration, status, Lease; and addresses.
+
+Kubernetes: pkg/kubelet/nodestatus.
+"""
 
 from collections.abc import Mapping
 from typing import Any

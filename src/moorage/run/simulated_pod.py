@@ -1,4 +1,4 @@
-"""Life cycle of one simulated pod: stage, next step and its time. Kubernetes: a pod worker of pkg/kubelet.
+"""Follow the life cycle of one simulated pod: stage, next step and its time. Kubernetes: a pod worker of pkg/kubelet.
 
 Annotations under `simulate.moorage.dev/` set delays and the exit code. By default a pod starts at once, runs until it
 is deleted and stops at once; pods of Jobs complete after a second.
@@ -11,9 +11,8 @@ from moorage.model.go.times import DurationError, parse_duration, seconds_of
 from moorage.model.types.container import Probe
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
-from moorage.run.last_answer import remember_last
-from moorage.run.pod_status import Doing
-from moorage.run.resizing import PodResize
+from moorage.run.last_result_cache import remember_last
+from moorage.run.pod_status import Doing, PodResize
 
 START_DELAY = "simulate.moorage.dev/start-delay"
 COMPLETES_AFTER = "simulate.moorage.dev/completes-after"

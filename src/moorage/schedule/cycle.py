@@ -17,19 +17,19 @@ from moorage.columns.shape import Shape
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
 from moorage.model.types.pod import PodCondition
+from moorage.schedule.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
 from moorage.schedule.diagnosis import Diagnoses, event_note, first_refusals
-from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
 from moorage.schedule.framework.plugin import SKIP, PostFilterResult, Profile
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.taint_toleration import TaintToleration
-from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.pod_queue import Backoff, SchedulingQueue
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
-from moorage.schedule.queue.queue import Backoff, SchedulingQueue
-from moorage.schedule.queue.waiting_pods import NO_NODES, QueuedPod, RequeueTable
+from moorage.schedule.preemption.victim_table import DisruptionBudgets
+from moorage.schedule.waiting_pods import NO_NODES, QueuedPod, RequeueTable
 
 FAILED_SCHEDULING = "FailedScheduling"
 POD_SCHEDULED = "PodScheduled"

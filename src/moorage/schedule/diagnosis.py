@@ -10,10 +10,9 @@ from weakref import WeakKeyDictionary
 import msgspec
 import numpy as np
 
-from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.engine.local_answers import Filter
-from moorage.schedule.framework.plugin import Mask
-from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.framework.plugin import Mask, Verdict
+from moorage.schedule.local_answers import Filter
 
 NO_NODES = "no nodes available to schedule pods"
 _MAX_NOTE_LENGTH = 1024  # what an event may hold

@@ -16,11 +16,10 @@ from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import Diagnosis, diagnose
-from moorage.schedule.engine.candidates import NO_SLOT, Candidates
-from moorage.schedule.framework.plugin import Plugin, Prepared
-from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.framework.plugin import Plugin, Prepared, Verdict
 from moorage.schedule.preemption.preemption import DefaultPreemption
 
 _NAMESPACES: dict[str, dict[str, str]] = {

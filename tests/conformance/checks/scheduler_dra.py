@@ -25,7 +25,7 @@ from moorage.schedule.framework.plugin import Mask, normalize
 from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
 from moorage.schedule.live.pod_feed import Assumptions
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
-from moorage.schedule.queue.waiting_pods import QueuedPod
+from moorage.schedule.waiting_pods import QueuedPod
 from moorage.serve.patch.json_patch import apply_merge_patch
 
 Raw = dict[str, Any]

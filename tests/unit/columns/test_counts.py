@@ -3,7 +3,7 @@
 import numpy as np
 
 from moorage.columns.counts import UNCHANGED, DomainCounts, PodCounts
-from moorage.columns.label_column import LabelColumn
+from moorage.columns.interning import LabelColumn
 from moorage.columns.slots import Slots
 
 

@@ -8,11 +8,10 @@ from moorage.model.gates import GateSet, default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Action, NoNode, Scheduler
-from moorage.schedule.engine.candidates import NO_SLOT, Candidates, Engine
-from moorage.schedule.framework.plugin import Plugin, Profile
-from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.framework.plugin import Plugin, Profile, Verdict
 
 Raw = dict[str, Any]
 

@@ -16,7 +16,7 @@ from moorage.schedule.cycle import Action, Bind, NoNode, Scheduler
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.preemption.nominations import NominatedPods
-from moorage.schedule.queue.waiting_pods import QueueState
+from moorage.schedule.waiting_pods import QueueState
 
 DEFAULT = "default-scheduler"
 

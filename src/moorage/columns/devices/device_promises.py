@@ -1,4 +1,4 @@
-"""Devices promised to pods: allocations from the moment of the decision until the watch shows them in the claims.
+"""Keep devices promised to pods: allocations from the moment of the decision until the watch shows them in the claims.
 
 No device is given away twice: a promise holds until a version of its claim arrives that has an allocation or is as new
 as what was written; a pod that goes away while its claims are being written keeps its promises until that has ended.

@@ -1,4 +1,4 @@
-"""The cluster's devices: slices, classes, claims and taint rules, and one code per node for what it offers.
+"""Hold the cluster's devices (slices, classes, claims and taint rules), and one code per node for what it offers.
 
 Nodes with the same code offer the same devices, in the same use: whether a claim can be allocated is asked once for
 each code. Codes are repaired for nodes that changed; wide pools, whose devices many nodes share, have a generation
@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.devices.device_promises import DevicePromises, holder_of
-from moorage.columns.devices.pools import Pool, PublishedPools
+from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
 from moorage.columns.devices.use import DeviceUse
-from moorage.columns.devices.wide_pools import WidePools
 from moorage.columns.interning import Interner
 from moorage.columns.node_table import NodeTable
 from moorage.match.devices.allocation.features import AllocatorFeatures

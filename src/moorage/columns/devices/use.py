@@ -1,4 +1,4 @@
-"""Which devices are in use: those that claims were allocated, and those promised to pods about to be bound.
+"""Track which devices are in use: those that claims were allocated, and those promised to pods about to be bound.
 
 Claims are counted by their UIDs, promises by the names of their claims until the watch shows them.
 Kubernetes: dynamicresources/allocateddevices.go and the in-flight allocations of dra_manager.go.

@@ -1,14 +1,17 @@
-"""Attached volumes per driver and node, and their limits, as columns.
+"""Count attached volumes per driver and node against their limits, and find disks of pods that exclude each other.
 
 A volume counts once per node, however many pods there use it. Kubernetes: nodevolumelimits/csi.go, which counts the
-volumes of all pods of a node anew for each pod.
+volumes of all pods of a node again for each pod, and isVolumeConflict of volumerestrictions.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.slots import NamedArrays, Slots
 from moorage.match.volumes.csi_migration import MIGRATED_PLUGINS, Attachable
+from moorage.model.types.pod import PodSpec
 from moorage.model.types.storage import CSINode
 
 NO_LIMIT = -1
@@ -105,3 +108,57 @@ class Attachments:
     def is_counted(self, volume_id: VolumeId, slot: int) -> bool:
         ways = self._used.get(volume_id, {}).get(slot, ())
         return any(not volume.plugin or self.moved(volume.plugin)[slot] for volume in ways)
+
+
+DiskKey = tuple[str, ...]
+
+
+class Disk(NamedTuple):
+    """One disk. Two uses conflict unless both only read."""
+
+    key: DiskKey
+    read_only: bool
+
+
+def inline_disks(spec: PodSpec) -> tuple[Disk, ...]:
+    """Return the disks of a pod. An RBD image is one per monitor: one common monitor makes two the same."""
+    disks: list[Disk] = []
+    for volume in spec.volumes:
+        if volume.gcePersistentDisk is not None:
+            disks.append(Disk(("GCE disk", volume.gcePersistentDisk.pdName), volume.gcePersistentDisk.readOnly))
+        if volume.awsElasticBlockStore is not None:  # which one can only mount once, to read or not
+            disks.append(Disk(("AWS disk", volume.awsElasticBlockStore.volumeID), False))
+        if volume.iscsi is not None:
+            disks.append(Disk(("iSCSI target", volume.iscsi.iqn), volume.iscsi.readOnly))
+        rbd = volume.rbd
+        if rbd is not None:
+            disks += [Disk(("RBD image", rbd.image, rbd.pool, monitor), rbd.readOnly) for monitor in rbd.monitors]
+    return tuple(disks)
+
+
+class DiskUsers:
+    """The pods that use each disk, by slot."""
+
+    __slots__ = ("_users",)
+
+    def __init__(self) -> None:
+        self._users: dict[DiskKey, dict[int, list[int]]] = {}  # slot → pods that write, pods that only read
+
+    def use(self, disk: Disk, slot: int, by: int) -> None:
+        """Count a pod with the disk that came to a slot (1) or left it (-1)."""
+        slots = self._users.setdefault(disk.key, {})
+        pods = slots.setdefault(slot, [0, 0])
+        pods[disk.read_only] += by
+        if not any(pods):
+            del slots[slot]
+            if not slots:
+                del self._users[disk.key]
+
+    def conflicts(self, disk: Disk) -> list[int]:
+        """Return the slots where the disk is in use in a way that conflicts."""
+        slots = self._users.get(disk.key)
+        return [] if slots is None else [slot for slot in slots if self.conflicts_at(disk, slot)]
+
+    def conflicts_at(self, disk: Disk, slot: int) -> bool:
+        pods = self._users.get(disk.key, {}).get(slot)
+        return pods is not None and (pods[False] > 0 or not disk.read_only)

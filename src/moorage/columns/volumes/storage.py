@@ -1,4 +1,4 @@
-"""Volumes, claims and classes: what there is, which pods use it, and what was promised to pods.
+"""Hold volumes, claims and classes: what there is, which pods use it, and what was promised to pods.
 
 A promise of VolumeBinding holds until an event says the same or `release` takes it back: two pods never get one volume.
 Kubernetes: the listers and assume caches of volumebinding, and the scheduler cache's PVC reference counts.

@@ -1,4 +1,4 @@
-"""Defaults of a schema: each must be pruned and valid, its rules included.
+"""Validate the defaults of a schema: each must be pruned and valid, its rules included.
 
 Kubernetes: apiextensions-apiserver, pkg/apiserver/schema/defaulting/validation.go.
 """
@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.custom.expressions.evaluate import RuleFindings
-from moorage.custom.expressions.rule_tree import check_rules, rule_tree
+from moorage.custom.expressions.evaluate import RuleFindings, check_rules, rule_tree
+from moorage.custom.objects.decoding import prune_value
 from moorage.custom.objects.embedded import MalformedError, MetadataRule, coerce_embedded, embedded_errors
-from moorage.custom.objects.prune import prune_value
 from moorage.custom.objects.validate import schema_errors
 from moorage.custom.schema.structural import Structural, compile_schema
 from moorage.model.field_error import AsJSON, FieldError, invalid

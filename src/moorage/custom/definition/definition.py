@@ -10,19 +10,17 @@ from typing import Final
 
 import msgspec
 
-from moorage.custom.definition.conversion import (
-    has_invalid_authorities,
-    has_known_version,
-    validate_conversion,
-    validate_no_webhook,
-)
 from moorage.custom.definition.defaults import default_errors, has_unpruned_defaults
-from moorage.custom.definition.go_form import SCHEMA_ATTRIBUTES, go_form, go_name
-from moorage.custom.definition.internal_spec import InternalSpec, internal_spec
+from moorage.custom.definition.internal_spec import (
+    DefinitionOptions,
+    InternalSpec,
+    any_node,
+    depth_of,
+    internal_spec,
+    nodes_of,
+)
 from moorage.custom.definition.names import validate_approval, validate_choice, validate_group, validate_names
-from moorage.custom.definition.options import DefinitionOptions
 from moorage.custom.definition.rule_costs import RuleContext, TotalCost
-from moorage.custom.definition.schema_document import structural_of
 from moorage.custom.definition.schema_rules import (
     TYPES,
     SchemaPlace,
@@ -30,15 +28,19 @@ from moorage.custom.definition.schema_rules import (
     key_errors,
     schema_errors_of,
 )
-from moorage.custom.definition.schema_walk import any_node, depth_of, nodes_of
 from moorage.custom.definition.structural_rules import structural_errors, unsupported_field
 from moorage.custom.definition.versions import (
     MAX_SELECTABLE_FIELDS,
+    has_invalid_authorities,
+    has_known_version,
     validate_column,
+    validate_conversion,
     validate_deprecation,
+    validate_no_webhook,
     validate_selectable_fields,
     validate_subresources,
 )
+from moorage.custom.definition.written_forms import SCHEMA_ATTRIBUTES, go_form, go_name, structural_of
 from moorage.custom.objects.embedded import MetadataRule
 from moorage.custom.schema.structural import MAX_DEPTH
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required

@@ -1,15 +1,19 @@
-"""A definition's spec as Kubernetes validates it: what all versions have in common is at the top.
+"""Bring a definition into the form that is validated: its spec, the options of validation, the nodes of its schemas.
 
-That is why errors of a definition with a single version say `spec.validation…` instead of `spec.versions[0].schema…`.
-Kubernetes: apiextensions-apiserver, pkg/apis/apiextensions/v1/conversion.go.
+What all versions have in common is at the top of the spec. That is why errors of a definition with a single version say
+`spec.validation…` instead of `spec.versions[0].schema…`. Options tell what an update need not repair, because the
+stored definition has it already. Kubernetes: apiextensions-apiserver, pkg/apis/apiextensions/v1/conversion.go,
+validationOptions and SchemaHas in validation/validation.go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from moorage.custom.schema.formats import is_known_format
 from moorage.model.types.extension.custom_resource_definition import (
     CustomResourceColumnDefinition,
+    CustomResourceDefinition,
     CustomResourceDefinitionSpec,
     CustomResourceDefinitionVersion,
     CustomResourceSubresources,
@@ -63,3 +67,71 @@ def internal_spec(spec: CustomResourceDefinitionSpec) -> InternalSpec:
         columns=first.additionalPrinterColumns if moved["additionalPrinterColumns"] else ABSENT_LIST,
         selectable=first.selectableFields if moved["selectableFields"] else ABSENT_LIST,
     )
+
+
+class DefinitionOptions(msgspec.Struct, frozen=True):
+    """Everything on is the strictest reading: a new definition."""
+
+    requires_known_review_version: bool = True
+    requires_same_names: bool = False
+    requires_valid_authorities: bool = False
+    requires_schema: bool = True
+    requires_valid_types: bool = True
+    requires_structural: bool = True
+    requires_pruned_defaults: bool = True
+    requires_atomic_sets: bool = True
+    requires_valid_keys: bool = True
+    #: Versions whose schema an update leaves alone: their rules may cost more than a new one.
+    unchanged_versions: frozenset[str] = frozenset()
+    #: Versions that keep more selectable fields than are allowed; the empty name is that of all versions.
+    many_selectable_fields: frozenset[str] = frozenset()
+    limits_rule_costs: bool = True
+
+    def for_version(self, version: str) -> "DefinitionOptions":
+        if version not in self.unchanged_versions:
+            return self
+        return msgspec.structs.replace(self, limits_rule_costs=False)
+
+
+def nodes_of(schema: JSONSchemaProps) -> Iterator[JSONSchemaProps]:
+    """Yield a schema and all schemas below it."""
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(_children(node))
+
+
+def _children(node: JSONSchemaProps) -> list[JSONSchemaProps]:
+    found = list[JSONSchemaProps]()
+    for one in (node.items, node.Not, node.additionalProperties, node.additionalItems):
+        if isinstance(one, JSONSchemaProps):
+            found.append(one)
+    if isinstance(node.items, tuple):
+        found += node.items
+    for several in (node.allOf, node.anyOf, node.oneOf):
+        found += several
+    for named in (node.properties, node.patternProperties, node.definitions):
+        found += named.values()
+    found += [one for one in node.dependencies.values() if isinstance(one, JSONSchemaProps)]
+    return found
+
+
+def any_node(schemas: Iterable[JSONSchemaProps], holds: Callable[[JSONSchemaProps], bool]) -> bool:
+    return any(holds(node) for schema in schemas for node in nodes_of(schema))
+
+
+def depth_of(schema: JSONSchemaProps, limit: int) -> int:
+    """Return how many levels a schema has; no more than one beyond the limit are looked at."""
+    level, depth = [schema], 0
+    while level and depth <= limit:
+        depth += 1
+        level = [child for node in level for child in _children(node)]
+    return depth
+
+
+def unknown_formats(definition: CustomResourceDefinition) -> list[str]:
+    """Return the formats in a definition's schemas that mean nothing for the type of their values."""
+    schemas = internal_spec(definition.spec).schemas()
+    nodes = (node for schema in schemas for node in nodes_of(schema))
+    return [node.format for node in nodes if node.format and not is_known_format(node.format, (node.type,))]

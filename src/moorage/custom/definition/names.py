@@ -1,4 +1,7 @@
-"""Names, group, scope and approval of a definition. Kubernetes: apiextensions-apiserver, validation/validation.go."""
+"""Validate names, group, scope and approval of a definition.
+
+Kubernetes: apiextensions-apiserver, validation/validation.go.
+"""
 
 from collections.abc import Mapping
 from typing import Final, Literal

@@ -1,4 +1,4 @@
-"""Rules of a schema's nodes: do they compile, and what may they cost together?
+"""Validate the rules of a schema's nodes: that they compile, and what they may cost together.
 
 Kubernetes: apiextensions-apiserver, validation/validation.go and cel_validation.go.
 """
@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from moorage.custom.definition.go_form import go_form
-from moorage.custom.definition.options import DefinitionOptions
+from moorage.custom.definition.internal_spec import DefinitionOptions
+from moorage.custom.definition.written_forms import go_form
 from moorage.custom.expressions.declared_types import declare
 from moorage.custom.expressions.rules import CompiledRule, compile_rules
 from moorage.custom.schema.structural import Structural

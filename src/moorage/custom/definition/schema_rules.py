@@ -1,4 +1,4 @@
-"""What a schema may hold: no unsupported fields, consistent extensions, list types with their keys, rules.
+"""Validate what a schema may hold: no unsupported fields, consistent extensions, list types with their keys, rules.
 
 Errors of rules come after all others, and rules are compiled only where nothing else is wrong at their node or below.
 Kubernetes: ValidateCustomResourceDefinitionOpenAPISchema in apiextensions-apiserver, validation/validation.go.
@@ -10,11 +10,10 @@ from typing import Final
 
 import msgspec
 
-from moorage.custom.definition.go_form import items_form
-from moorage.custom.definition.options import DefinitionOptions
+from moorage.custom.definition.internal_spec import DefinitionOptions
 from moorage.custom.definition.rule_costs import RuleContext, check_rules_of_node
-from moorage.custom.definition.schema_document import structural_of
 from moorage.custom.definition.structural_rules import unsupported_field
+from moorage.custom.definition.written_forms import items_form, structural_of
 from moorage.custom.expressions.field_paths import FieldPathError, resolve_field_path
 from moorage.custom.schema.structural import Structural
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, not_supported, required

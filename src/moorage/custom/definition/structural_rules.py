@@ -1,4 +1,4 @@
-"""What makes a schema structural: every value has one known type, and junctors only validate.
+"""Validate that a schema is structural: every value has one known type, and junctors only validate.
 
 Kubernetes: apiextensions-apiserver, pkg/apiserver/schema/validation.go, complete.go and convert.go.
 """

@@ -7,8 +7,7 @@
 Kubernetes: apiextensions-apiserver, pkg/apiserver/schema/cel.
 """
 
-from moorage.custom.expressions.evaluate import RUNTIME_BUDGET, RuleFindings
-from moorage.custom.expressions.rule_tree import RuleTree, check_rules, rule_tree
+from moorage.custom.expressions.evaluate import RUNTIME_BUDGET, RuleFindings, RuleTree, check_rules, rule_tree
 from moorage.custom.expressions.rules import CompiledRule, compile_rules
 
 __all__ = ["RUNTIME_BUDGET", "CompiledRule", "RuleFindings", "RuleTree", "check_rules", "compile_rules", "rule_tree"]

@@ -1,18 +1,38 @@
-"""What CEL knows of a schema before it sees a value: types, the largest sizes, the smallest texts.
+"""Declare to CEL what a schema knows before it sees a value: types, names, the largest sizes, the smallest texts.
 
 Sizes that a schema leaves open are those of the largest request. A property whose type cannot be declared, such as one
-that keeps unknown fields and has no type, is left out. Kubernetes: apiserver/pkg/cel/common/schemas.go.
+that keeps unknown fields and has no type, is left out. Names become identifiers: `a-b` is `a__dash__b`, `namespace` is
+`__namespace__`. Kubernetes: apiserver/pkg/cel (common/schemas.go, escaping.go), and for `self` and `oldSelf`
+apiextensions-apiserver, pkg/apiserver/schema/cel/compilation.go, without cel.bind.
 """
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
-from moorage.custom.expressions.escaping import escape_name
 from moorage.custom.schema.structural import Structural
 from moorage.match.cel import types
+from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, Environment, ObjectField
+from moorage.match.cel.parse.tokens import RESERVED
 from moorage.model.well_known.limits import MAX_REQUEST_BYTES
+
+_ESCAPED: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_NAME: Final = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*", re.ASCII)
+_TO_ESCAPE: Final = re.compile(r"__|[./-]")
+
+
+@lru_cache(maxsize=4096)
+def escape_name(name: str) -> str | None:
+    """Return the identifier of a property, or None for one that expressions cannot name."""
+    if name in RESERVED:
+        return f"__{name}__"
+    if _NAME.fullmatch(name) is None:
+        return None
+    return _TO_ESCAPE.sub(lambda found: _ESCAPED[found[0]], name)
+
 
 _MAX_STRING_LENGTH: Final = MAX_REQUEST_BYTES - 2
 #: The longest text and the shortest JSON of strings whose format gives them a type of their own.
@@ -142,3 +162,40 @@ def _string(schema: Structural) -> DeclaredType:
 def _max_length(schema: Structural, otherwise: int) -> int:
     """Return the most bytes of a text: a character has up to four."""
     return otherwise if schema.maxLength is None else max(schema.maxLength, 0) * 4
+
+
+SELF: Final = "self"
+OLD_SELF: Final = "oldSelf"
+#: The type of self, where that is an object. Upstream makes up another number every time.
+SELF_TYPE: Final = "selfType1"
+
+_KEYS: Final = ObjectField(types.STRING, 0)
+
+
+def rule_environment(declared: DeclaredType, *, optional_old: bool = False) -> Environment:
+    """Return the environment of the rules of a node; `optional_old` for rules with optionalOldSelf."""
+    objects: dict[str, dict[str, ObjectField]] = {}
+    root = _field(declared, SELF_TYPE, objects)
+    old = types.optional_of(root.type) if optional_old else root.type
+    return Environment(
+        KUBERNETES_FUNCTIONS,
+        variables={SELF: root.type, OLD_SELF: old},
+        objects=objects,
+        root=root,
+        objects_are_maps=True,
+        has_bindings=False,
+    )
+
+
+def _field(declared: DeclaredType, name: str, objects: dict[str, dict[str, ObjectField]]) -> ObjectField:
+    if declared.fields is not None:
+        fields = objects[name] = {}
+        for field, type_ in declared.fields.items():
+            fields[field] = _field(type_, f"{name}.{field}", objects)
+        return ObjectField(types.struct(name), 0)
+    if declared.element is not None:
+        element = _field(declared.element, f"{name}.{'@elem' if declared.is_map else '@idx'}", objects)
+        of = types.map_of(types.STRING, element.type) if declared.is_map else types.list_of(element.type)
+        return ObjectField(of, declared.max_elements, _KEYS if declared.is_map else None, element)
+    assert declared.cel_type is not None
+    return ObjectField(declared.cel_type, declared.max_elements)

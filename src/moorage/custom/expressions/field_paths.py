@@ -1,4 +1,4 @@
-"""Paths such as `.spec.replicas` or `.labels['a.b']`, checked against a schema.
+"""Check paths such as `.spec.replicas` or `.labels['a.b']` against a schema.
 
 Kubernetes: ValidFieldPath in apiextensions-apiserver, pkg/apiserver/schema/cel/validation.go.
 """

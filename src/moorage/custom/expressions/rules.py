@@ -1,4 +1,4 @@
-"""Rules of one node, compiled: programs, estimated costs, or what is wrong with them.
+"""Compile the rules of one node: programs, estimated costs, or what is wrong with them.
 
 Kubernetes: apiextensions-apiserver, pkg/apiserver/schema/cel/compilation.go.
 """
@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.custom.expressions.declared_types import DeclaredType
-from moorage.custom.expressions.environment import OLD_SELF, rule_environment
+from moorage.custom.expressions.declared_types import OLD_SELF, DeclaredType, rule_environment
 from moorage.custom.expressions.field_paths import FieldPathError, resolve_field_path
 from moorage.custom.schema.structural import Structural
 from moorage.match.cel import types

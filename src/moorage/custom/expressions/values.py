@@ -1,13 +1,13 @@
-"""JSON values as CEL sees them by their schema: times, durations and bytes are no strings, nulls of fields are absent.
+"""Convert JSON values to CEL values by their schema.
 
-Kubernetes: apiserver/pkg/cel/common/valuesunstructured.go.
+Times, durations and bytes are no strings there, and nulls of fields are absent. Kubernetes:
+apiserver/pkg/cel/common/valuesunstructured.go.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from moorage.custom.expressions.declared_types import with_object_fields
-from moorage.custom.expressions.escaping import escape_name
+from moorage.custom.expressions.declared_types import escape_name, with_object_fields
 from moorage.custom.schema.formats import duration_of
 from moorage.custom.schema.structural import Structural
 from moorage.match.cel import types

@@ -1,4 +1,4 @@
-"""New values beside the old ones they are compared with: what ratcheting needs of an update.
+"""Pair new values with the old ones that ratcheting compares them with.
 
 Properties correlate by name, items of a list by their keys if its type is map; items of other lists do not.
 Kubernetes: apiserver/pkg/cel/common/equality.go and maplist.go.

@@ -1,17 +1,20 @@
-"""Custom objects as they are decoded: unknown fields pruned, nulls dropped, metadata of the right types, defaults set.
+"""Decode custom objects: prune unknown fields, drop nulls, check the types of metadata, set defaults.
 
-Kubernetes: unstructuredSchemaCoercer and unstructuredDefaulter of apiextensions-apiserver, pkg/apiserver.
+A null where null is not allowed counts as absent: it is dropped, or replaced by the default. Items of a list stay.
+Kubernetes: unstructuredSchemaCoercer and unstructuredDefaulter of apiextensions-apiserver, pkg/apiserver; its
+schema/pruning and schema/defaulting.
 """
 
 from decimal import Decimal
 from typing import Any
 
-from moorage.custom.objects.defaults import apply_defaults, drop_nulls
+import msgspec
+
 from moorage.custom.objects.embedded import MalformedError, coerce_embedded, coerce_metadata
-from moorage.custom.objects.prune import prune
 from moorage.custom.schema.structural import Structural
 from moorage.model.go.integers import fits_int64
 from moorage.model.schema.conversion import ConversionError
+from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 
 #: Go writes whole floats below this one without an exponent.
 _PLAIN_FLOATS = 1e21
@@ -63,3 +66,142 @@ def write_as_go(value: Any) -> Any:
     if isinstance(value, int) and not fits_int64(value):
         return write_as_go(float(value))
     return value
+
+
+_META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
+
+
+def prune(obj: dict[str, Any], schema: Structural | None) -> list[str]:
+    """Remove unknown fields in place and return their paths, sorted. apiVersion, kind and metadata of the root stay."""
+    pruner = _Pruner()
+    pruner.prune_object(obj, schema, "", is_resource=True)
+    return sorted(pruner.paths)
+
+
+def prune_value(value: Any, schema: Structural) -> list[str]:
+    """Remove unknown fields of a part of an object in place and return their paths, sorted."""
+    pruner = _Pruner()
+    pruner.prune(value, schema, "")
+    return sorted(pruner.paths)
+
+
+class _Pruner:
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    def prune(self, value: Any, schema: Structural | None, path: str) -> None:
+        if isinstance(value, dict):
+            self.prune_object(value, schema, path, is_resource=schema is not None and schema.embeddedResource)
+        elif isinstance(value, list):
+            items = None if schema is None else schema.items
+            keeps = schema is not None and schema.preserveUnknownFields
+            for number, item in enumerate(value):
+                if keeps:
+                    self._prune_kept(item, items, f"{path}[{number}]")
+                else:
+                    self.prune(item, items, f"{path}[{number}]")
+
+    def _prune_kept(self, value: Any, schema: Structural | None, path: str) -> None:
+        """Prune inside what preserveUnknownFields keeps: only fields that the schema names have rules of their own."""
+        if schema is None:
+            return
+        if isinstance(value, dict):
+            self.prune_object(value, schema, path, is_resource=schema.embeddedResource, keeps=True)
+        elif isinstance(value, list):
+            for number, item in enumerate(value):
+                self._prune_kept(item, schema.items, f"{path}[{number}]")
+
+    def prune_object(
+        self, obj: dict[str, Any], schema: Structural | None, path: str, *, is_resource: bool, keeps: bool = False
+    ) -> None:
+        properties = {} if schema is None else schema.properties
+        has_additional = schema is not None and schema.additionalProperties is not None
+        keeps = keeps or (schema is not None and schema.preserveUnknownFields)
+        unknown = []
+        for name, value in obj.items():
+            if is_resource and name in _META_FIELDS:
+                continue
+            below = properties.get(name)
+            if below is None and not has_additional:
+                if not keeps:
+                    unknown.append(name)
+                continue
+            if below is None and schema is not None:
+                below = schema.additional
+            self.prune(value, below, f"{path}.{name}" if path else name)
+        for name in unknown:
+            del obj[name]
+            self.paths.append(f"{path}.{name}" if path else name)
+
+
+def drop_nulls(value: Any, schema: Structural | None) -> None:
+    """Remove, in place, nulls of fields that neither may be null nor have a default."""
+    if isinstance(value, dict):
+        dropped = []
+        for name, item in value.items():
+            below = None if schema is None else schema.child(name)
+            if item is None:
+                if below is not None and not below.nullable and below.default is None:
+                    dropped.append(name)
+            elif isinstance(item, dict | list):
+                drop_nulls(item, below)
+        for name in dropped:
+            del value[name]
+    elif isinstance(value, list):
+        items = None if schema is None else schema.items
+        for item in value:
+            drop_nulls(item, items)
+
+
+#: The most that defaults may add to an object, as text: what is larger could not be stored.
+MAX_DEFAULT_BYTES = MAX_REQUEST_BYTES
+
+
+def apply_defaults(value: Any, schema: Structural | None, room: int = MAX_DEFAULT_BYTES) -> bool:
+    """Set, in place, the defaults of absent fields, also inside lists and maps. Return whether there was room for all.
+
+    A few bytes of schema and object may ask for any number of defaults, so they end where the room does.
+    """
+    filling = _Filling(room)
+    if schema is not None:
+        filling.fill(value, schema)
+    return filling.room >= 0
+
+
+class _Filling:
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def fill(self, value: Any, schema: Structural) -> None:
+        if self.room < 0:
+            return
+        if isinstance(value, dict):
+            for name, below in schema.defaulted:
+                if _is_missing(value, name, below) and self._has_room_for(below):
+                    value[name] = _copied(below.default)
+            for name, item in value.items():
+                named = schema.properties.get(name)
+                if named is not None:
+                    self.fill(item, named)
+                elif schema.additional is not None:
+                    value[name] = self._filled(item, schema.additional)
+        elif isinstance(value, list) and schema.items is not None:
+            value[:] = [self._filled(item, schema.items) for item in value]
+
+    def _filled(self, item: Any, schema: Structural) -> Any:
+        if item is None and not schema.nullable and self._has_room_for(schema):
+            item = _copied(schema.default)
+        self.fill(item, schema)
+        return item
+
+    def _has_room_for(self, schema: Structural) -> bool:
+        self.room -= schema.default_size
+        return self.room >= 0
+
+
+def _is_missing(obj: dict[str, Any], name: str, schema: Structural) -> bool:
+    return name not in obj or (obj[name] is None and not schema.nullable)
+
+
+def _copied(value: Any) -> Any:
+    return msgspec.to_builtins(value)

@@ -1,4 +1,4 @@
-"""Objects of Kubernetes inside a custom object (x-kubernetes-embedded-resource): their apiVersion, kind and metadata.
+"""Check objects of Kubernetes inside a custom object (x-kubernetes-embedded-resource): apiVersion, kind and metadata.
 
 Kubernetes: apiextensions-apiserver, schema/objectmeta.
 """

@@ -1,4 +1,4 @@
-"""What a value fails at: errors of a schema's checks, and the number of checks that a value passed.
+"""Collect what a value fails at, and count the checks that it passed.
 
 Kubernetes: kube-openapi, pkg/validation/validate/result.go; apiextensions-apiserver, validation/validation.go. Errors
 with the same text are reported once. The number decides which alternative of anyOf or oneOf comes closest.

@@ -1,4 +1,4 @@
-"""Checks of numbers: type and format, multipleOf, minimum, maximum.
+"""Check numbers: type and format, multipleOf, minimum, maximum.
 
 Kubernetes: kube-openapi, pkg/validation/validate/values.go. An integer is compared with bounds cut to integers:
 3 is more than a maximum of 2.5, "should be less than or equal to 2".

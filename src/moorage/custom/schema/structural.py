@@ -1,4 +1,4 @@
-"""An openAPIV3Schema, compiled: what pruning, defaulting, validation and CEL read of it.
+"""Compile an openAPIV3Schema into what pruning, defaulting, validation and CEL read of it.
 
 In: the schema as a raw document. Out: a `Structural` for every node, also for those below allOf, anyOf, oneOf and not.
 A field of the wrong type counts as absent: validation of the definition has refused it before.

@@ -21,7 +21,7 @@ from moorage.plan.report.plain import as_data
 from moorage.plan.report.reasons import shortened
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.diagnosis import Refusal
-from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.framework.plugin import Verdict
 from moorage.schedule.preemption.nominations import NominatedPods
 
 MAX_ROWS = 500

@@ -23,10 +23,10 @@ from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.simulation import Simulation
+from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.config.default_profile import program_cache
 from moorage.schedule.cycle import UNSCHEDULABLE
 from moorage.schedule.diagnosis import Refusal
-from moorage.schedule.engine.candidates import NO_SLOT, Candidates
 from moorage.schedule.framework.plugin import Mask, Profile
 from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 

@@ -19,12 +19,12 @@ from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 from moorage.plan.devices import devices_at
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.diagnosis import Refusal
-from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.node_affinity import NodeAffinity
-from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
+from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.preemption.nominations import NominatedPods
 

@@ -19,7 +19,7 @@ from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import UNSCHEDULABLE
 from moorage.schedule.diagnosis import Refusal
-from moorage.schedule.framework.verdict import Code, Verdict
+from moorage.schedule.framework.plugin import Code, Verdict
 
 _MAX_ASKED = 500
 _KEPT_OUT = "Scheduler"

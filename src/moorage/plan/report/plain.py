@@ -11,7 +11,7 @@ from moorage.lint.report.documents import encoded
 from moorage.plan.outcome import NodeLine, Outcome, State
 from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Difference
-from moorage.schedule.plugins.resources.node_resources_fit import shown
+from moorage.schedule.plugins.node_resources_fit import shown
 
 
 def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollout | None = None) -> dict[str, Any]:

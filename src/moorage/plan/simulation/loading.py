@@ -36,7 +36,7 @@ from moorage.plan.input.references import note_dangling
 from moorage.plan.simulation.api import MAX_WRITES, SimulatedApi
 from moorage.plan.simulation.namespace_limits import apply_limits
 from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
-from moorage.run.devices.slices import new_slices, wanted_devices
+from moorage.run.devices.spec import new_slices, wanted_devices
 from moorage.run.node_objects import SIMULATOR, node_status
 from moorage.serve.cluster.bootstrap import NAMESPACES
 

@@ -24,7 +24,7 @@ from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
 from moorage.schedule.live.volume_binder import VolumeBinder, VolumesNotBound
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 
 SCHEDULER = "scheduler"
 _TARGET = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}

@@ -34,10 +34,9 @@ from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.plan.simulation.api import Clock, SimulatedApi, TooManyWrites
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS, NODE_LIFECYCLE, Controllers
 from moorage.plan.simulation.scheduling import SimulatedScheduler
-from moorage.run.admission import Admission
+from moorage.run.admission import Admission, Mounts
 from moorage.run.devices.claims import DeviceClaims
 from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
-from moorage.run.mounts import Mounts
 from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
 from moorage.run.simulated_pod import COMPLETES_AFTER
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration

@@ -17,8 +17,17 @@ from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.model.types.devices import ResourceSlice
 from moorage.model.types.node import Node
-from moorage.run.devices.slices import PUBLISHED, Raw, digest, keep_times, new_slices, wanted_devices
-from moorage.run.devices.spec import DEVICES, DeviceSet, annotation
+from moorage.run.devices.spec import (
+    DEVICES,
+    PUBLISHED,
+    DeviceSet,
+    Raw,
+    annotation,
+    digest,
+    keep_times,
+    new_slices,
+    wanted_devices,
+)
 from moorage.run.node_objects import SIMULATOR_LABEL
 from moorage.telemetry.logs import get_logger
 

@@ -21,9 +21,9 @@ from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
+from moorage.schedule.pod_queue import Backoff
 from moorage.schedule.preemption.preemption import NAME as PREEMPTION
-from moorage.schedule.queue.queue import Backoff
 
 
 class ConfiguredProfile(msgspec.Struct, frozen=True):

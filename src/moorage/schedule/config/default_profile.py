@@ -19,21 +19,21 @@ from moorage.schedule.framework.plugin import Plugin, PreFilterOnly, Profile
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
 from moorage.schedule.plugins.image_locality import ImageLocality
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_affinity import NodeAffinity
 from moorage.schedule.plugins.node_name import NodeName
 from moorage.schedule.plugins.node_ports import NodePorts
-from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
-from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
-from moorage.schedule.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from moorage.schedule.plugins.resources.node_resources_fit import (
+from moorage.schedule.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.schedule.plugins.node_resources_fit import (
     NodeResourcesFit,
     Strategy,
     least_allocated,
     most_allocated,
     requested_to_capacity_ratio,
 )
-from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding

@@ -16,8 +16,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.schedule.config.configuration_views import Point
 from moorage.schedule.config.default_profile import PLUGINS, Row
 from moorage.schedule.framework.events import Requeue
-from moorage.schedule.framework.plugin import MAX_SCORE, Normalization, Plugin, Prepared
-from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.framework.plugin import MAX_SCORE, Normalization, Plugin, Prepared, Verdict
 from moorage.schedule.framework.wide import WidePlugin
 
 ENTRY_POINT_GROUP = "moorage.plugins"

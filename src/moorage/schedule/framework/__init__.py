@@ -9,14 +9,17 @@ from moorage.schedule.framework.events import Event, EventKind, Requeue, on
 from moorage.schedule.framework.plugin import (
     MAX_SCORE,
     SKIP,
+    Code,
     Mask,
     Normalization,
     Plugin,
     Prepared,
     Scores,
+    Verdict,
     check_plugin,
+    unresolvable,
+    unschedulable,
 )
-from moorage.schedule.framework.verdict import Code, Verdict, unresolvable, unschedulable
 from moorage.schedule.framework.wide import WidePlugin
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The plugin interface: prepare a pod's shape, then filter, explain and score nodes; and profiles of plugins.
+"""Define plugins, their verdicts and profiles: prepare a pod's shape, then filter, explain and score nodes.
 
 The law all plugins obey: `filter(...)[slot]` is true exactly when `explain(..., slot)` is None.
 Kubernetes: PreFilter and PreScore are `prepare`, the rest is named alike.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
@@ -19,7 +19,38 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.match.devices.claims import ClaimKey
 from moorage.schedule.framework.events import Requeue
-from moorage.schedule.framework.verdict import Code, Verdict
+
+
+class Code(StrEnum):
+    """Whether evicting pods could undo the refusal."""
+
+    UNSCHEDULABLE = "Unschedulable"
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Why a plugin refuses a node or, from `prepare`, the pod.
+
+    `reasons` are counted in the FailedScheduling event; `details` hold the evaluated inequality, for `moorage explain`.
+    """
+
+    code: Code
+    reasons: tuple[str, ...]
+    details: tuple[str, ...] = ()
+
+    @property
+    def objections(self) -> int:
+        """How many things are in the way: each taint, resource or claim counts."""
+        return max(len(self.reasons), len(self.details), 1)
+
+
+def unschedulable(reason: str, *details: str) -> Verdict:
+    return Verdict(Code.UNSCHEDULABLE, (reason,), details)
+
+
+def unresolvable(reason: str, *details: str) -> Verdict:
+    return Verdict(Code.UNRESOLVABLE, (reason,), details)
+
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.int64]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.label_column import ABSENT, LabelColumn
+from moorage.columns.interning import ABSENT, LabelColumn
 from moorage.columns.node_table import ChangeLog
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Scores
 

@@ -35,7 +35,7 @@ from moorage.model.well_known.annotations import EXTENDED_RESOURCE_CLAIM
 from moorage.model.well_known.finalizers import RESOURCE_CLAIM_IN_USE
 from moorage.schedule.config.plugin_args import DEFAULT_BINDING_SECONDS
 from moorage.schedule.framework.plugin import PostFilterResult
-from moorage.schedule.live.claim_metrics import ClaimMetrics
+from moorage.schedule.live.metrics import ClaimMetrics
 from moorage.schedule.live.pod_feed import Assumption, Assumptions
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics

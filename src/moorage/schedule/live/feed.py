@@ -23,7 +23,7 @@ from moorage.model.types.storage import CSIDriver, CSIStorageCapacity, Persisten
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind, resource_claim_event
 from moorage.schedule.live.pod_feed import PodFeed
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 from moorage.schedule.plugins.volumes.volume_needs import largest_volume
 from moorage.telemetry.logs import get_logger
 

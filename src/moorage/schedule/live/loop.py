@@ -20,13 +20,12 @@ from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.cycle import Bind
 from moorage.schedule.live.binder import Binder, Recorder, Reporter
 from moorage.schedule.live.claim_binder import ClaimBinder
-from moorage.schedule.live.claim_metrics import ClaimMetrics
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
-from moorage.schedule.live.metrics import SchedulerMetrics, TaintWarnings
+from moorage.schedule.live.metrics import ClaimMetrics, SchedulerMetrics, TaintWarnings
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
 from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 from moorage.telemetry.watchdog import operation

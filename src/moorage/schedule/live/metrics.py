@@ -1,32 +1,128 @@
-"""The scheduler's metrics, under Kubernetes' names, and those of KEP-5471 and KEP-5500; warnings about taints.
+"""Keep the scheduler's metrics, under Kubernetes' names, and those of KEP-5471 and KEP-5500; warn about taints.
 
-A pod costs a few additions; the queue, the cluster and caches are read when metrics are scraped. Kubernetes:
-pkg/scheduler/metrics. Differs: plugins filter and score all nodes in one search, whose time is that of the extension
-point Filter; plugin_evaluation_total has a `status`.
+A pod costs a few additions; the queue, the cluster and caches are read when metrics are scraped. Preparing and
+searching all nodes happens once for a shape, and is always measured; of one attempt in ten, each plugin is measured for
+the chosen node. Kubernetes: pkg/scheduler/metrics, metricsRecorder and pluginMetricsSamplePercent of the framework.
+Differs: plugins filter and score all nodes in one search, whose time is that of the extension point Filter;
+plugin_evaluation_total has a `status`.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
+from moorage.match.devices.claims import FAILED, TIMED_OUT, waiting_devices
+from moorage.match.evaluation.accounts import Undecided
 from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.taint_messages import TolerationLog
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
+from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.cycle import Bind, NoNode, Scheduler
-from moorage.schedule.framework.verdict import Code
-from moorage.schedule.live.plugin_timings import SUCCESS, PluginTimings, ShapeTimer
+from moorage.schedule.framework.plugin import Code, Plugin, PluginTimer, Prepared
 from moorage.schedule.live.pod_feed import Assumption, Assumptions
 from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintToleration
-from moorage.schedule.queue.waiting_pods import QueueState
-from moorage.telemetry.metrics import Labels, Metrics, exponential_buckets
+from moorage.schedule.waiting_pods import QueueState
+from moorage.telemetry.metrics import Distribution, Histogram, Labels, Metrics, exponential_buckets
+
+SAMPLED = 10  # one attempt of so many is measured plugin by plugin
+SUCCESS = "Success"
+_SKIP = "Skip"
+
+
+class PluginTimings:
+    """Observes plugins and extension points. `points` has the latter as a whole, without a plugin."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        name = "scheduler_framework_extension_point_duration_seconds"
+        said = "Seconds per extension point, and per plugin in it; Filter is the whole search for a node."
+        labels = ("extension_point", "status", "profile", "plugin")
+        self.points: Histogram = metrics.histogram(name, said, labels, exponential_buckets(0.0001, 2, 12))
+        self.points.optional = "plugin"
+        name = "scheduler_plugin_execution_duration_seconds"
+        said = f"Seconds that a plugin takes: for a new shape of pod, and for one node, of one attempt in {SAMPLED}."
+        buckets = exponential_buckets(0.00001, 1.5, 20)
+        self._plugins = metrics.histogram(name, said, ("plugin", "extension_point", "status"), buckets)
+        self._known: dict[tuple[str, str, str, str], tuple[Distribution, Distribution]] = {}
+        self._until_sample = 0
+
+    def point(self, point: str, status: str, profile: str) -> Distribution:
+        return self.points.labels(point, status, profile, "")
+
+    def observe(self, profile: str, plugin: str, point: str, status: str, seconds: float) -> None:
+        key = (profile, plugin, point, status)
+        known = self._known.get(key)
+        if known is None:
+            durations = self._plugins.labels(plugin, point, status)
+            known = self._known[key] = (durations, self.points.labels(point, status, profile, plugin))
+        known[0].observe(seconds)
+        known[1].observe(seconds)
+
+    def attempted(self, candidates: Candidates, profile: str, slot: int, *, found: bool) -> None:
+        """Measure every plugin for one node, if it is time for that."""
+        self._until_sample -= 1
+        if self._until_sample < 0:
+            self._until_sample = SAMPLED - 1
+            try:
+                self._sample(candidates, profile, slot, found)
+            except (PluginError, Undecided):
+                return  # the attempt itself went well, or has told
+
+    def _sample(self, candidates: Candidates, profile: str, slot: int, found: bool) -> None:
+        cluster = candidates.cluster
+        for item in candidates.filters:
+            plugin, prepared = item.plugin, item.prepared
+            if prepared.rejection is None:
+                began = perf_counter()
+                passes = plugin.filter_slot(prepared.want, cluster, slot)
+                seconds = perf_counter() - began
+                # The pod is on its node already, and may be what it does not fit beside.
+                status = SUCCESS if passes or found else _refusal(plugin)
+                self.observe(profile, plugin.name, "Filter", status, seconds)
+        if not found:
+            return
+        whole = 0.0
+        for score in candidates.scores:
+            began = perf_counter()
+            score.plugin.score_slot(score.prepared.want, cluster, slot)
+            seconds = perf_counter() - began
+            whole += seconds
+            self.observe(profile, score.plugin.name, "Score", SUCCESS, seconds)
+        self.point("Score", SUCCESS, profile).observe(whole)
+
+
+class ShapeTimer(PluginTimer):
+    """Observes what the plugins of one profile do for a new shape, and for all nodes."""
+
+    def __init__(self, timings: PluginTimings, profile: str) -> None:
+        self._timings, self._profile = timings, profile
+
+    def prepared(self, plugin: Plugin[Any], prepared: Prepared, seconds: float) -> None:
+        code = prepared.rejection.code.value if prepared.rejection is not None else ""
+        status = code or (SUCCESS if prepared.filters or prepared.scores else _SKIP)
+        self._timings.observe(self._profile, plugin.name, "PreFilter", status, seconds)
+
+    def filtered(self, plugin: Plugin[Any], any_passes: bool, seconds: float) -> None:
+        status = SUCCESS if any_passes else _refusal(plugin)
+        self._timings.observe(self._profile, plugin.name, "Filter", status, seconds)
+
+    def scored(self, plugin: Plugin[Any], seconds: float) -> None:
+        self._timings.observe(self._profile, plugin.name, "Score", SUCCESS, seconds)
+
+
+def _refusal(plugin: Plugin[Any]) -> str:
+    return (plugin.refuses_with or Code.UNSCHEDULABLE).value
+
 
 _REMEMBERED = 1 << 16
 _QUEUES = (QueueState.ACTIVE, QueueState.BACKOFF, QueueState.UNSCHEDULABLE, QueueState.GATED)
@@ -284,3 +380,37 @@ class TaintWarnings:
             where["moreNodes"] = len(slots) - 1
         noun = "number" if operator in NUMERIC_OPERATORS else "version"
         self._log.unreadable(noun, taint, why, where, pod=record.key)
+
+
+class ClaimMetrics:
+    """Counts claims made for extended resources, and waits for devices."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        name, said = "scheduler_resourceclaim_creates_total", "ResourceClaims created for extended resources."
+        creates = metrics.counter(name, said, ("status",))
+        self._created = {is_success: creates.labels("success" if is_success else "failure") for is_success in (0, 1)}
+        labels = ("profile", "driver", "status")
+        name = "scheduler_dra_bindingconditions_allocations_total"
+        said = "Attempts that used devices with binding conditions, by driver and what became of them."
+        self._allocations = metrics.counter(name, said, labels)
+        name = "scheduler_dra_bindingconditions_wait_duration_seconds"
+        said = "Seconds spent waiting for binding conditions before a pod is bound."
+        self._waits = metrics.histogram(name, said, labels, exponential_buckets(0.1, 2, 14))
+
+    def created(self, is_success: bool) -> None:
+        self._created[is_success].value += 1
+
+    def waited(self, profile: str, claims: list[ResourceClaim], seconds: float, error: str) -> None:
+        """Count a wait for devices; `error` is empty if they are ready."""
+        status = "success"
+        if error:
+            status = next((name for text, name in _STATUS if error.startswith(text)), "error")
+        for claim in claims:
+            allocation = claim.status.allocation
+            for result in allocation.devices.results if allocation is not None else ():
+                self._waits.labels(profile, result.driver, status).observe(seconds)
+            for result in waiting_devices(claim):
+                self._allocations.labels(profile, result.driver, status).value += 1
+
+
+_STATUS = ((TIMED_OUT, "timeout"), (FAILED, "failure"))

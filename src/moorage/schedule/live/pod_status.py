@@ -16,7 +16,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod, PodCondition
-from moorage.schedule.queue.queue import SchedulingQueue
+from moorage.schedule.pod_queue import SchedulingQueue
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("scheduler")

@@ -35,8 +35,18 @@ from moorage.model.gates import GateSet
 from moorage.model.types.node import Node, NodeSelector
 from moorage.model.types.pod import NodeAffinity as NodeAffinityView
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
-from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.plugin import (
+    SKIP,
+    ChosenSlots,
+    Code,
+    Mask,
+    Normalization,
+    Plugin,
+    Prepared,
+    Scores,
+    Verdict,
+    unresolvable,
+)
 
 POD_REASON = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_REASON = "node(s) didn't match scheduler-enforced node affinity"

@@ -9,8 +9,7 @@ import numpy as np
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.plugin import SKIP, Code, Mask, Plugin, Prepared, Verdict, unresolvable
 
 REASON = "node(s) didn't match the requested node name"
 

@@ -11,8 +11,7 @@ import numpy as np
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import EVERY_ADDRESS, HostPort, Shape, host_ports, ports_conflict
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.verdict import Code, Verdict, unschedulable
+from moorage.schedule.framework.plugin import SKIP, Code, Mask, Plugin, Prepared, Verdict, unschedulable
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 _Want = tuple[HostPort, ...]

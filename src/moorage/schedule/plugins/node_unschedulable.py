@@ -16,8 +16,7 @@ from moorage.model.types.node import Taint
 from moorage.model.well_known import taints
 from moorage.model.well_known.taints import NO_SCHEDULE
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.plugin import SKIP, Code, Mask, Plugin, Prepared, Verdict, unresolvable
 
 REASON = "node(s) were unschedulable"
 UNSCHEDULABLE = Taint(taints.UNSCHEDULABLE, effect=NO_SCHEDULE)

@@ -4,7 +4,7 @@ Kubernetes: pkg/scheduler/framework/plugins/schedulinggates, and the condition t
 """
 
 from moorage.model.types.pod import PodSpec
-from moorage.schedule.framework.verdict import Verdict, unresolvable
+from moorage.schedule.framework.plugin import Verdict, unresolvable
 
 CONDITION_REASON = "SchedulingGated"
 

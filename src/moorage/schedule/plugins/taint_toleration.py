@@ -26,8 +26,17 @@ from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import ChosenSlots, Mask, Normalization, Plugin, Prepared, Scores
-from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.plugin import (
+    ChosenSlots,
+    Code,
+    Mask,
+    Normalization,
+    Plugin,
+    Prepared,
+    Scores,
+    Verdict,
+    unresolvable,
+)
 
 _HARD = frozenset({NO_SCHEDULE, NO_EXECUTE})
 _WANTS_KEPT = 4096

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.interning import Interner
 from moorage.columns.shape import Shape
-from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.engine.local_answers import Filter
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.framework.events import EventKind, on
-from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Verdict
 from moorage.schedule.framework.wide import WidePlugin
+from moorage.schedule.local_answers import Filter
 from moorage.schedule.preemption.victim_table import glimpse
 
 _NONE: Mapping[str, PodRecord] = {}

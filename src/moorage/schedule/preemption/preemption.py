@@ -16,12 +16,10 @@ import numpy as np
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.priority_levels import PriorityLevels
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
-from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.framework.plugin import ChosenSlots
-from moorage.schedule.framework.verdict import Code
-from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
-from moorage.schedule.preemption.victim_table import Selection, VictimTable
+from moorage.schedule.framework.plugin import ChosenSlots, Code
+from moorage.schedule.preemption.victim_table import DisruptionBudgets, Selection, VictimTable
 
 NAME = "DefaultPreemption"
 NEVER = "not eligible due to preemptionPolicy=Never."

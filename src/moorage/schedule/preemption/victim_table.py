@@ -1,4 +1,4 @@
-"""For one shape, what preemption on each node would cost; found in order of a lower bound, and kept.
+"""Compute what preemption on each node would cost for one shape, by a lower bound, and violated budgets.
 
 Nodes that no eviction helps are ruled out with array operations, and so is the least that others can cost: up to which
 priority pods have to go, and how many. Nodes are looked at in that order until no other can be cheaper.
@@ -7,7 +7,7 @@ Kubernetes: DryRunPreemption, SelectVictimsOnNode and pickOneNodeForPreemption, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heapify, heappop, heappush
 from math import inf
@@ -20,14 +20,75 @@ from numpy.typing import NDArray
 from moorage.columns.cluster import PodRecord
 from moorage.columns.priority_levels import PriorityLevels
 from moorage.columns.resources import PODS
+from moorage.match.label_selector import Selector, compile_label_selector
+from moorage.match.requirement import SelectorError
 from moorage.model.go.times import seconds_of
+from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.diagnosis import first_refusals
-from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.framework.plugin import ChosenSlots, Mask
-from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.plugin import ChosenSlots, Code, Mask
 from moorage.schedule.framework.wide import too_many
-from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit
-from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
+
+
+class _Budget(msgspec.Struct, frozen=True, eq=False):
+    """A budget and its compiled selector."""
+
+    budget: PodDisruptionBudget
+    selector: Selector
+
+    def is_spent_on(self, pod: Pod) -> bool:
+        """Return whether evicting the pod counts: not if it is among the status's disruptedPods."""
+        labels = pod.metadata.labels
+        return (
+            bool(labels)
+            and pod.metadata.namespace == self.budget.metadata.namespace
+            and self.selector.match(labels)
+            and pod.metadata.name not in self.budget.status.disruptedPods
+        )
+
+
+class DisruptionBudgets:
+    """All budgets. `generation` changes with any of them."""
+
+    def __init__(self, budgets: Iterable[PodDisruptionBudget] = ()) -> None:
+        self._budgets: dict[tuple[str, str], _Budget] = {}
+        self.generation = 0
+        for budget in budgets:
+            self.set(budget)
+
+    def set(self, budget: PodDisruptionBudget) -> None:
+        """Add or replace a budget. One whose selector is empty or malformed concerns no pod."""
+        key = (budget.metadata.namespace, budget.metadata.name)
+        self.remove(*key)
+        try:
+            selector = compile_label_selector(budget.spec.selector)
+        except SelectorError:
+            return
+        if not selector.everything and not selector.nothing:
+            self._budgets[key] = _Budget(budget, selector)
+
+    def remove(self, namespace: str, name: str) -> None:
+        self.generation += 1
+        self._budgets.pop((namespace, name), None)
+
+    def part(self, records: Sequence[PodRecord]) -> tuple[list[PodRecord], list[PodRecord]]:
+        """Split pods into those whose eviction, in this order, violates a budget, and the rest."""
+        if not self._budgets:
+            return [], list(records)
+        left = {one: one.budget.status.disruptionsAllowed for one in self._budgets.values()}
+        violating: list[PodRecord] = []
+        others: list[PodRecord] = []
+        for record in records:
+            broken = False
+            for budget in left:
+                if budget.is_spent_on(record.pod):
+                    left[budget] -= 1
+                    broken |= left[budget] < 0
+            (violating if broken else others).append(record)
+        return violating, others
+
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"

@@ -19,7 +19,7 @@ from moorage.admit.plugins import Forbidden
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import Request, complete_metadata
 from moorage.custom.objects.correlation import same_values
-from moorage.custom.objects.defaults import apply_defaults
+from moorage.custom.objects.decoding import apply_defaults
 from moorage.model.api_error import ApiError, forbidden, request_too_large
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.view import INT64_MAX

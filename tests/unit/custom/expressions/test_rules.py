@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.custom.expressions import RuleFindings, check_rules, rule_tree
-from moorage.custom.expressions.declared_types import declare
-from moorage.custom.expressions.escaping import escape_name
+from moorage.custom.expressions.declared_types import declare, escape_name
 from moorage.custom.expressions.rules import CompiledRule, compile_rules
 from moorage.custom.objects.correlation import Correlation
 from moorage.custom.schema.structural import compile_schema

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.custom.objects import validate
-from moorage.custom.objects.defaults import apply_defaults
+from moorage.custom.objects.decoding import apply_defaults
 from moorage.custom.objects.validate import schema_errors
 from moorage.custom.schema.structural import compile_schema
 from moorage.model.kinds import KINDS

@@ -9,7 +9,7 @@ from moorage.columns.cluster import Cluster
 from moorage.model.gates import default_gates
 from moorage.model.types.pod import Pod
 from moorage.schedule.cycle import Bind, NoNode, Scheduler
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 
 
 def scheduler(cluster: Cluster, plugins: Raw | None = None, **args: Raw) -> Scheduler:

@@ -7,7 +7,7 @@ from tests.unit.schedule.devices.worlds import World, allocated
 
 from moorage.model.types.devices import ResourceSlice
 from moorage.schedule.cycle import Bind, NoNode
-from moorage.schedule.queue.waiting_pods import QueueState
+from moorage.schedule.waiting_pods import QueueState
 
 BROKEN = 'device.attributes["gpu.example.com"].model == "x"'
 

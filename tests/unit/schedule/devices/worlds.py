@@ -11,7 +11,7 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.cycle import Action, Scheduler
 from moorage.schedule.live.feed import SurroundingsFeed
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 
 Raw = dict[str, Any]
 DRIVER = "gpu.example.com"

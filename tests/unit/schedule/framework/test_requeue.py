@@ -10,10 +10,10 @@ from moorage.columns.cluster import Cluster
 from moorage.model.gates import default_gates
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.engine.candidates import Candidates
 from moorage.schedule.framework.events import Event, EventKind, node_events, own_events, pod_events
-from moorage.schedule.queue.waiting_pods import RequeueTable
+from moorage.schedule.waiting_pods import RequeueTable
 
 K = EventKind
 PROFILE = default_profile(default_gates())

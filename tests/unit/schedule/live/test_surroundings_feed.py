@@ -14,7 +14,7 @@ from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.events import Event, EventKind
 from moorage.schedule.live.feed import SurroundingsFeed
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 
 
 class Heard(Scheduler):
@@ -61,7 +61,7 @@ def test_changes_of_storage_are_events(kind: str, old: Any, new: Any, events: li
 
 
 def test_an_attachment_that_goes_lets_a_pod_in() -> None:
-    from moorage.schedule.queue.waiting_pods import RequeueTable
+    from moorage.schedule.waiting_pods import RequeueTable
 
     profile = default_profile(default_gates())
     table = RequeueTable(profile.filters, cluster_of(), lambda name, shape: None)

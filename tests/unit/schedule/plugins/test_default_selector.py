@@ -7,7 +7,7 @@ from moorage.columns.shape import Shape
 from moorage.match.label_selector import NOTHING, parse_selector
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 
 
 def shape(labels: dict[str, str], owner: tuple[str, str] | None = None) -> Shape:

@@ -9,10 +9,9 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
-from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.framework.plugin import Prepared
-from moorage.schedule.framework.verdict import Code
-from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import (
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.framework.plugin import Code, Prepared
+from moorage.schedule.plugins.inter_pod_affinity import (
     AFFINITY_REASON,
     ANTI_AFFINITY_REASON,
     EXISTING_REASON,

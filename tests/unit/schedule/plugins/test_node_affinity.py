@@ -10,7 +10,7 @@ from moorage.model.gates import default_gates, gates_from
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import NodeAffinity as NodeAffinityView
 from moorage.model.types.pod import PreferredSchedulingTerm
-from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.plugin import Code
 from moorage.schedule.plugins.node_affinity import CONFLICT_REASON, ENFORCED_REASON, POD_REASON, NodeAffinity
 
 GATES = default_gates()

@@ -4,9 +4,9 @@ import pytest
 from tests.unit.schedule.clusters import alone, cluster_of, node, passing, place, pod, requests, scores, verdicts
 
 from moorage.columns.cluster import Cluster
-from moorage.schedule.framework.verdict import Code
-from moorage.schedule.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from moorage.schedule.plugins.resources.node_resources_fit import (
+from moorage.schedule.framework.plugin import Code
+from moorage.schedule.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from moorage.schedule.plugins.node_resources_fit import (
     NodeResourcesFit,
     most_allocated,
     requested_to_capacity_ratio,

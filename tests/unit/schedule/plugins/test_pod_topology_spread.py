@@ -10,10 +10,10 @@ from moorage.model.gates import default_gates, gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, TopologySpreadConstraint
-from moorage.schedule.engine.candidates import Candidates
-from moorage.schedule.framework.verdict import Code
-from moorage.schedule.plugins.spread.pod_topology_spread import LABEL_REASON, SKEW_REASON, PodTopologySpread
-from moorage.schedule.plugins.spread.spread_domains import DefaultSelectors
+from moorage.schedule.candidates import Candidates
+from moorage.schedule.framework.plugin import Code
+from moorage.schedule.plugins.pod_topology_spread import LABEL_REASON, SKEW_REASON, PodTopologySpread
+from moorage.schedule.plugins.spread_domains import DefaultSelectors
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 WEB = {"matchLabels": {"app": "web"}}

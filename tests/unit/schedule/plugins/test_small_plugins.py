@@ -6,7 +6,7 @@ import pytest
 from tests.unit.schedule.clusters import alone, candidates_of, cluster_of, node, passing, place, pod, scores, verdicts
 
 from moorage.model.gates import default_gates, gates_from
-from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.plugin import Code
 from moorage.schedule.plugins.image_locality import ImageLocality, full_name
 from moorage.schedule.plugins.node_name import NodeName
 from moorage.schedule.plugins.node_ports import NodePorts

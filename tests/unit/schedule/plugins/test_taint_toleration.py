@@ -8,7 +8,7 @@ from tests.objects import taint
 from tests.unit.schedule.clusters import alone, cluster_of, node, passing, pod, scores, verdicts
 
 from moorage.model.gates import default_gates, gates_from
-from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.plugin import Code
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 EVERYTHING = gates_from({"AllAlpha": True})

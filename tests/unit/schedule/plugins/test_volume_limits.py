@@ -13,7 +13,7 @@ from tests.unit.schedule.storage_objects import (
 )
 
 from moorage.columns.cluster import Cluster
-from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.plugin import Code
 from moorage.schedule.plugins.volumes.node_volume_limits import TOO_MANY_VOLUMES, NodeVolumeLimits
 
 LIMITS = NodeVolumeLimits()

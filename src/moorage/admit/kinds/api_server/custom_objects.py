@@ -13,7 +13,7 @@ from moorage.admit.metadata import path_segment_errors, validate_object_meta, va
 from moorage.admit.raw import Raw
 from moorage.custom.objects.correlation import Correlation
 from moorage.custom.objects.embedded import embedded_errors
-from moorage.custom.objects.list_types import list_type_errors
+from moorage.custom.objects.validate import list_type_errors
 from moorage.custom.schema.structural import Structural
 from moorage.model.field_error import ErrorKind, FieldError, invalid
 from moorage.model.go.quoting import go_json, go_quote

@@ -12,8 +12,8 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
 from moorage.custom.definition import definition as definitions
 from moorage.custom.definition.defaults import coerce_defaults
-from moorage.custom.definition.schema_walk import unknown_formats
-from moorage.custom.definition.written_form import write_spec
+from moorage.custom.definition.internal_spec import unknown_formats
+from moorage.custom.definition.written_forms import write_spec
 from moorage.custom.schema.structural import SchemaTooDeepError, compile_schema
 from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet

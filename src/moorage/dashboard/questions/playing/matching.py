@@ -16,7 +16,7 @@ from moorage.model.gates import GateSet
 from moorage.model.types.node import NodeSelectorTerm, Taint
 from moorage.model.types.pod import Affinity, Pod, PodSpec
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 
 MAX_NAMES = 200
 MAX_GROUPS = 100

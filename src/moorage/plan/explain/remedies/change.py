@@ -15,7 +15,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import DeviceObject
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.framework.plugin import ChosenSlots, Mask
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]+(m|Ki|Mi|Gi)")

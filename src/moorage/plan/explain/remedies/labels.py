@@ -25,7 +25,7 @@ from moorage.plan.explain.remedies.change import (
 )
 from moorage.schedule.framework.plugin import ChosenSlots
 from moorage.schedule.plugins.node_affinity import NodeAffinity
-from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 
 #: Whom a requirement on labels may change the mind of: spreading may count only nodes that match.
 _PLUGINS = (NodeAffinity.name, PodTopologySpread.name)

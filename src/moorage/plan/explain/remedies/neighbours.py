@@ -18,8 +18,8 @@ from moorage.plan.explain.remedies.change import (
     with_affinity,
     with_spec,
 )
-from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
-from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"

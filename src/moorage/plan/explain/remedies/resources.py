@@ -19,10 +19,10 @@ from moorage.model.types.pod import Pod, PodSpec
 from moorage.model.types.storage import Volume
 from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, as_yaml, few, replaced, with_spec
 from moorage.plan.simulation.drain import stays
+from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_ports import NodePorts
-from moorage.schedule.plugins.pod_affinity.inter_pod_affinity import InterPodAffinity
-from moorage.schedule.plugins.resources.node_resources_fit import NodeResourcesFit, shown
-from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
 from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions

@@ -27,7 +27,7 @@ from moorage.plan.explain.remedies.change import (
 )
 from moorage.schedule.plugins.node_unschedulable import UNSCHEDULABLE as CORDONED
 from moorage.schedule.plugins.node_unschedulable import NodeUnschedulable
-from moorage.schedule.plugins.spread.pod_topology_spread import PodTopologySpread
+from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 
 _HARD = frozenset({NO_SCHEDULE, NO_EXECUTE})

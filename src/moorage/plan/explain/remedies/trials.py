@@ -23,7 +23,7 @@ from moorage.plan.explain.remedies.labels import label_changes
 from moorage.plan.explain.remedies.neighbours import affinity_changes, spread_changes
 from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes, volume_changes
 from moorage.plan.explain.remedies.taints import taint_changes
-from moorage.schedule.engine.candidates import Candidates
+from moorage.schedule.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask, Profile
 
 MAX_TRIALS = 300

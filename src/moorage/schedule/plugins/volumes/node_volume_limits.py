@@ -14,8 +14,7 @@ from moorage.columns.volumes.attachments import NO_LIMIT
 from moorage.match.volumes.claims import ClaimState, claims_of, inline_attachables
 from moorage.match.volumes.csi_migration import Attachable
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared, Verdict, unresolvable, unschedulable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"

@@ -20,8 +20,7 @@ from moorage.columns.volumes.storage import VolumeDecision
 from moorage.match.volumes.claims import ClaimFacts, ClaimState
 from moorage.model.gates import GateSet
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Mask, Plugin, Prepared
-from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Code, Mask, Plugin, Prepared, Verdict, unresolvable
 from moorage.schedule.plugins.volumes.volume_needs import (
     BIND_CONFLICT,
     EVERYWHERE,

@@ -10,11 +10,10 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.columns.volumes.inline_disks import Disk, inline_disks
+from moorage.columns.volumes.attachments import Disk, inline_disks
 from moorage.match.volumes.claims import ClaimKey, ClaimState, claims_of
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared, Verdict, unresolvable, unschedulable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
 
 DISK_CONFLICT = "node(s) had no available disk"

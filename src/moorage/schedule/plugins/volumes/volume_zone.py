@@ -8,14 +8,13 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.label_column import ABSENT
+from moorage.columns.interning import ABSENT
 from moorage.columns.shape import Shape
 from moorage.match.volumes.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState, claim_class
 from moorage.model.types.storage import PersistentVolume
 from moorage.model.well_known.labels import BETA_REGION, BETA_ZONE, REGION, ZONE
 from moorage.schedule.framework.events import EventKind, on
-from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared
-from moorage.schedule.framework.verdict import Verdict, unresolvable
+from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared, Verdict, unresolvable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
 
 CONFLICT = "node(s) had no available volume zone"

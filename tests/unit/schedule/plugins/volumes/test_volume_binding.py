@@ -23,11 +23,10 @@ from moorage.columns.volumes.storage import VolumeDecision
 from moorage.match.volumes.claims import SELECTED_NODE
 from moorage.model.gates import default_gates, gates_from
 from moorage.model.types.pod import Pod
+from moorage.schedule.candidates import Candidates, Engine
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import diagnose
-from moorage.schedule.engine.candidates import Candidates, Engine
-from moorage.schedule.framework.plugin import Profile
-from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.plugin import Code, Profile
 from moorage.schedule.plugins.volumes.volume_binding import (
     NODE_CONFLICT,
     UNBOUND_IMMEDIATE,

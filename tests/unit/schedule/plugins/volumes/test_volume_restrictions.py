@@ -7,7 +7,7 @@ from tests.unit.schedule.clusters import alone, cluster_of, node, passing, place
 from tests.unit.schedule.storage_objects import claim, store, user, volume
 
 from moorage.columns.cluster import Cluster
-from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.plugin import Code
 from moorage.schedule.plugins.volumes.volume_restrictions import DISK_CONFLICT, EXCLUSIVE_CONFLICT, VolumeRestrictions
 
 Raw = dict[str, Any]

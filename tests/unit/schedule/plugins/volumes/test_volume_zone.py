@@ -7,7 +7,7 @@ from tests.unit.schedule.clusters import alone, cluster_of, node, passing, verdi
 from tests.unit.schedule.storage_objects import claim, storage_class, store, user, volume
 
 from moorage.columns.cluster import Cluster
-from moorage.schedule.framework.verdict import Code
+from moorage.schedule.framework.plugin import Code
 from moorage.schedule.plugins.volumes.volume_zone import CONFLICT, VolumeZone
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"

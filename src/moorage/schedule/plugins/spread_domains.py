@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.counts import DomainCounts, PodCounts
-from moorage.columns.interning import TaintSet
-from moorage.columns.label_column import ABSENT, LabelColumn
+from moorage.columns.interning import ABSENT, LabelColumn, TaintSet
 from moorage.columns.pod_classes import label_needed
 from moorage.columns.selector_masks import NodePredicate, required_predicate
 from moorage.columns.shape import Shape

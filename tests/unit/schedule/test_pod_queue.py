@@ -11,8 +11,8 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.model.types.storage import PersistentVolumeClaim
 from moorage.schedule.framework.events import Event, EventKind, Requeue, node_events, on
 from moorage.schedule.framework.plugin import Plugin
-from moorage.schedule.queue.queue import SchedulingQueue
-from moorage.schedule.queue.waiting_pods import NO_NODES, QueuedPod, QueueState, RequeueTable
+from moorage.schedule.pod_queue import SchedulingQueue
+from moorage.schedule.waiting_pods import NO_NODES, QueuedPod, QueueState, RequeueTable
 
 SCHEDULER = "default-scheduler"
 

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from moorage.schedule.engine.candidates import PreFilterResult, combine_prepared
-from moorage.schedule.framework.plugin import Plugin, Prepared
-from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
+from moorage.schedule.candidates import PreFilterResult, combine_prepared
+from moorage.schedule.framework.plugin import Plugin, Prepared, Verdict, unresolvable, unschedulable
 
 
 class A(Plugin[None]):

@@ -5,7 +5,7 @@ domain <= maxSkew`, for each constraint. With ScheduleAnyway domains with fewer 
 the more domains there are. Pods without constraints are spread by the profile's defaults, together with the other pods
 of their Service or controller. Kubernetes: pkg/scheduler/framework/plugins/podtopologyspread.
 Differs: the detail has the inequality; all toleration operators and CEL in nodeTaintsPolicy, behind their gates; pods
-are counted when they come and go, not for each pod anew.
+are counted when they come and go, not again for each pod.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.label_column import ABSENT
+from moorage.columns.interning import ABSENT
 from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
 from moorage.match.comparison import shown
@@ -29,10 +29,9 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod, TopologySpreadConstraint
 from moorage.model.well_known.labels import HOSTNAME, ZONE
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Prepared, Scores
-from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
+from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Code, Mask, Prepared, Scores, Verdict, unresolvable
 from moorage.schedule.framework.wide import Trait, Traits, WidePlugin
-from moorage.schedule.plugins.spread.spread_domains import (
+from moorage.schedule.plugins.spread_domains import (
     HARD_EFFECTS,
     BalancedDomains,
     Constraint,

@@ -19,8 +19,7 @@ from moorage.columns.shape import Shape
 from moorage.columns.slots import SlotArray
 from moorage.match.devices.extended_resources import classes_by_resource
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import MAX_SCORE, ChosenSlots, Mask, Plugin, Prepared, Scores
-from moorage.schedule.framework.verdict import Code, Verdict
+from moorage.schedule.framework.plugin import MAX_SCORE, ChosenSlots, Code, Mask, Plugin, Prepared, Scores, Verdict
 
 DEFAULT_WEIGHTS = ((CPU, 1), (MEMORY, 1))
 _TOO_MANY_PODS = "Too many pods"

@@ -14,7 +14,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from moorage.columns.shape import Shape
 from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Plugin, Prepared, Scores
-from moorage.schedule.plugins.resources.node_resources_fit import ScoresByState
+from moorage.schedule.plugins.node_resources_fit import ScoresByState
 
 DEFAULT_RESOURCES = (CPU, MEMORY)
 _ALWAYS = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.counts import DomainCounts, PodCounts
-from moorage.columns.label_column import ABSENT
+from moorage.columns.interning import ABSENT
 from moorage.columns.owned_terms import TermKind
 from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
@@ -24,10 +24,9 @@ from moorage.match.comparison import shown
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
 from moorage.model.types.pod import Pod
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import MAX_SCORE, Mask, Prepared, Scores
-from moorage.schedule.framework.verdict import Verdict, unresolvable, unschedulable
+from moorage.schedule.framework.plugin import MAX_SCORE, Mask, Prepared, Scores, Verdict, unresolvable, unschedulable
 from moorage.schedule.framework.wide import Trait, Traits, WidePlugin
-from moorage.schedule.plugins.pod_affinity.pod_affinity_domains import ANY_BREACH, NO_MATCH, AffinityWant, is_about
+from moorage.schedule.plugins.pod_affinity_domains import ANY_BREACH, NO_MATCH, AffinityWant, is_about
 
 AFFINITY_REASON = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"

@@ -1,4 +1,4 @@
-"""Remember a function's last answer, for functions of pods: those of one template come one after another."""
+"""Cache the last result of a function of pods: pods of one template come one after another."""
 
 from collections.abc import Callable
 from operator import attrgetter

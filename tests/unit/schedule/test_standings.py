@@ -5,9 +5,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from moorage.schedule.engine import standings
-from moorage.schedule.engine.standings import Standings
+from moorage.schedule import standings
 from moorage.schedule.framework.wide import distinct
+from moorage.schedule.standings import Standings
 
 
 def test_distinct_packs_what_fits_and_what_does_not() -> None:

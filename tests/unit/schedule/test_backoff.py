@@ -1,6 +1,6 @@
 import pytest
 
-from moorage.schedule.queue.queue import Backoff
+from moorage.schedule.pod_queue import Backoff
 
 
 @pytest.mark.parametrize(

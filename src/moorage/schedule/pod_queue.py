@@ -1,4 +1,4 @@
-"""The scheduling queue: which pod is tried next, and which wait for what.
+"""Decide which pod is scheduled next, and keep those that wait, each with what it waits for.
 
 Time is an argument: `next_time` says when to ask again. A pod is
 
@@ -25,10 +25,10 @@ from moorage.columns.cluster import PodRecord
 from moorage.match.devices.claims import ClaimKey, claim_keys
 from moorage.model.types.pod import Pod, PodSpec
 from moorage.schedule.framework.events import ABOUT_RESOURCE_CLAIMS, Event, EventKind, claim_of, concerns, own_events
-from moorage.schedule.framework.verdict import Verdict
+from moorage.schedule.framework.plugin import Verdict
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
-from moorage.schedule.queue.waiting_pods import (
+from moorage.schedule.waiting_pods import (
     QueuedPod,
     QueueMove,
     QueueState,

@@ -20,9 +20,8 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.go.quoting import go_quote
-from moorage.schedule.engine.local_answers import Filter, LocalAnswers, Score
-from moorage.schedule.engine.standings import Standings
 from moorage.schedule.framework.plugin import (
+    Code,
     Mask,
     Plugin,
     PluginTimer,
@@ -30,10 +29,13 @@ from moorage.schedule.framework.plugin import (
     Prepared,
     Profile,
     Scores,
+    Verdict,
     normalize,
+    unresolvable,
 )
-from moorage.schedule.framework.verdict import Code, Verdict, unresolvable
 from moorage.schedule.framework.wide import Trait, WidePlugin, too_many
+from moorage.schedule.local_answers import Filter, LocalAnswers, Score
+from moorage.schedule.standings import Standings
 
 NO_SLOT = -1
 SHAPES_KEPT = 512

@@ -1,4 +1,4 @@
-"""Queued pods, the groups in which they wait for the same thing, and the table of events that may help a group.
+"""Hold queued pods, the groups in which they wait for the same thing, and the table of events that may help a group.
 
 Ten thousand replicas that do not fit wait as one group: hints are asked per group. Groups that wait for pods with a
 certain label are filed under that label and not asked about others.

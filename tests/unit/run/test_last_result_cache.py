@@ -3,7 +3,7 @@
 from tests.unit.schedule.clusters import pod
 
 from moorage.model.types.pod import Pod
-from moorage.run.last_answer import remember_last
+from moorage.run.last_result_cache import remember_last
 
 
 class Asked:

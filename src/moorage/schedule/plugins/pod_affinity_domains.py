@@ -11,7 +11,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.counts import DomainCounts, PodCounts
-from moorage.columns.label_column import ABSENT, LabelColumn
+from moorage.columns.interning import ABSENT, LabelColumn
 from moorage.columns.owned_terms import OwnedTerm, TermKind, term_key
 from moorage.columns.pod_classes import label_needed
 from moorage.columns.shape import Shape

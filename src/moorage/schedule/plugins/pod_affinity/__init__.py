@@ -1,1 +1,0 @@
-"""InterPodAffinity, and what it counts."""

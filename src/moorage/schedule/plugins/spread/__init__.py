@@ -1,1 +1,0 @@
-"""PodTopologySpread, and what it counts."""

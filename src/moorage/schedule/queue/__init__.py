@@ -1,1 +1,0 @@
-"""The scheduling queue: active, backoff and unschedulable pods."""
