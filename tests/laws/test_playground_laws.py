@@ -1,5 +1,7 @@
 """Forms of a rule that claim to be exact match the same taints, from operators to CEL and back."""
 
+from collections.abc import Iterable
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
@@ -7,9 +9,9 @@ from tests.laws.test_toleration_laws import TAINTS, TOLERATIONS
 
 from moorage.dashboard.questions import QUESTIONS, Base
 from moorage.dashboard.questions.base import parts_of
-from moorage.dashboard.questions.playing.forms.from_cel import said_with_operators
-from moorage.dashboard.questions.playing.forms.from_operators import forms_of, said_in_cel
-from moorage.dashboard.questions.playing.forms.said import Said
+from moorage.dashboard.questions.playing.cel_form import expression_of, with_operator
+from moorage.dashboard.questions.playing.forms import toleration_in_other_forms
+from moorage.dashboard.questions.playing.rule_form import RuleForm
 from moorage.dashboard.questions.playing.rule_text import KINDS
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import all_gates
@@ -41,39 +43,39 @@ _EXPRESSIONS = st.recursive(
 )
 
 
-def tolerates(tolerations: tuple[Toleration, ...], taint: Taint) -> bool:
-    return compile_tolerations(tolerations, _ALL).tolerates(taint)
+def tolerates(toleration: object, taint: Taint) -> bool:
+    return isinstance(toleration, Toleration) and compile_tolerations((toleration,), _ALL).tolerates(taint)
 
 
-def check_forms(toleration: Toleration, taint: Taint, forms: list[Said]) -> None:
-    """What is exact agrees on every taint; what is not has a sentence about it."""
-    for said in forms:
-        assert bool(said.tolerations) != bool(said.why_not)
-        if said.tolerations and not said.differs:
-            assert tolerates((toleration,), taint) == tolerates(said.tolerations, taint), said
+def check_forms(toleration: Toleration, taint: Taint, forms: Iterable[RuleForm]) -> None:
+    """Check that a form without differences agrees on every taint, and that a missing form has a reason."""
+    for form in forms:
+        assert (form.item is not None) != bool(form.why_not)
+        if form.item is not None and not form.differs:
+            assert tolerates(toleration, taint) == tolerates(form.item, taint), form
 
 
 @LAW_SETTINGS
 @given(TOLERATIONS, TAINTS)
 def test_a_toleration_and_its_exact_forms_match_the_same_taints(toleration: Toleration, taint: Taint) -> None:
-    check_forms(toleration, taint, forms_of(toleration))
+    check_forms(toleration, taint, toleration_in_other_forms(toleration))
 
 
 @LAW_SETTINGS
 @given(_EXPRESSIONS, TAINTS)
-def test_an_expression_and_its_operators_match_the_same_taints(expression: str, taint: Taint) -> None:
-    check_forms(Toleration(expression=expression), taint, [said_with_operators(expression)])
+def test_an_expression_and_its_operator_match_the_same_taints(expression: str, taint: Taint) -> None:
+    check_forms(Toleration(expression=expression), taint, [with_operator(expression)])
 
 
 @LAW_SETTINGS
 @given(TOLERATIONS, TAINTS)
-def test_there_and_back_is_the_same_toleration(toleration: Toleration, taint: Taint) -> None:
-    expression = said_in_cel(toleration)
+def test_an_operator_written_as_an_expression_is_recognized(toleration: Toleration, taint: Taint) -> None:
+    expression = expression_of(toleration)
     if expression is None or (not toleration.key and toleration.operator != "Exists"):
         return
-    back = said_with_operators(expression)
+    back = with_operator(expression)
     assert not back.differs
-    assert tolerates((toleration,), taint) == tolerates(back.tolerations, taint)
+    assert tolerates(toleration, taint) == tolerates(back.item, taint)
 
 
 _PIECES = st.sampled_from(
@@ -118,7 +120,7 @@ def test_any_text_is_answered_with_places_that_are_in_it(kind: str, text: str, l
 def test_the_law_notices_a_form_that_is_not_exact() -> None:
     @given(TOLERATIONS, TAINTS)
     def law(toleration: Toleration, taint: Taint) -> None:
-        wrong = [Said(one.form, one.tolerations, one.why_not) for one in forms_of(toleration)]
+        wrong = [RuleForm(one.form, one.item, one.why_not) for one in toleration_in_other_forms(toleration)]
         check_forms(toleration, taint, wrong)
 
     assert_notices(law)

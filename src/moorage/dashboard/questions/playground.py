@@ -14,7 +14,7 @@ from moorage.admit.chain import Admission
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.playing.expressions import expression_facts, expressions_of
-from moorage.dashboard.questions.playing.forms.forms import all_forms
+from moorage.dashboard.questions.playing.forms import all_forms
 from moorage.dashboard.questions.playing.kind_guess import other_kind
 from moorage.dashboard.questions.playing.known_nodes import (
     KnownNode,
