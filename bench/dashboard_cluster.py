@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from moorage.dashboard.http.assets import Asset, read_assets
+from moorage.dashboard.http.application import Asset, read_assets
 from moorage.dashboard.http.guard import SECURITY_HEADERS
 
 if TYPE_CHECKING:

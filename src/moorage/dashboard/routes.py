@@ -12,8 +12,7 @@ from moorage.dashboard.http.application import JSON_HEADERS, Answer, Routes, as_
 from moorage.dashboard.http.coalescing import Coalescer
 from moorage.dashboard.http.sessions import session_in
 from moorage.dashboard.questions import QUESTIONS
-from moorage.dashboard.settings import DashboardSettings
-from moorage.dashboard.source import ClusterSource
+from moorage.dashboard.source import ClusterSource, DashboardSettings
 from moorage.dashboard.state.board import Board, state_document
 from moorage.dashboard.state.history import NotKept
 from moorage.model.api_error import bad_request, failure

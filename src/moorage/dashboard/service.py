@@ -10,9 +10,8 @@ from moorage.dashboard.http.coalescing import Coalescer
 from moorage.dashboard.http.guard import Guard
 from moorage.dashboard.http.sessions import Sessions
 from moorage.dashboard.routes import ActRoute, AskRoute, StateRoutes
-from moorage.dashboard.settings import DashboardSettings
 from moorage.dashboard.simulator.client import Simulator
-from moorage.dashboard.source import CannotShow, ClusterSource, FileCluster, LiveCluster
+from moorage.dashboard.source import CannotShow, ClusterSource, DashboardSettings, FileCluster, LiveCluster
 from moorage.dashboard.state.rollouts import ROLLOUT_KINDS, Rollouts
 from moorage.model.kinds import Kind
 from moorage.serve.http.messages import Request, Response

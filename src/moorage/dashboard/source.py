@@ -16,16 +16,35 @@ from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Object
 from moorage.dashboard.actions import ActionContext
-from moorage.dashboard.settings import DashboardSettings
 from moorage.dashboard.simulator.client import Simulator
 from moorage.dashboard.simulator.spec import InputSpec, LiveInput
 from moorage.dashboard.state.board import Board, SourceInfo, Unread
-from moorage.dashboard.state.delta import PodRow
 from moorage.dashboard.state.details import node_details, pod_details
 from moorage.dashboard.state.live import Listener, LiveSource
+from moorage.dashboard.state.rows import PodRow
 from moorage.model.kinds import Kind
 from moorage.plan.input.live_cluster import WANTED, Missing
 from moorage.plan.input.live_gates import LiveGates, ask_endpoints, ask_server, gates_in
+
+
+class DashboardSettings(msgspec.Struct, frozen=True):
+    """The options of `moorage dashboard`. Without `kubeconfig` it shows `files`."""
+
+    kubeconfig: str | None = None
+    context: str = ""
+    files: tuple[str, ...] = ()
+    stdin: str = ""  # what the file `-` holds
+    feature_gates: dict[str, bool] = {}
+    configuration: str | None = None  # the text of a KubeSchedulerConfiguration
+    configuration_name: str = "configuration"
+    seed: int = 0
+    namespace: str = ""
+    endpoints: tuple[str, ...] = ()  # where components other than the API server serve metrics
+    bind_address: str = "127.0.0.1"
+    port: int = 0
+    host_names: tuple[str, ...] = ()  # by which browsers may call it, besides its addresses
+    allow_changes: bool = False
+
 
 Document = dict[str, Any]
 

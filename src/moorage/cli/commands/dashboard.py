@@ -92,8 +92,7 @@ def command(
     from moorage.cluster.event_loop import run_until_signal
     from moorage.dashboard.http.guard import is_loopback
     from moorage.dashboard.service import Dashboard
-    from moorage.dashboard.settings import DashboardSettings
-    from moorage.dashboard.source import CannotShow
+    from moorage.dashboard.source import CannotShow, DashboardSettings
     from moorage.telemetry.logs import fall_silent
 
     if not paths and kubeconfig is None:

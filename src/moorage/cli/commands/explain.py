@@ -154,7 +154,7 @@ def _write_page(
     strict: bool,
 ) -> int:
     """Write a page about a pod, or about the node `named`, and return the exit code. Raises TargetError."""
-    from moorage.dashboard.export.explain_page import node_page, pod_page
+    from moorage.dashboard.export.command_pages import node_page, pod_page
     from moorage.plan.explain.explanation import PENDING_STANDINGS
 
     prepare_output(is_text=False)

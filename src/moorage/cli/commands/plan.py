@@ -40,7 +40,7 @@ from moorage.cli.shared import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from moorage.dashboard.export.plan_page import PlanPage
+    from moorage.dashboard.export.command_pages import PlanPage
     from moorage.plan.outcome import Outcome
     from moorage.plan.planner import Planner
     from moorage.plan.rollout import Rollout
@@ -206,7 +206,7 @@ def _plan(
     simulation = planner.build(lives=until is not None)
     page = None
     if with_page:
-        from moorage.dashboard.export.plan_page import PlanPage
+        from moorage.dashboard.export.command_pages import PlanPage
 
         page = PlanPage(planner, simulation, changes, until, paths, rolls_out=bool(rollout))
     progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))

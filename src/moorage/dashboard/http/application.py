@@ -4,15 +4,16 @@ Every request passes the guard and, but for the front page and the styles of the
 `/api` are JSON; what goes wrong is `{"error": one sentence}` with the status that fits.
 """
 
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import msgspec
 
-from moorage.dashboard.http.assets import Asset, read_assets, serve_asset
 from moorage.dashboard.http.guard import SECURITY_HEADERS, Guard
-from moorage.dashboard.http.pages import refuse, welcome
-from moorage.dashboard.http.sessions import Sessions, session_in, set_cookie
+from moorage.dashboard.http.sessions import Sessions, refuse, session_in, set_cookie, welcome
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.serve.http.messages import Headers, Request, Response, Stream
 
@@ -137,3 +138,48 @@ def json_lines(parts: AsyncIterator[dict[str, Any]]) -> Stream:
                 await close()
 
     return Stream(chunks(), "application/x-ndjson", JSON_HEADERS)
+
+
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "json": "application/json",
+    "webmanifest": "application/manifest+json",
+}
+
+
+class Asset(msgspec.Struct, frozen=True):
+    """A file of the page."""
+
+    body: bytes
+    content_type: str
+    digest: str
+
+
+def read_assets() -> dict[str, Asset]:
+    """Return all files of the page by their path below it, such as `lib/api.js`."""
+    return dict(_below(files("moorage.dashboard").joinpath("web"), ""))
+
+
+def _below(folder: Traversable, prefix: str) -> list[tuple[str, Asset]]:
+    found: list[tuple[str, Asset]] = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found += _below(entry, f"{prefix}{entry.name}/")
+            continue
+        content_type = _TYPES.get(entry.name.rpartition(".")[2])
+        if content_type is not None:
+            body = entry.read_bytes()
+            asset = Asset(body, content_type, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+            found.append((f"{prefix}{entry.name}", asset))
+    return found
+
+
+def serve_asset(request: Request, asset: Asset) -> Response:
+    headers = (*SECURITY_HEADERS, ("ETag", asset.digest), ("Cache-Control", "no-cache"))
+    if request.headers.get("if-none-match") == asset.digest:
+        return Response(304, b"", "", headers)
+    return Response(200, asset.body, asset.content_type, headers)

@@ -10,12 +10,11 @@ import msgspec
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.playground import asked, nodes_of
-from moorage.dashboard.questions.playing.completion.candidate import Candidate, Completion, fitting
-from moorage.dashboard.questions.playing.completion.cel_cursor import complete_cel
-from moorage.dashboard.questions.playing.completion.cluster_words import ClusterWords
-from moorage.dashboard.questions.playing.completion.yaml_candidates import YamlCandidates
-from moorage.dashboard.questions.playing.completion.yaml_cursor import YamlCursor, cursor_in
+from moorage.dashboard.questions.playing.cel_completion import complete_cel
+from moorage.dashboard.questions.playing.completion_words import Candidate, ClusterWords, Completion, fitting
 from moorage.dashboard.questions.playing.rule_text import CEL, TOLERATIONS
+from moorage.dashboard.questions.playing.yaml_completion import YamlCandidates
+from moorage.dashboard.questions.playing.yaml_cursor import YamlCursor, cursor_in
 
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:

@@ -13,9 +13,7 @@ import msgspec
 from moorage.admit.chain import Admission
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
-from moorage.dashboard.questions.playing.expressions import expression_facts, expressions_of
 from moorage.dashboard.questions.playing.forms import all_forms
-from moorage.dashboard.questions.playing.kind_guess import other_kind
 from moorage.dashboard.questions.playing.known_nodes import (
     KnownNode,
     KnownNodes,
@@ -32,8 +30,8 @@ from moorage.dashboard.questions.playing.matching import (
     grouped,
 )
 from moorage.dashboard.questions.playing.needed_gates import gate_rows
-from moorage.dashboard.questions.playing.problems import problems_of, unreadable_text
-from moorage.dashboard.questions.playing.rule_text import CEL, KINDS, TOLERATIONS, RuleText
+from moorage.dashboard.questions.playing.problems import expression_facts, expressions_of, problems_of, unreadable_text
+from moorage.dashboard.questions.playing.rule_text import CEL, KINDS, TOLERATIONS, RuleText, other_kind
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.model.gates import GATES, Component, Gate, GateSet

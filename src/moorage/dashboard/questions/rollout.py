@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
-from moorage.dashboard.questions.changing.changes import MAX_TEXT
+from moorage.dashboard.questions.changes import MAX_TEXT
 from moorage.lint.sources import Source
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.report.plain import as_data, difference_data

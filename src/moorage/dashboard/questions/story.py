@@ -11,7 +11,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Report
 from moorage.control.framework.world import controller_of
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
-from moorage.dashboard.state.deeds import created_line
+from moorage.dashboard.state.workload_changes import created_line
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.report.reasons import without_preemption

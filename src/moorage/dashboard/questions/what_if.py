@@ -14,8 +14,7 @@ import msgspec
 
 from moorage.admit.pod.tolerations import validate_taints
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
-from moorage.dashboard.questions.changing.changes import read_changes, read_until
-from moorage.dashboard.questions.changing.commands import kubectl_commands, plan_command
+from moorage.dashboard.questions.changes import kubectl_commands, plan_command, read_changes, read_until
 from moorage.model.types.node import Taint
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import NodeLine

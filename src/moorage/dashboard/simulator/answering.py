@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from moorage.dashboard.questions.base import Base, Part, Question, parts_of
+from moorage.dashboard.simulator.channel import Commands
 from moorage.dashboard.simulator.children import Children, end_with, stop_looking
-from moorage.dashboard.simulator.commands import Commands
 
 Questions = Mapping[str, Question]
 #: More bytes of arguments are no question.

@@ -13,9 +13,8 @@ import msgspec
 from moorage.dashboard.questions.base import Part, Question
 from moorage.dashboard.simulator.answering import MAX_ARGUMENTS
 from moorage.dashboard.simulator.channel import Channel, ProcessGone
-from moorage.dashboard.simulator.generation import Generation, GenerationInfo
+from moorage.dashboard.simulator.processes import Generation, GenerationInfo, ZygoteProcess
 from moorage.dashboard.simulator.spec import InputSpec
-from moorage.dashboard.simulator.zygote_process import ZygoteProcess
 from moorage.telemetry.logs import get_logger
 
 #: How long an answer may take, and how long loading and planning.

@@ -21,8 +21,8 @@ from contextlib import suppress
 
 from moorage.dashboard.questions.base import Base
 from moorage.dashboard.simulator.answering import SETTLED, Questions, serve_questions
+from moorage.dashboard.simulator.channel import Commands
 from moorage.dashboard.simulator.children import Children, end_with, stop_looking
-from moorage.dashboard.simulator.commands import Commands
 from moorage.dashboard.simulator.spec import (
     BadInput,
     InputSpec,
@@ -184,3 +184,7 @@ def _problem(error: Exception) -> dict[str, str]:
         return {"problem": "there is not enough memory to load the cluster"}
     said = f"{type(error).__name__}: {error}".splitlines()[0]
     return {"problem": f"unexpected error: {said}", "traceback": traceback.format_exc()}
+
+
+if __name__ == "__main__":
+    main()

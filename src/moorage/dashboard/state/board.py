@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from moorage.dashboard.state.delta import NodeRow, PodRow, Rows, RowsDelta
 from moorage.dashboard.state.history import History
-from moorage.dashboard.state.rows import pod_table
+from moorage.dashboard.state.rows import NodeRow, PodRow, Rows, RowsDelta, pod_table
 from moorage.watch.happenings import Happening
 
 MAX_HAPPENINGS = 500

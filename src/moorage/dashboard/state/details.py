@@ -5,8 +5,7 @@ from typing import Any, Protocol
 
 from moorage.client.protocol import Object
 from moorage.columns.resources import pod_requests
-from moorage.dashboard.state.delta import NodeRow
-from moorage.dashboard.state.rows import pod_row
+from moorage.dashboard.state.rows import NodeRow, pod_row
 from moorage.match.devices.claims import claim_keys
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.devices import ResourceClaim, ResourceSlice

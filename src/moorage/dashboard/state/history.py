@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.dashboard.state.delta import NodeRow, PodRow, Rows, RowsDelta
+from moorage.dashboard.state.rows import NodeRow, PodRow, Rows, RowsDelta
 from moorage.watch.happenings import HappeningKind
 
 MAX_ROWS = 20_000

@@ -16,8 +16,8 @@ from moorage.client.kubeconfig.access import Access
 from moorage.client.protocol import Object, Unreachable
 from moorage.columns.cluster import Cluster
 from moorage.dashboard.state.board import Board, SourceInfo, Unread
-from moorage.dashboard.state.deeds import deeds
 from moorage.dashboard.state.rows import node_row, pod_row
+from moorage.dashboard.state.workload_changes import deeds
 from moorage.model.api_error import ApiError
 from moorage.model.gates import all_gates
 from moorage.model.kinds import KINDS, Kind

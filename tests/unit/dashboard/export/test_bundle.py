@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from moorage.dashboard.export.bundle import CannotBundle, bundle
-from moorage.dashboard.http.assets import read_assets
+from moorage.dashboard.export.page import CannotBundle, bundle
+from moorage.dashboard.http.application import read_assets
 
 MODULES = {
     "app.js": """import { one, two as deux } from "./lib/numbers.js";

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from moorage.dashboard.export.changes import asked_changes
-from moorage.dashboard.questions.changing.changes import read_changes
+from moorage.dashboard.export.command_pages import asked_changes
+from moorage.dashboard.questions.changes import read_changes
 from moorage.plan.node_changes import parse_added_nodes, parse_label, parse_scale, parse_taint, parse_untaint
 from moorage.plan.what_if import Changes
 

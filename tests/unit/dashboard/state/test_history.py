@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
-from moorage.dashboard.state.delta import PodRow, Rows, RowsDelta, inverse, redo, undo
 from moorage.dashboard.state.history import History, NotKept
+from moorage.dashboard.state.rows import PodRow, Rows, RowsDelta, inverse, redo, undo
 from moorage.watch.happenings import Happening, HappeningKind
 
 names = st.sampled_from(["a", "b", "c"])

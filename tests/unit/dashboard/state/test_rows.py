@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from moorage.dashboard.state.delta import PodRow
-from moorage.dashboard.state.rows import node_row, pod_row, pod_table
+from moorage.dashboard.state.rows import PodRow, node_row, pod_row, pod_table
 from moorage.model.kinds import view_of
 from moorage.plan.devices import DeviceCount
 

@@ -5,8 +5,7 @@ from tests.unit.dashboard.questions.playing.playing import base_of
 
 from moorage.dashboard.questions import QUESTIONS, Base
 from moorage.dashboard.questions.base import parts_of
-from moorage.dashboard.questions.playing.completion.cel_cursor import complete_cel
-from moorage.dashboard.questions.playing.completion.function_notes import NOTES
+from moorage.dashboard.questions.playing.cel_completion import NOTES, complete_cel
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from moorage.admit.pod.tolerations import TAINT_EFFECTS
-from moorage.dashboard.questions.playing.completion.candidate import Candidate
-from moorage.dashboard.questions.playing.completion.cluster_words import NAMESPACES, NODES, PODS, ClusterWords
-from moorage.dashboard.questions.playing.completion.yaml_cursor import ITEM, YamlCursor
+from moorage.dashboard.questions.playing.completion_words import (
+    NAMESPACES,
+    NODES,
+    PODS,
+    Candidate,
+    ClusterWords,
+)
 from moorage.dashboard.questions.playing.rule_text import AFFINITY, NODE_SELECTOR, TOLERATIONS
+from moorage.dashboard.questions.playing.yaml_cursor import ITEM, YamlCursor
 from moorage.match.operators import (
     LABEL_SELECTOR,
     NODE_FIELD,

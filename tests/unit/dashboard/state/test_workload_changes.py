@@ -6,7 +6,7 @@ from tests.unit.plan.planning import Plan, node, workload
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.dashboard.state.deeds import deeds
+from moorage.dashboard.state.workload_changes import deeds
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.rollout import kind_of_workload, restart

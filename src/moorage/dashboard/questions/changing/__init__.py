@@ -1,1 +1,0 @@
-"""Read the changes that a what-if is asked about, and write them as commands."""

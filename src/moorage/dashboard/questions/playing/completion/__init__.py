@@ -1,1 +1,0 @@
-"""Complete what is being typed: fields, operators, keys and values of the cluster, and all of CEL by type."""
