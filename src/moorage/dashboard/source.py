@@ -1,6 +1,6 @@
 """Bring the cluster to the page and to the simulator: a live one as it changes, or files as they are edited.
 
-The simulator gets the cluster anew when it has changed and a question is asked, or a page looks on; while it loads,
+The simulator gets the cluster again when it has changed and a question is asked, or a page looks on; while it loads,
 the one before answers. How often is bounded by how long loading takes, so that a large, busy cluster does not keep a
 core busy.
 """

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from moorage.client.protocol import Raw
 from moorage.dashboard.actions.changing import apply, dry_run
-from moorage.dashboard.actions.rights import ActionContext, ActionError, rights
+from moorage.dashboard.actions.context import ActionContext, ActionError
+from moorage.dashboard.actions.rights import rights
 
 __all__ = ["ACTIONS", "ActionContext", "ActionError", "act"]
 

@@ -7,9 +7,9 @@ the other and end with the first that fails; what was made before is said.
 from typing import Any
 
 from moorage.client.protocol import Client, Object, PatchType, Raw, Unreachable
+from moorage.dashboard.actions.context import ActionContext, ActionError
 from moorage.dashboard.actions.differences import operations
 from moorage.dashboard.actions.remedies import patch_command
-from moorage.dashboard.actions.rights import ActionContext, ActionError
 from moorage.dashboard.actions.steps import Step, asked_steps, patched, steps_of
 from moorage.model.api_error import ApiError
 

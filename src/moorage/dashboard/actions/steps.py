@@ -1,7 +1,8 @@
-"""Read what the page wants to change: patches, deletions and creations of a few kinds, and of these only some fields.
+"""Read what the page wants to change as writes: patches, deletions and creations of a few kinds and of some fields.
 
-Whatever else a request asks for is refused here, before anything is sent to the cluster. Differs from kubectl, which
-may change everything that the kubeconfig may: a page that was left open is easier to misuse than a command line.
+The changes of a what-if become one patch for each node and workload, and one rule for each device taint. Whatever else
+a request asks for is refused here, before anything is sent to the cluster. Differs from kubectl, which may change
+everything that the kubeconfig may: a page that was left open is easier to misuse than a command line.
 """
 
 from hashlib import sha256
@@ -10,8 +11,8 @@ from typing import Any
 import msgspec
 
 from moorage.client.protocol import Client, Object, PatchType, Raw
+from moorage.dashboard.actions.context import ActionError
 from moorage.dashboard.actions.differences import changed_paths, operations
-from moorage.dashboard.actions.rights import ActionError
 from moorage.dashboard.questions.base import BadQuestion
 from moorage.dashboard.questions.changes import WantedChanges, device_rule, read_changes
 from moorage.model.api_error import ApiError

@@ -1,4 +1,8 @@
-"""Write the page of `moorage plan --output html`: plan, map, why pods wait, what changes would do, what happened."""
+"""Write the pages of `moorage plan --output html` and `moorage explain --output html`.
+
+That of a plan has plan, map, why pods wait, what the changes of the command line would do, and what happened; that of
+an explanation has one pod or one node explained, on the map of its cluster.
+"""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

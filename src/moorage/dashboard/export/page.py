@@ -1,7 +1,10 @@
-"""Write the page: markup, styles and script of the front end, and the data, with a policy that allows only these.
+"""Write a page that needs no server: markup, styles, one script and the data, with a policy that allows only these.
 
 Of the policy two hashes are all that is allowed to run or to style: a string of the cluster that was read as markup
-could do nothing. In the data `<` is written `\\u003c`, so that no string ends its element.
+could do nothing. In the data `<` is written `\\u003c`, so that no string ends its element. The modules of the front end
+are joined into one script, because one inline script can be allowed by its hash, while modules in `data:` or `blob:`
+addresses would need a policy that allows all such scripts: each becomes a function that runs when it is first used. The
+forms of import and export that the front end uses are known; another one is an error, as is a circle of imports.
 """
 
 import base64

@@ -1,4 +1,7 @@
-"""Put together what a saved page shows: the rows of its map, and answers to the questions that its views ask."""
+"""Collect what a saved page shows: the rows of its map, and answers to the questions that its views ask.
+
+Questions that spoil their simulation are answered in a forked copy of the process.
+"""
 
 import os
 import time

@@ -1,7 +1,6 @@
 """Answer the requests of browsers: let them in, then serve the page, the cluster's state, questions and actions.
 
-Every request passes the guard and, but for the front page and the styles of the notice, needs a session. Answers of
-`/api` are JSON; what goes wrong is `{"error": one sentence}` with the status that fits.
+The page's files are read once and served with a digest, so that a browser asks again but rarely loads again.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
-"""Exchange one-time tokens for sessions, which a cookie names.
+"""Let browsers in: exchange one-time tokens for sessions, which a cookie names.
 
 The address that is printed has a token. The first request that brings it gets a cookie, and the token is void. Both
-are compared in constant time. The cookie's name has the port: browsers send cookies to every port of a host.
+are compared in constant time. The cookie's name has the port: browsers send cookies to every port of a host. Two small
+pages are shown before: one goes on to the dashboard, the other says how to get in.
 """
 
 import hmac

@@ -1,54 +1,55 @@
-"""Answer questions about a simulated cluster: one file for each question, named after it.
+"""Answer questions about a simulated cluster: a table of questions, each a function `(base, arguments) → parts`.
 
-The file of question `what-if` is `what_if.py`, and its function is `answer`. A file is imported when its question is
-first asked.
+The module of a question is imported when it is first asked.
 """
 
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from moorage.dashboard.questions.base import BadQuestion, Base, Part, Question
+from moorage.dashboard.questions.base import Answer, BadQuestion, Base, Part, Question
 
 __all__ = ["QUESTIONS", "BadQuestion", "Base", "Question", "preload"]
 
 _BUILT, _SETTLED = False, True
 
+#: Each question: its module, with the function in it unless that is `answer`, and the simulation that it wants.
 _TABLE = {
-    "audit": _BUILT,
-    "complete": _BUILT,
-    "details": _SETTLED,
-    "explain": _BUILT,
-    "explain-pending": _SETTLED,
-    "node": _BUILT,
-    "pending": _SETTLED,
-    "plan": _SETTLED,
-    "playground": _BUILT,
-    "rollout": _SETTLED,
-    "rows": _SETTLED,
-    "story": _BUILT,
-    "thresholds": _SETTLED,
-    "what-if": _SETTLED,
+    "audit": ("audit", _BUILT),
+    "complete": ("complete", _BUILT),
+    "details": ("rows:details", _SETTLED),
+    "explain": ("explain:pod", _BUILT),
+    "explain-pending": ("explain:settled_pod", _SETTLED),
+    "node": ("explain:node", _BUILT),
+    "pending": ("pending:pending", _SETTLED),
+    "plan": ("pending:plan", _SETTLED),
+    "playground": ("playground", _BUILT),
+    "rollout": ("rollout", _SETTLED),
+    "rows": ("rows:all_rows", _SETTLED),
+    "story": ("story", _BUILT),
+    "thresholds": ("thresholds", _SETTLED),
+    "what-if": ("what_if", _SETTLED),
 }
 
 
 def _question(name: str, *, settled: bool) -> Question:
     def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
-        found: Iterator[Part] = import_module(module_of(name)).answer(base, arguments)
-        return found
+        return function_of(name)(base, arguments)
 
     return Question(answer, settled)
 
 
-def module_of(name: str) -> str:
-    """Return the module that answers a question."""
-    return f"{__name__}.{name.replace('-', '_')}"
+def function_of(name: str) -> Answer:
+    """Import the function that answers a question."""
+    module, _, function = _TABLE[name][0].partition(":")
+    answer: Answer = getattr(import_module(f"{__name__}.{module}"), function or "answer")
+    return answer
 
 
 def preload() -> None:
     """Import all questions, so that no forked process has to."""
-    for name in QUESTIONS:
-        import_module(module_of(name))
+    for name in _TABLE:
+        function_of(name)
 
 
-QUESTIONS: dict[str, Question] = {name: _question(name, settled=settled) for name, settled in _TABLE.items()}
+QUESTIONS: dict[str, Question] = {name: _question(name, settled=settled) for name, (_, settled) in _TABLE.items()}

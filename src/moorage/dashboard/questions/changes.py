@@ -1,4 +1,4 @@
-"""Read the changes of a what-if: what the page asks for as the changes that `moorage plan` makes.
+"""Read the changes that a what-if is asked about, and write them as commands of kubectl and `moorage plan`.
 
 Each change is an object with one name. They are made in the order of `plan`, whatever their order here: manifests,
 taints, removed taints, labels, replicas, new nodes, cordons, drains, removals.

@@ -1,7 +1,8 @@
-"""Group the pods that stay Pending by what they ask for and by the reason, the largest group first.
+"""Report the plan as `moorage plan --output json` does, and the pods that stay Pending in groups.
 
-Pods of one shape are interchangeable to the scheduler, so that one of them stands for all. The reasons are those of
-`moorage plan`. Kubernetes has nothing like it: kubectl get pods lists them one by one.
+Groups are by what pods ask for and by the reason, the largest first. Pods of one shape are interchangeable to the
+scheduler, so that one of them stands for all. The reasons are those of `moorage plan`. Kubernetes has nothing like it:
+kubectl get pods lists them one by one.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.model.kinds import KINDS
 from moorage.plan.outcome import Outcome, PodLine, State
 from moorage.plan.report.grouping import by_reason
+from moorage.plan.report.plain import plain
 from moorage.plan.report.reasons import shortened, without_preemption
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.diagnosis import event_note
@@ -21,14 +23,19 @@ _MAX_WORKLOADS = 20
 _DAEMON_SETS = "DaemonSet "
 
 
-def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
+def plan(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
+    """Yield one part: the whole plan."""
+    yield {**plain(base.plan), "done": True}
+
+
+def pending(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     """Yield one part: the groups, and how many pods there are of each state."""
     if arguments:
         raise BadQuestion(f"pending takes no arguments, got {', '.join(sorted(map(str, arguments)))}")
     outcome = base.plan
     groups = _grouped(base.simulation, outcome)
     yield {
-        "groups": [_plain(pods) for pods in groups[:MAX_GROUPS]],
+        "groups": [_group(pods) for pods in groups[:MAX_GROUPS]],
         "leftOut": max(len(groups) - MAX_GROUPS, 0),
         "pending": len(outcome.pending),
         "placed": len(outcome.of_state(State.PLACED)),
@@ -39,13 +46,13 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
 
 
 def _grouped(simulation: Simulation, outcome: Outcome) -> list[list[PodLine]]:
-    found: list[list[PodLine]] = []
+    groups: list[list[PodLine]] = []
     for group in by_reason(outcome.pending):
         shapes: dict[object, list[PodLine]] = {}
         for pod in group.pods:
             shapes.setdefault(_shape(simulation, pod), []).append(pod)
-        found += shapes.values()
-    return sorted(found, key=lambda pods: (-len(pods), pods[0].key))
+        groups += shapes.values()
+    return sorted(groups, key=lambda pods: (-len(pods), pods[0].key))
 
 
 def _shape(simulation: Simulation, pod: PodLine) -> object:
@@ -55,11 +62,11 @@ def _shape(simulation: Simulation, pod: PodLine) -> object:
     """
     if pod.workload.startswith(_DAEMON_SETS):
         return pod.workload
-    made = simulation.world.view(KINDS.POD, pod.key)
-    return simulation.cluster.shape_of(made) if made is not None else pod.workload
+    view = simulation.world.view(KINDS.POD, pod.key)
+    return simulation.cluster.shape_of(view) if view is not None else pod.workload
 
 
-def _plain(pods: list[PodLine]) -> dict[str, Any]:
+def _group(pods: list[PodLine]) -> dict[str, Any]:
     first = pods[0]
     workloads = list(dict.fromkeys(pod.workload for pod in pods if pod.workload))
     return {

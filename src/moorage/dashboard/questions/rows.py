@@ -1,16 +1,17 @@
-"""List the nodes and pods of the settled simulation as the rows of `/api/state`: the map of a cluster in files.
+"""List the nodes and pods of the settled simulation as the rows of `/api/state`, and describe one of them in full.
 
-Pods that a StatefulSet has yet to make are no rows: they are in the plan.
+It is the map of a cluster in files. Pods that a StatefulSet has yet to make are no rows: they are in the plan.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from moorage.dashboard.questions.base import Base, Part
+from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.dashboard.state.details import node_details, pod_details
 from moorage.dashboard.state.rows import node_row, pod_row, pod_table
 from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
-from moorage.plan.devices import device_counts
+from moorage.plan.devices import device_counts, device_counts_of
 from moorage.plan.input.inventory import Key
 from moorage.plan.simulation.simulation import Simulation
 from moorage.watch.usage import NodeUsage
@@ -18,7 +19,8 @@ from moorage.watch.usage import NodeUsage
 MAX_REFUSED = 200
 
 
-def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
+def all_rows(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
+    """Yield one part: the rows, and the objects that were refused."""
     notes = base.planner.inventory.notes
     refused = [(note.subject or note.where, note.message) for note in notes if note.level is Severity.ERROR]
     yield {**rows(base.simulation), "refused": refused[:MAX_REFUSED], "done": True}
@@ -28,13 +30,31 @@ def rows(simulation: Simulation) -> dict[str, Any]:
     """Return the nodes in the order of the input, and all pods in the order in which they came."""
     usage = NodeUsage()
     pods = []
-    for found in sorted(simulation.world.all(KINDS.POD), key=lambda pod: simulation.order[pod.uid]):
-        usage.count(found.key, found.view)
-        owner = simulation.owner_of(found)
-        pods.append(pod_row(found.view, str(Key(*owner)) if owner is not None else ""))
+    for pod in sorted(simulation.world.all(KINDS.POD), key=lambda pod: simulation.order[pod.uid]):
+        usage.count(pod.key, pod.view)
+        owner = simulation.owner_of(pod)
+        pods.append(pod_row(pod.view, str(Key(*owner)) if owner is not None else ""))
     devices = device_counts(simulation.cluster)
     nodes = []
     for _, node in simulation.cluster.nodes:
         name = node.metadata.name
         nodes.append(node_row(node, usage.of(name), devices.get(name, {})))
     return {"nodes": nodes, "pods": pod_table(pods)}
+
+
+def details(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
+    """Yield one part: everything about the node `node` or the pod `pod`, as the pages of a live cluster show it."""
+    world = base.simulation.world
+    name, pod = str(arguments.get("node") or ""), str(arguments.get("pod") or "")
+    document = None
+    if name and (node := world.get(KINDS.NODE, name)) is not None:
+        usage = NodeUsage()
+        for one in world.pods_on(name):
+            usage.count(one.key, one.view)
+        row = node_row(node.view, usage.of(name), device_counts_of(base.simulation.cluster.devices, name))
+        document = node_details(world, name, row, [])
+    elif pod:
+        document = pod_details(world, pod, [])
+    if document is None:
+        raise BadQuestion(f"there is no {KINDS.NODE.name.lower() if name else KINDS.POD.name.lower()} {name or pod!r}")
+    yield {**document, "done": True}

@@ -1,4 +1,8 @@
-"""Talk to one process of the simulator from the event loop: send it commands with sockets, hear what it reports."""
+"""Exchange lines of JSON between the server and a process of the simulator; sockets come along with lines.
+
+`Channel` is the server's end, on its event loop; `Commands` is that of the process. The stream may tear lines apart or
+join them, but keeps the order: the sockets that a line brings are the next ones.
+"""
 
 import asyncio
 import os

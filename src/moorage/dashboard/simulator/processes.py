@@ -1,4 +1,4 @@
-"""Make one generation of the simulated cluster, and keep it for as long as questions need it."""
+"""Start the processes of the simulator, and end them when no question needs them: the zygote, and generations."""
 
 import asyncio
 import os

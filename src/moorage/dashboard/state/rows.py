@@ -1,6 +1,7 @@
-"""Make the rows of nodes and pods that the page shows, the same for a live cluster and a simulated one.
+"""Make the rows of nodes and pods that the page shows, and describe changes by the rows before and after them.
 
-CPU is in thousandths, everything else in units; what is requested comes before what is allocatable.
+Rows are the same for a live cluster and a simulated one. `Delta` is the informer's word for one object; a `RowsDelta`
+is all that changed from one sequence number to the next, and can be carried out or taken back.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
-"""Tell what controllers and users did to workloads, from what changed: created, scaled, another template.
+"""Describe what controllers and users did to workloads, from what changed: created, scaled, another template.
 
-Pods and nodes are told by `moorage.watch.happenings`; these are the lines in between. What one controller creates for
-one owner at a time is one line.
+Lines about pods and nodes come from `moorage.watch.happenings`; these are the lines in between. What one controller
+creates for one owner at a time is one line.
 """
 
 from collections.abc import Iterable

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from moorage.dashboard.actions.rights import ActionError
+from moorage.dashboard.actions.context import ActionError
 from moorage.dashboard.actions.steps import CHANGEABLE, MAX_STEPS, patched, steps_of
 from moorage.model.kinds import KINDS
 

@@ -1,12 +1,11 @@
 """The questions `plan` and `rows`."""
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from moorage.dashboard.questions import QUESTIONS, BadQuestion, Base, module_of
+from moorage.dashboard.questions import QUESTIONS, BadQuestion, Base, function_of
 from moorage.dashboard.questions.base import Question, parts_of
 from moorage.lint.sources import sources_of
 from moorage.model.gates import all_gates
@@ -24,8 +23,8 @@ def settled(*paths: str) -> Base:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_question_has_a_file_that_answers_it(name: str) -> None:
-    assert callable(importlib.import_module(module_of(name)).answer)
+def test_every_question_has_a_function_that_answers_it(name: str) -> None:
+    assert callable(function_of(name))
 
 
 def test_the_plan_is_that_of_the_command() -> None:

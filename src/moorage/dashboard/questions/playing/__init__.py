@@ -1,1 +1,1 @@
-"""Judge a rule that is being written: where it is wrong, what it matches, how else it can be said, what comes next."""
+"""Judge a rule that is being written: where it is wrong, what it matches, its other forms, what can be typed next."""

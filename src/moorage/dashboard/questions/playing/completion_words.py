@@ -1,4 +1,4 @@
-"""Collect the words that completion offers from the cluster: taints, and labels of nodes, pods and namespaces."""
+"""Offer words of the cluster for completion: taints, and labels of nodes, pods and namespaces, as candidates."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

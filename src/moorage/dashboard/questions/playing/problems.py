@@ -1,4 +1,7 @@
-"""Tell what is wrong or surprising about a rule, each at its place: what `lint` finds, and CEL's issues one by one."""
+"""Find what is wrong or surprising about a rule, each at its place: what `lint` finds, and CEL's issues one by one.
+
+The CEL expressions of a rule are compiled here: type, estimated cost against the limit, variables.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,7 +1,7 @@
 """Read a rule out of a text: tolerations, affinity or a node selector, alone or inside of a manifest, with its places.
 
 The rule becomes part of a Pod, so that admission, `lint` and the matchers see what they always see; a path in that Pod
-leads back to a place in the text.
+leads back to a place in the text. Where the text is of another kind than it is read as, that kind is recognized.
 """
 
 from collections.abc import Callable
