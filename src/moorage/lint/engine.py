@@ -17,7 +17,7 @@ from moorage.lint.facts.budgets import BudgetFacts
 from moorage.lint.facts.custom_kinds import CustomKinds, OwnLines
 from moorage.lint.facts.devices import DeviceFacts
 from moorage.lint.facts.facts import DEVICE_TAINT, ComparedValues, check_versions
-from moorage.lint.facts.limits import LimitFacts
+from moorage.lint.facts.admission import LimitFacts
 from moorage.lint.facts.placement import PlacementFacts
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.facts.served_kinds import SERVED_KINDS
