@@ -64,6 +64,7 @@ class Rejected(msgspec.Struct, frozen=True):
     refusal: Raw | None = None
     told: tuple[str, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
+    refused_by: str = ""  # the plugin, if it was one
 
     @property
     def status(self) -> Raw:
@@ -159,6 +160,7 @@ def mutate(
     if old is not None and old_view is None:
         old = copy_document(old)
         row.default(old)
+    plugin: Plugin | None = None
     try:
         if request is not None:
             complete_metadata(raw, old, request, namespaced=kind.namespaced)
@@ -170,9 +172,9 @@ def mutate(
         for plugin in plugins:
             plugin.admit(kind, raw, old)
     except Forbidden as refusal:
-        return Rejected(kind, name_to_be, forbidden=str(refusal), object=raw)
+        return Rejected(kind, name_to_be, forbidden=str(refusal), object=raw, refused_by=_name_of(plugin))
     except ApiError as error:
-        return Rejected(kind, name_to_be, object=raw, refusal=error.status)
+        return Rejected(kind, name_to_be, object=raw, refusal=error.status, refused_by=_name_of(plugin))
     return Mutated(kind, row, raw, old, old_view, gates, request)
 
 
@@ -198,13 +200,14 @@ def validate(mutated: Mutated, plugins: Sequence[Plugin]) -> Admitted | Rejected
         warnings = (*warnings, *row.create_warnings(view))
     if errors:
         return Rejected(kind, _name(raw), errors, warnings=warnings, object=raw, view=view)
-    try:
-        for plugin in plugins:
+    for plugin in plugins:
+        try:
             plugin.validate(kind, raw, old)
-    except Forbidden as refusal:
-        return Rejected(kind, _name(raw), forbidden=str(refusal), warnings=warnings, object=raw, view=view)
-    except ApiError as error:
-        return Rejected(kind, _name(raw), warnings=warnings, object=raw, view=view, refusal=error.status)
+        except (Forbidden, ApiError) as error:
+            refused = Rejected(kind, _name(raw), warnings=warnings, object=raw, view=view, refused_by=plugin.name)
+            if isinstance(error, Forbidden):
+                return _replace(refused, forbidden=str(error))
+            return _replace(refused, refusal=error.status)
     warnings += tuple(text for plugin in plugins for text in plugin.warnings(kind, raw, old))
     if row.has_generation and old_view is not None and _is_counted(view, old_view, row):
         # Some kinds keep the generation that their maker gave them, and the largest number has none after it.
@@ -214,6 +217,10 @@ def validate(mutated: Mutated, plugins: Sequence[Plugin]) -> Admitted | Rejected
     row.canonicalize(raw)
     omit_empty(raw, kind.view)
     return Admitted(raw, view, warnings)
+
+
+def _name_of(plugin: Plugin | None) -> str:
+    return "" if plugin is None else plugin.name
 
 
 def _is_counted(view: Any, old_view: Any, row: KindRow) -> bool:

@@ -6,11 +6,12 @@ The API server's lookups, the simulated cluster and the objects given to `lint` 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from moorage.admit.plugins.quota import QuotaBalance
+from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge
 from moorage.admit.plugins.topology import NO_TOPOLOGY, topology_labels
 from moorage.admit.prepare.service_allocator import SERVICE_RANGE
-from moorage.admit.world import Assumption
+from moorage.admit.world import Assumption, missing_text
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.quantity import add_amounts
 from moorage.model.types.core import Namespace, Service, ServiceAccount
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.policy import LimitRange, PriorityClass, RuntimeClass
@@ -36,7 +37,8 @@ class ObjectsWorld:
     Call both for every write, of any kind: kinds that admission does not look up cost a dictionary lookup. Pass
     `is_complete` for a whole cluster (a live one, a dump of one, a simulation of one), in which what is not there does
     not exist; else each missing object is assumed once, and noted. The namespaces and PriorityClasses that every
-    cluster has exist always. Quotas without a status allow anything: `put` them with what is used.
+    cluster has exist always. `put` quotas with a status that says what is used, and `charge`
+    them with what is written, unless the quota itself is put again then.
     """
 
     service_range = SERVICE_RANGE
@@ -88,6 +90,13 @@ class ObjectsWorld:
             namespace, _, name = key.partition("/")
             self._quotas.get(namespace, {}).pop(name, None)
 
+    def charge(self, namespace: str, charge: QuotaCharge) -> None:
+        """Add what a write was charged to what is used of a quota."""
+        quota, used = self._quotas[namespace][charge.quota]
+        total = dict(used)
+        add_amounts(total, charge.amounts)
+        self._quotas[namespace][charge.quota] = QuotaBalance(quota, total)
+
     def put_topology(self, node: str, labels: Mapping[str, str]) -> None:
         """Remember the zone of a node. Nodes are written often, and hardly ever have another zone than before."""
         topology = topology_labels(labels)
@@ -107,7 +116,7 @@ class ObjectsWorld:
             return False
         if (kind, key) not in self._causes:
             self._causes.add((kind, key))
-            self.assumed.append(Assumption(kind, key, _text(kind, key, needed_by)))
+            self.assumed.append(Assumption(kind, key, missing_text(kind, key, needed_by)))
         return True
 
     def namespace(self, name: str) -> Namespace | None:
@@ -149,12 +158,3 @@ class ObjectsWorld:
     def quota_balances(self, namespace: str) -> Sequence[QuotaBalance]:
         quotas = self._quotas.get(namespace)
         return [quotas[name] for name in sorted(quotas)] if quotas else ()
-
-
-def _text(kind: Kind, key: str, needed_by: Kind) -> str:
-    """Say what was assumed, and what a cluster without it does."""
-    if kind is KINDS.NAMESPACE:
-        objects = "pods" if needed_by is KINDS.POD or needed_by.template else "objects"
-        return f"namespace {key} is not in the input; the API server refuses {objects} in namespaces that do not exist"
-    refused = f"the API server refuses {'pods' if needed_by is KINDS.POD else needed_by.plural}"
-    return f"{kind.name} {key} is not in the input; {refused} that name one that does not exist"

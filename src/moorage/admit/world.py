@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from moorage.admit.plugins.quota import QuotaBalance
-from moorage.model.kinds import Kind
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.core import Namespace, Service, ServiceAccount
 from moorage.model.types.policy import LimitRange, PriorityClass, RuntimeClass
 from moorage.model.types.storage import StorageClass
@@ -22,6 +22,16 @@ class Assumption(NamedTuple):
     kind: Kind
     key: str
     text: str
+
+
+def missing_text(kind: Kind, key: str, needed_by: Kind) -> str:
+    """Say that an object is not in the input, and what a cluster without it does."""
+    pods = needed_by is KINDS.POD or needed_by.template is not None
+    if kind is KINDS.NAMESPACE:
+        objects = "pods" if pods else "objects"
+        return f"namespace {key} is not in the input; the API server refuses {objects} in namespaces that do not exist"
+    refused = f"the API server refuses {'pods' if pods else needed_by.plural}"
+    return f"{kind.name} {key} is not in the input; {refused} that name one that does not exist"
 
 
 class AdmissionWorld(Protocol):

@@ -59,6 +59,7 @@ RULES = (
     Rule("node-selector-unmatched", _W, "No node of the input has the labels that the pods ask for."),
     Rule("limit-range-refuses", _E, "A LimitRange of the input refuses the pods."),
     Rule("quota-refuses", _W, "A ResourceQuota of the input does not have room for all pods, or refuses them."),
+    Rule("namespace-missing", Severity.INFO, "The namespace is not in the input."),
     Rule("runtime-class-missing", _W, "The pods name a RuntimeClass that is not in the input."),
     # Devices.
     Rule("device-class-missing", _W, "The claim names a DeviceClass that is not among those of the input."),

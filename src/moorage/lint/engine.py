@@ -13,11 +13,11 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
+from moorage.lint.facts.admission import AdmissionFacts
 from moorage.lint.facts.budgets import BudgetFacts
 from moorage.lint.facts.custom_kinds import CustomKinds, OwnLines
 from moorage.lint.facts.devices import DeviceFacts
 from moorage.lint.facts.facts import DEVICE_TAINT, ComparedValues, check_versions
-from moorage.lint.facts.admission import LimitFacts
 from moorage.lint.facts.placement import PlacementFacts
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.facts.served_kinds import SERVED_KINDS
@@ -54,8 +54,8 @@ from moorage.model.text.documents import Document, read_documents
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MAX_KINDS = _MAX_HELD_BACK = 1_000
-#: Admission plugins need a cluster's PriorityClasses and defaults, which are not known here.
-_PLUGINS = ()
+#: What the admission chain refuses, which is known once the whole input is.
+_REFUSALS = frozenset({"rejected", "template-pods-rejected", "limit-range-refuses"})
 _ALL_GATES = all_gates()
 
 
@@ -75,7 +75,7 @@ class Linter:
         self._budgets = BudgetFacts()
         self._custom = CustomKinds()
         self._placement = PlacementFacts()
-        self._limits = LimitFacts()
+        self._admission = AdmissionFacts(gates)
         self.outcome = LintSummary()
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
@@ -95,8 +95,6 @@ class Linter:
         """Yield what only the whole input shows, and complete the outcome."""
         for document in self._custom.held():
             yield from self._wanted(self._lint_custom(document, OwnLines(document)))
-        self.outcome.requirements = list(self._requirements)
-        self.outcome.acceptance = self._requirements.acceptance(rejected=self.outcome.rejected_otherwise)
         late = (
             self._compared.complaints(),
             self._expressions.complaints(self._compared.taints()),
@@ -104,11 +102,14 @@ class Linter:
             self._domains.complaints(),
             self._budgets.complaints(),
             self._placement.complaints(self._domains.nodes),
-            self._limits.complaints(),
+            self._admission.complaints(),
             self._devices.complaints(),
         )
         for complaint, place in chain.from_iterable(late):
+            self.outcome.rejected_otherwise |= complaint.rule in _REFUSALS
             yield from self._wanted([self._finding(complaint, place)])
+        self.outcome.requirements = list(self._requirements)
+        self.outcome.acceptance = self._requirements.acceptance(rejected=self.outcome.rejected_otherwise)
 
     def _wanted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         kept = [finding for finding in findings if finding.rule in self._rules]
@@ -145,7 +146,7 @@ class Linter:
         self.outcome.objects += 1
         complaints = list(field_complaints(document, kind, strict=self._strict))
         self.outcome.rejected_otherwise |= self._strict and bool(complaints)
-        result = admit(document.raw, None, self._gates, plugins=_PLUGINS)
+        result = admit(document.raw, None, self._gates)
         if result.view is None:
             self.outcome.rejected_otherwise = True
             complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
@@ -188,6 +189,8 @@ class Linter:
             complaints = [unserved_version(document, versions)]
         else:
             complaints = list(check_custom_object(document, defined, self._gates, strict=self._strict))
+            if not any(complaint.rule == "rejected" for complaint in complaints):
+                self._admission.add_custom(document, defined.kind, lines)
         for complaint in complaints:
             refused = complaint.rule in ("rejected", "unserved-version")
             self.outcome.rejected_otherwise |= refused or (self._strict and complaint.rule in _STRICT_ERRORS)
@@ -223,11 +226,11 @@ class Linter:
         self._devices.add(subject)
         self._budgets.add(subject)
         self._placement.add(subject)
-        self._limits.add(subject)
+        self._admission.add(subject, is_refused=bool(errors))
 
     def _judge_with_gates(self, subject: Subject, known: set[str]) -> Iterator[Complaint]:
         """Yield what the API server would refuse with the gates that the object needs: it does not look so far now."""
-        result = admit(subject.document.raw, None, _ALL_GATES, plugins=_PLUGINS)
+        result = admit(subject.document.raw, None, _ALL_GATES)
         errors = result.errors if isinstance(result, Rejected) else ()
         if exists_already(subject.document.raw):
             errors = errors_of_existing(subject.document.raw, errors, _ALL_GATES)

@@ -21,6 +21,10 @@ class Plugin:
 
     live = False
 
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
     def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
         """Change the object in place, before it is validated."""
 

@@ -1,152 +1,301 @@
-"""Find pods that a LimitRange or a ResourceQuota of the input refuses, and RuntimeClasses that it does not have.
+"""Find objects of the input that the admission chain refuses, given all other objects of the input.
 
-Namespaces count as empty: only what the input creates is charged, in its order, as many pods as a workload wants.
+A namespace, a LimitRange or a class may stand below the pods that it concerns, so objects are held, within bounds,
+until the whole input is known, and then admitted in its order. Templates are judged by the pods that controllers make
+of them. What exists already (it has a uid) is not admitted again. Namespaces count as empty: quotas are charged with
+what the input creates, as many pods as a workload wants. Kubernetes: kubectl apply of everything to a new cluster.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.admit.objects_world import ObjectsWorld
+from moorage.admit.admission import Admitted, Rejected
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import LOOKED_UP, SYSTEM_NAMESPACES, ObjectsWorld
 from moorage.admit.plugins import Forbidden
-from moorage.admit.plugins.limit_ranger import LimitRanger
-from moorage.admit.plugins.quota import QuotaBalance, quota_charges
-from moorage.admit.prepare.mutate import pod_qos
-from moorage.admit.prepare.pod_defaults import default_pod
+from moorage.admit.plugins.quota import QuotaCharge
 from moorage.admit.raw import Raw, copy_document
+from moorage.admit.world import missing_text
 from moorage.lint.facts.class_references import ClassReferences
-from moorage.lint.finding import SourcePlace
-from moorage.lint.subject import Complaint, PlacedComplaint, Subject
+from moorage.lint.finding import Lines, Severity, SourcePlace
+from moorage.lint.hints import did_you_mean
+from moorage.lint.rules.decoding import exists_already, rejections, warnings_given
+from moorage.lint.rules.label_keys import pod_from_template
+from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject, place_in
 from moorage.match.quota.usage import COUNTED_KINDS, usage_of
-from moorage.model.kinds import KINDS
-from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts
-from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.pod import Pod
-from moorage.model.types.policy import LimitRange, ResourceQuota, ResourceQuotaStatus
+from moorage.model.api_error import ApiError
+from moorage.model.gates import GateSet, all_gates
+from moorage.model.kinds import KINDS, CustomKind, Kind
+from moorage.model.quantity import Quantity
+from moorage.model.schema.conversion import convert_view
+from moorage.model.text.documents import Document
+from moorage.model.types.policy import ResourceQuota, ResourceQuotaStatus
+from moorage.model.well_known.annotations import MIRROR_POD
 
-_MAX_KEPT = 2_000
+_MAX_HELD = 2_000
+_MAX_HELD_BYTES = 16 * 1024 * 1024
+#: The most objects that admission looks up, and the most namespaces that are noted.
+_MAX_KNOWN = 20_000
 #: The most pods that are charged, all together.
 _MAX_CHARGED = 20_000
 _ZERO = Quantity.from_int(0)
+_POD_SECURITY = "pod-security.kubernetes.io/"
 #: Workloads of which it is not known how many pods there will be at a time.
 _UNCOUNTED = ("CronJob", "DaemonSet")
 
 
-class _Pods(msgspec.Struct):
-    """The pods of one object: what each is, how many, and where the object stands."""
+class _Held(NamedTuple):
+    """An object that waits for the rest of the input, with the places that plugins may complain about."""
 
-    namespace: str
-    document: Raw
-    number: int
-    place: SourcePlace
+    raw: Raw
+    kind: Kind
+    view: Any
+    pods: PodPart | None
+    places: dict[str, SourcePlace]
+
+    @property
+    def namespace(self) -> str:
+        return (self.view.metadata.namespace or "default") if self.kind.namespaced else ""
+
+    @property
+    def key(self) -> tuple[Kind, str, str]:
+        return self.kind, self.namespace, self.view.metadata.name
+
+    def place(self, plugin: str = "") -> SourcePlace:
+        return self.places.get(plugin) or self.places[""]
 
 
-class LimitFacts:
-    """LimitRanges, ResourceQuotas, RuntimeClasses, and the pods that they concern."""
+class AdmissionFacts:
+    """The admission chain over the objects of the input, and the objects that wait for it."""
 
-    def __init__(self) -> None:
-        self._ranges: dict[str, list[LimitRange]] = {}
-        self._quotas: dict[str, dict[str, ResourceQuota]] = {}
+    def __init__(self, gates: GateSet) -> None:
+        self._world = ObjectsWorld()
+        self._chain = Admission(self._world, gates)
         self._classes = ClassReferences("RuntimeClass", "runtime-class-missing")
-        self._pods: list[_Pods] = []
+        self._namespaces: dict[str, tuple[Kind, SourcePlace]] = {}
+        self._held: list[_Held] = []
+        self._held_bytes = self._known = 0
+        self._charged = 0
 
-    def add(self, subject: Subject) -> None:
-        if subject.kind == "RuntimeClass":
+    def add(self, subject: Subject, *, is_refused: bool) -> None:
+        """Take an object in; one that is refused anyway is not asked about again, nor is one that exists."""
+        kind, pods = subject.served, subject.pods
+        is_new = not is_refused and not exists_already(subject.document.raw)
+        if kind is KINDS.RUNTIME_CLASS:
             self._classes.has(subject.view.metadata.name)
-        elif subject.kind == "LimitRange":
-            self._ranges.setdefault(_namespace(subject), []).append(subject.view)
-        elif subject.kind == "ResourceQuota":
-            self._add_quota(subject)
-        elif subject.pods is not None:
-            spec = subject.pods.spec
-            if spec.runtimeClassName and not spec.nodeName:
-                self._classes.refer(spec.runtimeClassName, subject, "runtimeClassName")
-            self._add_pods(subject)
+        if pods is not None and pods.spec.runtimeClassName and not pods.spec.nodeName:
+            self._classes.refer(pods.spec.runtimeClassName, subject, "runtimeClassName")
+        if not is_refused:
+            view = subject.view if is_new else convert_view(subject.document.raw, kind.view)  # with its status
+            self._look_at(kind, view, is_new=is_new)
+        if is_new:
+            self._note_namespace(subject.document, kind, subject.lines)
+            if self._has_room(subject.document.raw):
+                self._held.append(_Held(subject.document.raw, kind, subject.view, pods, _places(subject)))
 
-    def _add_quota(self, subject: Subject) -> None:
-        quota: ResourceQuota = subject.view
-        counted = {
-            name: _ZERO
-            for kind in COUNTED_KINDS
-            if (counting := usage_of(kind)) is not None
-            for name in counting.names(quota.spec.hard)
-        }
-        status = ResourceQuotaStatus(hard=quota.spec.hard, used=counted)
-        quotas = self._quotas.setdefault(_namespace(subject), {})
-        quotas[quota.metadata.name] = msgspec.structs.replace(quota, status=status)
+    def add_custom(self, document: Document, kind: Kind, lines: Lines) -> None:
+        """Take an object of a custom kind in, which is valid."""
+        if exists_already(document.raw):
+            return
+        self._note_namespace(document, kind, lines)
+        if self._has_room(document.raw):
+            places = {"": place_in(document, kind, lines, "metadata")}
+            self._held.append(_Held(document.raw, kind, convert_view(document.raw, kind.view), None, places))
 
-    def _add_pods(self, subject: Subject) -> None:
-        pods, spec = subject.pods, subject.view.spec
-        assert pods is not None
-        if len(self._pods) >= _MAX_KEPT or pods.spec.nodeName:
-            return  # a pod with a node has been let in
-        document: Any = subject.document.raw
-        for step in subject.served.template or ():
-            document = document.get(step) or {}
-        number = 0 if subject.kind in _UNCOUNTED else 1
-        if subject.kind == "Job":
-            number = min(spec.parallelism or 1, spec.completions or spec.parallelism or 1)
-        elif number and subject.kind != "Pod":
-            number = 1 if spec.replicas is None else spec.replicas
-        place = subject.place(f"{pods.spec_path}.containers")
-        self._pods.append(_Pods(_namespace(subject), document, number, place))
+    def _look_at(self, kind: Kind, view: Any, *, is_new: bool) -> None:
+        """Remember an object that others depend on. New classes and Services are admitted before they count."""
+        if is_new and kind in (KINDS.PRIORITY_CLASS, KINDS.SERVICE):
+            return
+        if (kind not in LOOKED_UP and kind not in (KINDS.NODE, KINDS.RESOURCE_QUOTA)) or self._known >= _MAX_KNOWN:
+            return
+        self._known += 1
+        name: str = view.metadata.name
+        key = f"{view.metadata.namespace or 'default'}/{name}" if kind.namespaced else name
+        self._world.put(kind, key, _unused(view) if kind is KINDS.RESOURCE_QUOTA else view)
+
+    def _note_namespace(self, document: Document, kind: Kind, lines: Lines) -> None:
+        name = document.raw["metadata"].get("namespace") if kind.namespaced else None
+        if name and name not in self._namespaces and len(self._namespaces) < _MAX_KNOWN:
+            self._namespaces[name] = kind, place_in(document, kind, lines, "metadata.namespace")
+
+    def _has_room(self, raw: Raw) -> bool:
+        if len(self._held) >= _MAX_HELD:
+            return False
+        self._held_bytes += len(msgspec.json.encode(raw))
+        return self._held_bytes <= _MAX_HELD_BYTES
 
     def complaints(self) -> Iterator[PlacedComplaint]:
+        """Yield what the API server would say of the held objects, and forget them."""
         yield from self._classes.complaints()
-        known = ((KINDS.LIMIT_RANGE, view) for views in self._ranges.values() for view in views)
-        ranger = LimitRanger(ObjectsWorld.of(known))
-        balances = {
-            namespace: {name: dict(quota.status.used) for name, quota in quotas.items()}
-            for namespace, quotas in self._quotas.items()
-        }
-        left = _MAX_CHARGED
-        for pods in self._pods:
-            if pods.namespace not in self._ranges and pods.namespace not in self._quotas:
-                continue
-            pod = _completed(pods, ranger)
-            if pod is None:
-                continue
-            try:
-                ranger.validate_pod(pod)
-            except Forbidden as refusal:
-                message = f"a LimitRange refuses the pods: {refusal}"
-                yield Complaint("limit-range-refuses", pods.place.path, message), pods.place
-                continue
-            if pods.namespace in self._quotas and left > 0:
-                left -= pods.number
-                yield from self._charge(pods, convert_view(pod, Pod), balances[pods.namespace])
+        yield from self._missing_namespaces()
+        held, self._held, self._held_bytes = self._held, [], 0
+        classes = [one for one in held if one.kind is KINDS.PRIORITY_CLASS]
+        seen: set[tuple[Kind, str, str]] = set()
+        workloads: list[_Held] = []
+        for one in (*classes, *(other for other in held if other.kind is not KINDS.PRIORITY_CLASS)):
+            if one.key in seen:
+                continue  # it updates the first
+            if one.view.metadata.name:
+                seen.add(one.key)
+            if self._is_concerned(one):
+                refusals = list(self._judge(one))
+                yield from refusals
+                if one.kind.template is not None and not refusals:
+                    workloads.append(one)
+            elif one.kind in (KINDS.PRIORITY_CLASS, KINDS.SERVICE):
+                self._world.put_view(one.kind, one.view)
+        for one in workloads:
+            yield from self._judge_pods(one)
 
-    def _charge(self, pods: _Pods, pod: Pod, used: dict[str, ResourceAmounts]) -> Iterator[PlacedComplaint]:
-        counting = usage_of(KINDS.POD)
-        assert counting is not None
-        quotas = self._quotas[pods.namespace]
-        for number in range(max(1, min(pods.number, _MAX_CHARGED))):
+    def _missing_namespaces(self) -> Iterator[PlacedComplaint]:
+        known = {name for name in self._namespaces if self._world.namespace(name) is not None}
+        for name, (kind, place) in self._namespaces.items():
+            if name not in known and name not in SYSTEM_NAMESPACES:
+                message = missing_text(KINDS.NAMESPACE, name, kind)
+                yield Complaint("namespace-missing", place.path, message, did_you_mean(name, known)), place
+
+    def _is_concerned(self, held: _Held) -> bool:
+        """Return whether anything that is known of the cluster can make the chain refuse an object."""
+        if held.kind in (KINDS.PRIORITY_CLASS, KINDS.SERVICE):
+            return True
+        namespace = self._world.namespace(held.namespace)
+        if namespace is not None and (
+            namespace.status.phase == "Terminating"
+            or any(label.startswith(_POD_SECURITY) for label in namespace.metadata.labels)
+        ):
+            return True
+        if self._world.limit_ranges(held.namespace) or self._world.quota_balances(held.namespace):
+            return True
+        if held.pods is None:
+            return False
+        spec, annotations = held.pods.spec, held.pods.metadata.annotations
+        named = (spec.priorityClassName, spec.priority, spec.preemptionPolicy, spec.runtimeClassName, spec.overhead)
+        return any(value not in (None, "", {}) for value in named) or MIRROR_POD in annotations
+
+    def _judge(self, held: _Held) -> Iterator[PlacedComplaint]:
+        """Admit an object itself."""
+        if isinstance(held.kind, CustomKind):
+            yield from self._judge_custom(held)
+            return
+        result = self._chain.admit(held.raw)
+        if isinstance(result, Rejected):
+            yield from _refusals(held, result)
+            return
+        if held.kind.template is None:
+            yield from self._charge(held, held.kind, result.view)
+        if held.kind is KINDS.SERVICE or held.kind is KINDS.PRIORITY_CLASS:
+            self._world.put_view(held.kind, result.view)
+
+    def _judge_custom(self, held: _Held) -> Iterator[PlacedComplaint]:
+        raw = copy_document(held.raw)
+        raw["metadata"]["namespace"] = held.namespace
+        try:
+            self._chain.mutate_custom(held.kind, raw, None)
+            self._chain.validate_custom(held.kind, raw, None)
+        except (Forbidden, ApiError) as refusal:
+            text = refusal.message if isinstance(refusal, ApiError) else str(refusal)
+            place = held.place()
+            yield Complaint("rejected", place.path, text, api_server=True), place
+            return
+        yield from self._charge(held, held.kind, held.view)
+
+    def _judge_pods(self, held: _Held) -> Iterator[PlacedComplaint]:
+        """Admit a workload's pod, and charge as many as it wants. The server's warning counts if pods are let in."""
+        pods = held.pods
+        if pods is None:
+            return
+        result = self._chain.admit(pod_from_template(held.raw, held.kind.name, held.namespace, pods))
+        if isinstance(result, Admitted):
+            result_of_workload = self._chain.admit(held.raw)
+            for warning in warnings_given(result_of_workload.warnings):
+                if "would violate PodSecurity" in warning.message:
+                    yield warning, held.place("PodSecurity")
+            yield from self._charge(held, KINDS.POD, result.view, _number_of_pods(held))
+            return
+        if not result.forbidden and result.refusal is None:
+            return  # an error of a field, which is told of the template
+        place = held.place(result.refused_by)
+        rule = "limit-range-refuses" if result.refused_by == "LimitRanger" else "template-pods-rejected"
+        why = result.forbidden or str(result.status["message"])
+        text = f"the {held.kind.name} is accepted, but its pods will be refused: {why}"
+        yield Complaint(rule, place.path, text, api_server=True), place
+
+    def _charge(self, held: _Held, kind: Kind, view: Any, number: int | None = None) -> Iterator[PlacedComplaint]:
+        """Charge an object, or `number` pods of a workload, to the quotas of its namespace."""
+        if not self._world.quota_balances(held.namespace):
+            return
+        name = held.view.metadata.name
+        for count in range(max(1, 1 if number is None else min(number, _MAX_CHARGED - self._charged))):
             try:
-                balances = [QuotaBalance(quotas[name], used[name]) for name in sorted(quotas)]
-                charges = quota_charges(counting, pod, None, balances, "", 0.0)
-            except Forbidden as refusal:
-                which = f"{number} of {pods.number} pods fit: " if number else "a ResourceQuota refuses the pods: "
-                yield Complaint("quota-refuses", pods.place.path, f"{which}{refusal}"), pods.place
+                charges = self._chain.charges(kind, held.namespace, name, view, now=0.0)
+            except ApiError as refusal:
+                yield _over_quota(held, refusal, count, number)
                 return
-            for name, amounts in charges if pods.number else ():
-                add_amounts(used[name], amounts)
+            if number != 0:
+                self._charged += 1
+                self._add_charges(held.namespace, charges)
+
+    def _add_charges(self, namespace: str, charges: list[QuotaCharge]) -> None:
+        for charge in charges:
+            self._world.charge(namespace, charge)
 
 
-def _namespace(subject: Subject) -> str:
-    namespace: str = subject.view.metadata.namespace
-    return namespace or "default"
+def _places(subject: Subject) -> dict[str, SourcePlace]:
+    """Return the places of the fields that plugins look at, by the names of the plugins."""
+    pods = subject.pods
+    if pods is None:
+        return {"": subject.place("spec" if "spec" in subject.document.raw else "metadata")}
+    path, spec = pods.spec_path, pods.spec
+    containers = subject.place(f"{path}.containers")
+    places = {"": containers, "LimitRanger": containers, "PodSecurity": containers}
+    if spec.priorityClassName:
+        places["Priority"] = subject.place(f"{path}.priorityClassName")
+    if spec.runtimeClassName:
+        places["RuntimeClassPlugin"] = subject.place(f"{path}.runtimeClassName")
+    return places
 
 
-def _completed(pods: _Pods, ranger: LimitRanger) -> Raw | None:
-    """Return the pod as it would be created; None if its document is not one."""
-    metadata = pods.document.get("metadata")
-    pod: Raw = {**copy_document(pods.document), "metadata": {**(metadata or {}), "namespace": pods.namespace}}
-    try:
-        convert_view(pod, Pod)
-    except ConversionError:
-        return None
-    default_pod(pod)
-    ranger.admit(KINDS.POD, pod, None)
-    pod["status"] = {"qosClass": pod_qos(pod["spec"])}
-    return pod
+def _refusals(held: _Held, result: Rejected) -> Iterator[PlacedComplaint]:
+    """Yield why the API server refuses an object, in its words."""
+    place = held.place(result.refused_by)
+    if result.errors:
+        for complaint in rejections(result.errors, all_gates()):
+            yield complaint, place
+        return
+    rule = "limit-range-refuses" if result.refused_by == "LimitRanger" else "rejected"
+    yield Complaint(rule, place.path, str(result.status["message"]), api_server=True), place
+
+
+def _over_quota(held: _Held, refusal: ApiError, count: int, number: int | None) -> PlacedComplaint:
+    """Report a quota: an error for an object of the input itself, since the API server refuses it."""
+    place = held.place("LimitRanger")
+    if number is None:
+        message, severity = str(refusal.message), Severity.ERROR
+    else:
+        why = str(refusal.message).partition(" is forbidden: ")[2]
+        which = f"{count} of {number} pods fit: " if count else "a ResourceQuota refuses the pods: "
+        message, severity = f"{which}{why}", None
+    return Complaint("quota-refuses", place.path, message, severity=severity, api_server=number is None), place
+
+
+def _number_of_pods(held: _Held) -> int:
+    """Return how many pods a workload has at a time; 0 if that is not known."""
+    spec, kind = held.view.spec, held.kind.name
+    if kind in _UNCOUNTED:
+        return 0
+    if kind == "Job":
+        return int(min(spec.parallelism or 1, spec.completions or spec.parallelism or 1))
+    return 1 if spec.replicas is None else int(spec.replicas)
+
+
+def _unused(quota: ResourceQuota) -> ResourceQuota:
+    """Return a quota with the status that the quota controller gives it in an empty namespace."""
+    counted = {
+        name: _ZERO
+        for kind in COUNTED_KINDS
+        if (counting := usage_of(kind)) is not None
+        for name in counting.names(quota.spec.hard)
+    }
+    return msgspec.structs.replace(quota, status=ResourceQuotaStatus(hard=quota.spec.hard, used=counted))

@@ -207,7 +207,7 @@ def errors_of_existing(raw: Raw, errors: Sequence[FieldError], gates: GateSet) -
     """
     from moorage.admit.admission import Rejected, admit
 
-    unchanged = admit(raw, raw, gates, plugins=())
+    unchanged = admit(raw, raw, gates)
     still = {str(error) for error in unchanged.errors} if isinstance(unchanged, Rejected) else set()
     return tuple(error for error in errors if str(error) in still or gate_needed(error, gates) is not None)
 

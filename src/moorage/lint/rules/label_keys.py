@@ -93,7 +93,8 @@ def check_hidden_conflicts(
         return
     from moorage.admit.admission import Rejected, admit
 
-    result = admit(pod_from_template(subject, pods), None, gates, plugins=())
+    namespace = subject.view.metadata.namespace or "default"
+    result = admit(pod_from_template(subject.document.raw, subject.kind, namespace, pods), None, gates)
     if not isinstance(result, Rejected):
         return
     for error in result.errors:
@@ -108,19 +109,15 @@ def check_hidden_conflicts(
             )
 
 
-def pod_from_template(subject: Subject, pods: PodPart) -> dict[str, Any]:
-    """Return the pod a controller would create, with the labels it adds."""
-    template: Any = subject.document.raw
+def pod_from_template(raw: dict[str, Any], kind: str, namespace: str, pods: PodPart) -> dict[str, Any]:
+    """Return the pod that a controller of this kind would create, with the labels it adds."""
+    template: Any = raw
     for step in pods.path.rstrip(".").split("."):
         template = template[step]
-    labels = dict.fromkeys(CONTROLLER_LABELS[subject.kind], "0")
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": "pod",
-            "namespace": subject.view.metadata.namespace or "default",
-            "labels": pods.metadata.labels | labels,
-        },
-        "spec": template["spec"],
+    metadata = {
+        "name": "pod",
+        "namespace": namespace,
+        "labels": pods.metadata.labels | dict.fromkeys(CONTROLLER_LABELS[kind], "0"),
+        "annotations": dict(pods.metadata.annotations),
     }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}

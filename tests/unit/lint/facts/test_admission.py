@@ -1,6 +1,7 @@
-"""Pods that LimitRanges and ResourceQuotas of the input refuse, and RuntimeClasses that are not there."""
+"""Objects that the admission chain refuses, given the namespaces, limits, quotas and classes of the input."""
 
-from tests.unit.lint.linting import lint, pod, stream, workload
+import pytest
+from tests.unit.lint.linting import lint, pod, rules_of, stream, workload
 
 from moorage.lint.finding import Finding, Severity
 
@@ -44,3 +45,103 @@ def test_a_runtime_class_that_is_not_among_the_given_ones() -> None:
     assert not found("runtime-class-missing", kata, pod("  runtimeClassName: kata\n"))
     (note,) = found("runtime-class-missing", pod("  runtimeClassName: kata\n"))
     assert note.severity is Severity.INFO
+
+
+STRICT = """apiVersion: v1
+kind: Namespace
+metadata: {name: strict, labels: {pod-security.kubernetes.io/enforce: restricted}}
+"""
+GOING = "apiVersion: v1\nkind: Namespace\nmetadata: {name: going, uid: u}\nstatus: {phase: Terminating}\n"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_pod_security_of_a_namespace_anywhere_in_the_input_refuses_a_pod(order: int) -> None:
+    (refused,) = lint(stream(*(STRICT, pod("", metadata=", namespace: strict"))[::order]))
+    assert (refused.rule, refused.severity, refused.api_server) == ("rejected", Severity.ERROR, True)
+    assert refused.message.startswith('pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPriv')
+
+
+def test_pods_of_a_template_are_refused_where_the_workload_is_accepted() -> None:
+    deployment = workload("Deployment", "", name="web, namespace: strict")
+    (refused,) = lint(stream(deployment, STRICT))
+    assert refused.rule == "template-pods-rejected"
+    assert refused.message.startswith(
+        'the Deployment is accepted, but its pods will be refused: violates PodSecurity "restricted:latest": '
+    )
+
+
+def test_a_namespace_that_only_warns_gives_the_warning_of_the_server() -> None:
+    warning = STRICT.replace("enforce", "warn")
+    (warned,) = lint(stream(workload("Deployment", "", name="web, namespace: strict"), warning))
+    assert warned.rule == "api-server-warning"
+    assert warned.message.startswith('would violate PodSecurity "restricted:latest": ')
+
+
+def test_nothing_is_created_in_a_namespace_that_is_being_terminated() -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: going}\n"
+    (refused,) = lint(stream(config, GOING))
+    assert refused.message == (
+        'configmaps "c" is forbidden: unable to create new content in namespace going because it is being terminated'
+    )
+
+
+def test_a_namespace_that_is_not_in_the_input_is_noted_once() -> None:
+    pods = [pod("", name=name, metadata=", namespace: gone") for name in ("a", "b")]
+    (note,) = lint(stream(*pods))
+    assert (note.rule, note.severity) == ("namespace-missing", Severity.INFO)
+    assert note.message == (
+        "namespace gone is not in the input; the API server refuses pods in namespaces that do not exist"
+    )
+    assert rules_of(stream(*pods, "apiVersion: v1\nkind: Namespace\nmetadata: {name: gone}\n")) == []
+    assert rules_of(pod("", metadata=", namespace: kube-system")) == []
+
+
+def test_a_second_global_default_and_a_node_port_that_is_taken_are_refused() -> None:
+    def priority(name: str) -> str:
+        head = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\n"
+        return f"{head}metadata: {{name: {name}}}\nvalue: 1\nglobalDefault: true\n"
+
+    def service(name: str) -> str:
+        spec = "{type: NodePort, ports: [{port: 80, nodePort: 30080}]}"
+        return f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+
+    assert rules_of(stream(priority("a"), service("a"))) == []
+    assert rules_of(stream(service("a"), service("a"))) == []  # the second one updates the first
+    messages = [finding.message for finding in lint(stream(priority("a"), priority("b"), service("a"), service("b")))]
+    assert messages[0].endswith("PriorityClass a is already marked as default. Only one default can exist")
+    assert "30080: provided port is already allocated" in messages[1]
+
+
+def test_a_pod_that_contradicts_its_class_is_refused() -> None:
+    high = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7\n"
+    (refused,) = lint(stream(pod("  priorityClassName: high\n  priority: 5\n"), high))
+    assert refused.rule == "rejected"
+    assert "the integer value of priority (5) must not be provided in pod spec" in refused.message
+
+
+def test_a_quota_refuses_an_object_of_the_input_as_the_server_does() -> None:
+    pods = [pod("", name=name) for name in ("a", "b")]
+    (refused,) = lint(stream(*pods, quota("{pods: 1}")))
+    assert (refused.rule, refused.severity) == ("quota-refuses", Severity.ERROR)
+    assert refused.message == (
+        'pods "b" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1'
+    )
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+    (refused,) = lint(stream(config, quota("{count/configmaps: 0}")))
+    assert refused.message.startswith('configmaps "c" is forbidden: exceeded quota: q, requested: count/configmaps=1')
+
+
+def test_a_pod_that_exists_is_not_admitted_again() -> None:
+    running = pod("", metadata=", namespace: strict, uid: u")
+    assert rules_of(stream(running, STRICT)) == []
+
+
+def test_a_claim_below_the_least_size_is_refused() -> None:
+    limits = RANGE.replace("limits: [", "limits: [{type: PersistentVolumeClaim, min: {storage: 2Gi}}, ")
+    claim = (
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\n"
+        "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
+    )
+    (refused,) = lint(stream(claim, limits))
+    assert refused.rule == "limit-range-refuses"
+    assert refused.message.endswith("minimum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Gi")

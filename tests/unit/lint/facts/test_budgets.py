@@ -71,7 +71,7 @@ def test_a_budget_that_matches_nothing() -> None:
     wrong = budget("maxUnavailable: 1", "{matchLabels: {app: wbe}}")
     found = [finding for finding in lint(stream(wrong, deployment())) if finding.rule == MATCHES_NOTHING]
     assert [finding.hint for finding in found] == ["did you mean app=web?"]
-    (found_elsewhere,) = lint(stream(budget("maxUnavailable: 1", namespace="other"), deployment()))
+    (found_elsewhere, _) = lint(stream(budget("maxUnavailable: 1", namespace="other"), deployment()))
     assert found_elsewhere.hint == "Deployment default/web has them: a budget counts pods of its own namespace only"
     assert rules(budget("maxUnavailable: 1", "")) == [MATCHES_NOTHING]
     assert rules(wrong) == []
