@@ -19,7 +19,6 @@ from tests.laws.world_picture import Picture
 #: Long enough for every pod that waits to be tried again.
 SECONDS = 400.0
 EXCLUDED = {
-    Dimension.LIMIT_RANGES: "a plan puts the defaults of a LimitRange into the template of a StatefulSet",
     Dimension.POD_SECURITY: "a plan does not ask pod security about bare pods",
     Dimension.ABSENT_NAMESPACES: "a plan creates the namespaces that its input does not have",
     Dimension.CUSTOM_KINDS: "plans pass custom objects over",
@@ -33,7 +32,8 @@ GROUPS = {
     "evictions": (Dimension.EVICTING_TAINTS, Dimension.RUNNING_PODS, Dimension.JOBS),
     "skewed gates": (Dimension.EVICTING_TAINTS, Dimension.SKEWED_GATES, Dimension.NODE_NAMES),
     "nodes that are not ready": (Dimension.UNREADY_NODES, Dimension.RUNNING_PODS),
-    "everything": tuple(Dimension),
+    # A pod with two faults is refused for another one by a plan if the API server has other gates.
+    "everything": tuple(one for one in Dimension if one is not Dimension.SKEWED_GATES),
 }
 
 

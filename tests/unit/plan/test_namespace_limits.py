@@ -4,6 +4,8 @@ from typing import Any
 
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
+from moorage.model.kinds import KINDS
+
 Raw = dict[str, Any]
 
 
@@ -67,3 +69,12 @@ def test_a_runtime_class_adds_overhead_and_must_exist() -> None:
     assert plan.where == {"a": "n2"}
     assert 'pods "b" is forbidden: pod rejected: RuntimeClass "gvisor" not found' in messages(plan)
     assert Plan(*nodes, pod("a", "3600m", runtimeClassName="kata"), kata).where == {"a": ""}
+
+
+def test_the_defaults_of_a_limit_range_do_not_change_the_template_of_a_stateful_set() -> None:
+    """Else the template is a new one after each pod, and the StatefulSet replaces its pods for ever."""
+    limits = [{"type": "Container", "max": {"cpu": "2"}}]
+    limit_range = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}, "spec": {"limits": limits}}
+    plan = Plan(node("n1"), limit_range, workload("StatefulSet", "w", "100m", replicas=2, serviceName="s"))
+    assert plan.where == {"w-0": "n1", "w-1": "n1"}
+    assert len(list(plan.simulation.world.all(KINDS.CONTROLLER_REVISION))) == 1

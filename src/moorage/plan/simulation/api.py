@@ -132,7 +132,9 @@ class SimulatedApi:
     def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
         namespace = namespace_to_create_in(kind, document, namespace) if kind.namespaced else ""
         is_pod = kind is KINDS.POD
-        raw = {**document, "metadata": dict(document["metadata"])} if is_pod else copy_document(document)
+        # Admission copies a document whose name it generates; into others it writes, and this one is the controller's.
+        copies = not is_pod or bool(document["metadata"].get("name"))
+        raw = copy_document(document) if copies else {**document, "metadata": dict(document["metadata"])}
         check_kind(raw, kind)
         like = self._likeness(document, raw, namespace) if is_pod else None
         made = self._object(create(self.registry, kind, namespace, raw, _OPTIONS, like=like))
