@@ -2,7 +2,7 @@
 
 README.md is the first page; ARCHITECTURE.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and examples/ are pages as
 well. Links to source files, which the site does not have, become plain text. In the nav, "folder/*" stands for all
-pages of a folder.
+pages of a folder. A file's name after the language of a block becomes its title.
 """
 
 import os
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -24,6 +25,9 @@ _AT_ROOT = {
     "SECURITY.md": "security.md",
 }
 _LINK = re.compile(r"\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
+#: How pages name the file that a block is, which GitHub ignores and MkDocs wants as a title.
+_NAMED_FENCE = re.compile(r"^(?P<fence> *```[a-z]+) (?P<name>[\w./-]+)$", re.MULTILINE)
+_LITERAL_FENCE = re.compile(r"^(?:<p>)?```", re.MULTILINE)
 _FENCE = re.compile(r"(^ *```.*?^ *```\s*$)", re.MULTILINE | re.DOTALL)
 
 
@@ -70,8 +74,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         there = os.path.relpath(place, Path(page.file.src_uri).parent)
         return f"[{match['text']}]({there}{hash_sign}{anchor})"
 
-    parts = _FENCE.split(markdown)
+    parts = _FENCE.split(_NAMED_FENCE.sub(r'\g<fence> title="\g<name>"', markdown))
     return "".join(part if index % 2 else _LINK.sub(follow, part) for index, part in enumerate(parts))
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Fail where a fence was not read as code: its lines would be shown as text."""
+    if _LITERAL_FENCE.search(html):
+        raise PluginError(
+            f"{page.file.src_uri}: a fence (```) is not code; is there more than a name after its language?"
+        )
+    return html
 
 
 def _place(path: Path) -> str | None:
