@@ -134,20 +134,14 @@ def test_bars_of_evictions_can_be_told_apart(page: Page) -> None:
     assert all(start <= end for start, end, *_ in many)
 
 
-def test_what_a_slider_moves_over(page: Page) -> None:
-    script = """async ([values, thresholds]) => {
-      const {domainOf} = await import("/views/slider/domain.js");
-      const rows = values.map((value, at) => [`n${at}`, {labels: {}, taints: [{key: "k", value}]}]);
-      const taints = {k: thresholds.map(([operator, value]) => ({operator, value, pods: 1, workloads: []}))};
-      const found = domainOf("taint", "k", new Map(rows), {taints});
-      return [found.form, found.min ?? null, found.max ?? null];
+def test_a_slider_goes_to_where_something_changes(page: Page) -> None:
+    script = """async ([turns, stop, direction]) => {
+      const {nextTurn} = await import("/views/slider/scales.js");
+      return nextTurn({turns, stops: [..."abcdefgh"]}, stop, direction);
     }"""
-    assert run(page, script, [["3", "7"], [["Gt", "-5"]]]) == ["number", 2, 8]
-    assert run(page, script, [[], [["Lt", "-5"]]]) == ["number", 0, 12]
-    assert run(page, script, [["9223372036854775806"], [["Lt", "9223372036854775807"]]])[0] == "number"
-    assert run(page, script, [["9223372036854775806"], []])[0] == "text"
-    assert run(page, script, [["1.2.3-rc.1"], [["SemverLt", "1.2.3"]]])[0] == "version"
-    assert run(page, script, [["red"], [["Equal", "blue"]]])[0] == "text"
+    assert [run(page, script, [[3, 5], stop, 1]) for stop in (0, 2, 3, 5, 7)] == [3, 3, 5, 5, 7]
+    assert [run(page, script, [[3, 5], stop, -1]) for stop in (7, 5, 4, 3, 2)] == [4, 4, 2, 2, 2]
+    assert [run(page, script, [[], stop, 1]) for stop in (0, 7)] == [1, 7]
 
 
 def test_changes_come_back_from_the_address(page: Page) -> None:

@@ -107,6 +107,25 @@ def test_a_what_if_is_shown_on_the_map(opened: Open) -> None:
     expect(page.get_by_role("button", name="Add a change")).to_be_disabled()
 
 
+@pytest.mark.parametrize(
+    ("value", "placed", "holds"),
+    [("90", "stop", ["false", "false"]), ("red", "nowhere", ["false", "false"]), ("4", "stop", ["true", "true"])],
+)
+def test_the_slider_of_a_saved_page_shows_where_the_value_stands(
+    opened: Open, value: str, placed: str, holds: list[str]
+) -> None:
+    page = opened("plan", str(EXAMPLE), ALL_GATES, TAINT.replace("=90:", f"={value}:"))
+    page.get_by_role("link", name="What if").click()
+    control = page.locator(".value-control")
+    expect(control).to_have_attribute("data-placed", placed)
+    chips = control.locator(".value-chip")
+    assert [chip.get_attribute("data-holds") for chip in chips.all()] == holds
+    if placed == "nowhere":
+        expect(control.get_by_role("note")).to_have_text('"red" is not a 64-bit integer.')
+    else:
+        expect(page.get_by_role("slider", name="Value")).to_have_attribute("aria-valuetext", value)
+
+
 def test_views_without_answers_are_not_offered(opened: Open) -> None:
     page = opened("plan", str(EXAMPLE), ALL_GATES)
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()

@@ -1,6 +1,7 @@
 """The view "What if" in a real browser: it says what `moorage plan` says, of files and of a live cluster."""
 
 import asyncio
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,76 @@ def test_versions_are_a_slider_too(files_dashboard: Visitor, open_page: OpenPage
     wanted = plan_of_files(*(f"--taint={node}={key}={lowest}:NoExecute" for node in ("gpu-1", "gpu-2")))
     assert evicted(page) == planned_evictions(wanted)
     assert evicted(page) != []
+
+
+KUBELET, BUDGET = "example.com/kubelet", "example.com/budget"
+UNUSUAL_VALUES = f"""
+apiVersion: v1
+kind: Node
+metadata: {{name: candidate}}
+spec:
+  taints:
+  - {{key: {KUBELET}, value: 1.31.0, effect: NoExecute}}
+  - {{key: {BUDGET}, value: "9007199254740993", effect: NoExecute}}
+status: {{allocatable: {{cpu: "4", memory: 8Gi, pods: "20"}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: p, namespace: default}}
+spec:
+  nodeName: candidate
+  tolerations:
+  - {{key: {KUBELET}, operator: SemverGt, value: 1.30.0, effect: NoExecute}}
+  - {{key: {BUDGET}, operator: Gt, value: "9007199254740992", effect: NoExecute}}
+  containers: [{{name: app, image: app}}]
+status: {{phase: Running}}
+"""
+
+
+@pytest.fixture(scope="module")
+def unusual_dashboard(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    directory = tmp_path_factory.mktemp("unusual-values")
+    manifests = directory / "cluster.yaml"
+    manifests.write_text(UNUSUAL_VALUES, encoding="utf-8")
+    with moorage_dashboard(directory, str(manifests), ALL_GATES) as dashboard:
+        yield Visitor(browser, dashboard)
+
+
+def with_value(key: str, value: str) -> str:
+    return address_of({"taint": {"nodes": ["candidate"], "key": key, "value": value, "effect": "NoExecute"}})
+
+
+def test_a_value_that_is_not_a_version_is_on_no_side_of_a_threshold(
+    unusual_dashboard: Visitor, open_page: OpenPage
+) -> None:
+    page = open_page(unusual_dashboard, with_value(KUBELET, "1.32-rc1"))
+    expect(number(page, "evicted")).to_have_text("1")
+    control = page.locator(".value-control")
+    expect(control).to_have_attribute("data-placed", "nowhere")
+    expect(control.get_by_role("note")).to_contain_text('"1.32-rc1" is not a semantic version: Short version')
+    expect(control.locator(".value-chip")).to_have_attribute("data-holds", "false")
+    page.get_by_role("combobox", name="Value, typed").fill("v1.32")
+    expect(control).to_have_attribute("data-placed", "stop")
+    expect(control.locator(".value-chip")).to_have_attribute("data-holds", "true")
+    expect(page.get_by_role("slider", name="Value")).to_have_attribute("aria-valuetext", "v1.32")
+    expect(number(page, "evicted")).to_have_text("0")
+
+
+def test_numbers_that_javascript_cannot_tell_apart_are_two_stops(
+    unusual_dashboard: Visitor, open_page: OpenPage
+) -> None:
+    page = open_page(unusual_dashboard, with_value(BUDGET, "9007199254740993"))
+    wait_for_answer(page)
+    control, slider = page.locator(".value-control"), page.get_by_role("slider", name="Value")
+    expect(control.locator(".value-chip")).to_have_attribute("data-holds", "true")
+    slider.focus()
+    slider.press("Alt+ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuetext", "9007199254740992")
+    expect(control.locator(".value-chip")).to_have_attribute("data-holds", "false")
+    expect(number(page, "evicted")).to_have_text("1")
+    slider.press("Alt+ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "9007199254740993")
+    expect(number(page, "evicted")).to_have_text("0")
 
 
 def test_a_shared_address_restores_everything(files_dashboard: Visitor, open_page: OpenPage) -> None:

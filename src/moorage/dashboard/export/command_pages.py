@@ -4,7 +4,7 @@ That of a plan has plan, map, why pods wait, what the changes of the command lin
 an explanation has one pod or one node explained, on the map of its cluster.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -61,6 +61,8 @@ class PlanPage:
         saved = SavedAnswers()
         if asked:
             saved.ask("thresholds", {}, base)
+            for kind, key, value in _named_values(asked):
+                saved.ask("thresholds", {"kind": kind, "key": key, "value": value}, base)
             saved.ask("what-if", {"changes": asked, "until": until}, base)
         else:
             self._describe(saved, base)
@@ -160,3 +162,11 @@ def _answered(parts: list[Document]) -> Document:
     if "error" in parts[0]:
         raise TargetError(parts[0]["error"])
     return parts[0]
+
+
+def _named_values(changes: list[Document]) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, key and value of each change that a slider shows."""
+    for change in changes:
+        for kind, what in change.items():
+            if isinstance(what, dict) and isinstance(what.get("key"), str) and isinstance(what.get("value"), str):
+                yield kind, what["key"], what["value"]

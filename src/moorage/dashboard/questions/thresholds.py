@@ -1,18 +1,21 @@
-"""Collect the values that pods name for taints, labels and device taints, and what else a what-if can move.
+"""Collect the values that taints, labels and device taints have and that pods name, and what else a what-if can move.
 
-A slider marks them on its scale: between two of them nothing changes. Expressions in CEL name no single value, so of
-them only the number of pods is told. Also listed: drivers with their pools and devices, and workloads with replicas.
+A slider draws them: `value_scale` says how. Expressions in CEL name no single value: of them only the number
+of pods is told. Also listed: drivers with their pools and devices, and workloads with replicas. Asked of one key and
+one value, the answer is the scale of that key with the value on it: the page asks it when a value is typed.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from moorage.dashboard.questions.base import Base, Part
+from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.dashboard.questions.value_scale import NamedValue, scale_of
 from moorage.match.devices.eviction import PublishedDevices
-from moorage.match.operators import EQUAL
+from moorage.match.operators import EQUAL, NODE_SELECTOR, TOLERATION, OperatorPlace
 from moorage.model.kinds import KINDS
 from moorage.model.types.devices import DeviceTaintRule, ResourceClaim
-from moorage.model.types.node import NodeSelectorTerm
+from moorage.model.types.node import Node, NodeSelectorTerm
 from moorage.model.types.pod import Pod
 from moorage.plan.devices import claims_of
 from moorage.plan.input.inventory import Key
@@ -24,63 +27,123 @@ MAX_NAMED, MAX_THRESHOLDS, MAX_DEVICES = 5, 200, 500
 _EXPRESSION = "expression"
 
 
-class _Thresholds:
-    """The thresholds of many keys: by operator and value, the pods and workloads that have it."""
+class _Named:
+    """The values that pods name for keys: by operator and value, the pods and workloads that have it."""
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[tuple[str, str], tuple[dict[str, None], set[str]]]] = {}
+        self._by_key: dict[str, dict[tuple[str, str], tuple[dict[str, None], set[str]]]] = {}
 
     def note(self, key: str, operator: str, value: str, pod: str, workload: str) -> None:
-        of_key = self._found.setdefault(key, {})
+        of_key = self._by_key.setdefault(key, {})
         workloads, pods = of_key.setdefault((operator, value), ({}, set()))
         workloads.setdefault(workload or pod)
         pods.add(pod)
 
-    def data(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the thresholds of each key, those of most pods first."""
-        told = {}
-        for key, of_key in sorted(self._found.items()):
-            rows = sorted(of_key.items(), key=lambda row: (-len(row[1][1]), row[0]))
-            told[key] = [
-                {
-                    "operator": operator,
-                    "value": value,
-                    "pods": len(pods),
-                    "workloads": list(workloads)[:MAX_NAMED],
-                    "moreWorkloads": max(0, len(workloads) - MAX_NAMED),
-                }
-                for (operator, value), (workloads, pods) in rows[:MAX_THRESHOLDS]
-            ]
-        return told
+    def keys(self) -> Iterable[str]:
+        return self._by_key
+
+    def of(self, key: str) -> list[NamedValue]:
+        """Return what is named for a key, by most pods first."""
+        rows = sorted(self._by_key.get(key, {}).items(), key=lambda row: (-len(row[1][1]), row[0]))
+        return [
+            NamedValue(
+                operator,
+                value,
+                len(pods),
+                tuple(list(workloads)[:MAX_NAMED]),
+                max(0, len(workloads) - MAX_NAMED),
+            )
+            for (operator, value), (workloads, pods) in rows[:MAX_THRESHOLDS]
+        ]
+
+
+class _Keys:
+    """The keys of taints, of labels or of device taints: the values that there are, and those that pods name."""
+
+    def __init__(self, place: OperatorPlace) -> None:
+        self.place = place
+        self.named = _Named()
+        self.counts: dict[str, Counter[str]] = {}
+
+    def count(self, key: str, value: str, number: int = 1) -> None:
+        self.counts.setdefault(key, Counter())[value] += number
+
+    def scale(self, key: str, value: str | None = None) -> dict[str, Any]:
+        return scale_of(self.place, self.counts.get(key, {}), self.named.of(key), value)
+
+    def scales(self) -> dict[str, Any]:
+        """Return the scale of each key: those that pods compare first, then those that most pods name.
+
+        What Kubernetes itself writes on nodes comes last: it is not for the user to move.
+        """
+        scales = {key: self.scale(key) for key in sorted({*self.counts, *self.named.keys()}) if key}
+        return dict(
+            sorted(scales.items(), key=lambda row: (not row[1]["compared"], _is_kubernetes(row[0]), -row[1]["pods"]))
+        )
+
+
+def _is_kubernetes(key: str) -> bool:
+    domain, slash, _ = key.rpartition("/")
+    return bool(slash) and (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
 
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
-    """Yield one part. There are no arguments."""
+    """Yield one part. Arguments are none, or `kind` (taint, label or deviceTaint), `key` and `value`."""
     simulation = base.simulation
-    taints, labels, device_taints = _Thresholds(), _Thresholds(), _Thresholds()
-    for found in simulation.world.all(KINDS.POD):
-        pod: Pod = found.view
-        owner = simulation.owner_of(found)
-        workload = str(Key(*owner)) if owner is not None else ""
-        for toleration in pod.spec.tolerations:
-            if toleration.expression:
-                taints.note(toleration.key, _EXPRESSION, "", found.key, workload)
-            elif toleration.key and toleration.value:
-                taints.note(toleration.key, toleration.operator or EQUAL, toleration.value, found.key, workload)
-        for key, operator, value in _selected(pod):
-            labels.note(key, operator, value, found.key, workload)
-        for claim in claims_of(pod, simulation.world):
-            for key, operator, value in _device_tolerations(claim):
-                device_taints.note(key, operator, value, found.key, workload)
+    by_kind = {"taint": _Keys(TOLERATION), "label": _Keys(NODE_SELECTOR), "deviceTaint": _Keys(TOLERATION)}
+    tainted = _tainted_devices(simulation)
+    _count_values(simulation, by_kind, tainted)
+    _note_pods(simulation, by_kind)
+    if arguments:
+        kind, key, value = (arguments.get(name) for name in ("kind", "key", "value"))
+        if not isinstance(kind, str) or kind not in by_kind:
+            raise BadQuestion(f"kind: must be one of {', '.join(by_kind)}")
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise BadQuestion("key and value: must be texts")
+        yield {"part": "scale", **by_kind[kind].scale(key, value), "done": True}
+        return
     yield {
         "part": "thresholds",
-        "taints": taints.data(),
-        "labels": labels.data(),
-        "deviceTaints": device_taints.data(),
-        **_devices(simulation),
+        "taints": by_kind["taint"].scales(),
+        "labels": by_kind["label"].scales(),
+        "deviceTaints": by_kind["deviceTaint"].scales(),
+        "devices": _devices(simulation),
+        "devicesTainted": [
+            {"key": key, "value": value, "effect": effect, "devices": number}
+            for (key, value, effect), number in sorted(tainted.items())
+        ],
         "workloads": _workloads(simulation),
         "done": True,
     }
+
+
+def _count_values(simulation: Simulation, by_kind: dict[str, _Keys], tainted: dict[tuple[str, str, str], int]) -> None:
+    for stored in simulation.world.all(KINDS.NODE):
+        node: Node = stored.view
+        for key, value in node.metadata.labels.items():
+            by_kind["label"].count(key, value)
+        for taint in node.spec.taints:
+            by_kind["taint"].count(taint.key, taint.value)
+    for (key, value, _), devices in tainted.items():
+        by_kind["deviceTaint"].count(key, value, devices)
+
+
+def _note_pods(simulation: Simulation, by_kind: dict[str, _Keys]) -> None:
+    taints, labels, device_taints = (by_kind[kind].named for kind in ("taint", "label", "deviceTaint"))
+    for stored in simulation.world.all(KINDS.POD):
+        pod: Pod = stored.view
+        owner = simulation.owner_of(stored)
+        workload = str(Key(*owner)) if owner is not None else ""
+        for toleration in pod.spec.tolerations:
+            if toleration.expression:
+                taints.note(toleration.key, _EXPRESSION, "", stored.key, workload)
+            elif toleration.key and toleration.value:
+                taints.note(toleration.key, toleration.operator or EQUAL, toleration.value, stored.key, workload)
+        for key, operator, value in _selected(pod):
+            labels.note(key, operator, value, stored.key, workload)
+        for claim in claims_of(pod, simulation.world):
+            for key, operator, value in _device_tolerations(claim):
+                device_taints.note(key, operator, value, stored.key, workload)
 
 
 def _selected(pod: Pod) -> Iterator[tuple[str, str, str]]:
@@ -109,34 +172,34 @@ def _device_tolerations(claim: ResourceClaim) -> Iterator[tuple[str, str, str]]:
                     yield toleration.key, toleration.operator or EQUAL, toleration.value
 
 
-def _devices(simulation: Simulation) -> dict[str, Any]:
-    """Return drivers with pools and devices, and the taints that devices have: key, value, effect and how many."""
+def _devices(simulation: Simulation) -> list[dict[str, Any]]:
+    """Return drivers with their pools and devices."""
     drivers: dict[str, dict[str, list[str]]] = {}
-    counts: dict[tuple[str, str, str], int] = {}
     for driver, pool, device in PublishedDevices(one.view for one in simulation.world.all(KINDS.RESOURCE_SLICE)):
         devices = drivers.setdefault(driver, {}).setdefault(pool, [])
         if len(devices) < MAX_DEVICES:
             devices.append(device.name)
+    return [
+        {
+            "driver": driver,
+            "pools": [{"pool": pool, "devices": names} for pool, names in list(pools.items())[:MAX_DEVICES]],
+        }
+        for driver, pools in drivers.items()
+    ]
+
+
+def _tainted_devices(simulation: Simulation) -> dict[tuple[str, str, str], int]:
+    """Return the taints that devices have: key, value, effect and how many have it."""
+    counts: dict[tuple[str, str, str], int] = {}
+    for _, _, device in PublishedDevices(one.view for one in simulation.world.all(KINDS.RESOURCE_SLICE)):
         for taint in device.taints:
             of_taint = taint.key, taint.value, taint.effect
             counts[of_taint] = counts.get(of_taint, 0) + 1
-    for found in simulation.world.all(KINDS.DEVICE_TAINT_RULE):
-        rule: DeviceTaintRule = found.view
+    for stored in simulation.world.all(KINDS.DEVICE_TAINT_RULE):
+        rule: DeviceTaintRule = stored.view
         of_rule = rule.spec.taint.key, rule.spec.taint.value, rule.spec.taint.effect
         counts.setdefault(of_rule, 0)
-    return {
-        "devices": [
-            {
-                "driver": driver,
-                "pools": [{"pool": pool, "devices": names} for pool, names in list(pools.items())[:MAX_DEVICES]],
-            }
-            for driver, pools in drivers.items()
-        ],
-        "devicesTainted": [
-            {"key": key, "value": value, "effect": effect, "devices": number}
-            for (key, value, effect), number in sorted(counts.items())
-        ],
-    }
+    return counts
 
 
 def _workloads(simulation: Simulation) -> list[dict[str, Any]]:

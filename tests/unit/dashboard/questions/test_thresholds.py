@@ -12,29 +12,44 @@ from moorage.model.gates import all_gates
 from moorage.plan.planner import Planner, Settings
 
 
-def thresholds(*paths: str) -> dict[str, Any]:
+def thresholds(*paths: str, **arguments: str) -> dict[str, Any]:
     planner = Planner(Settings(all_gates()))
     planner.load(sources_of(paths))
     simulation = planner.build()
-    (part,) = parts_of(QUESTIONS["thresholds"], Base(planner, simulation, planner.plan(simulation)), {})
+    (part,) = parts_of(QUESTIONS["thresholds"], Base(planner, simulation, planner.plan(simulation)), arguments)
     return part
 
 
 def test_tolerations_name_thresholds_of_taints() -> None:
-    part = thresholds("examples/inference-eviction-on-sla-drop")
-    named = [(one["operator"], one["value"]) for one in part["taints"]["node.kubernetes.io/sla"]]
-    assert ("Gt", "950") in named
-    (one,) = [
-        one for one in part["taints"]["node.kubernetes.io/sla"] if one["value"] == "950" and one["operator"] == "Gt"
-    ]
-    assert one["pods"] > 0
-    assert "Deployment default/inference-service" in one["workloads"]
+    ticks = thresholds("examples/inference-eviction-on-sla-drop")["taints"]["node.kubernetes.io/sla"]["ticks"]
+    (tick,) = [one for one in ticks if (one["operator"], one["value"]) == ("Gt", "950")]
+    assert tick["rule"] == "> 950"
+    assert tick["pods"] > 0
+    assert "Deployment default/inference-service" in tick["workloads"]
 
 
 def test_affinity_and_node_selectors_name_thresholds_of_labels() -> None:
     part = thresholds("examples/kubelet-version-rollout")
-    operators = {one["operator"] for rows in part["labels"].values() for one in rows}
-    assert operators & {"SemverGt", "SemverLt", "Gt", "In"}
+    operators = {tick["operator"] for scale in part["labels"].values() for tick in scale["ticks"]}
+    assert operators & {"SemverGt", "SemverLt", "Gt"}
+
+
+def test_keys_that_pods_compare_come_first_and_those_of_kubernetes_last() -> None:
+    labels = list(thresholds("examples/cluster")["labels"].items())
+    compared = [scale["compared"] for _, scale in labels]
+    assert compared == sorted(compared, reverse=True)
+    others = ["kubernetes.io/" in key for key, scale in labels if not scale["compared"]]
+    assert others == sorted(others)
+
+
+def test_a_value_that_is_typed_is_placed_on_the_scale_of_its_key() -> None:
+    example, key = "examples/inference-eviction-on-sla-drop", "node.kubernetes.io/sla"
+    part = thresholds(example, kind="taint", key=key, value="9007199254740993")
+    assert part["stops"][part["value"]["stop"]] == "9007199254740993"
+    assert part["done"]
+    assert thresholds(example, kind="taint", key=key, value="high")["value"]["unreadable"]
+    assert "error" in thresholds(example, kind="tint", key=key, value="1")
+    assert "error" in thresholds(example, kind="taint", key=key)
 
 
 def test_claims_name_thresholds_of_device_taints() -> None:

@@ -11,10 +11,10 @@ import { count, natural, number } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 import { combobox } from "../../parts/combobox.js";
 import { DEVICE_EFFECTS, EFFECTS, KINDS, describe, kindOf, missing, nodesIn } from "./changes.js";
-import { domainOf, keysOf } from "./domain.js";
 import { onNode, propose, workloadName } from "./proposals.js";
+import { keysOf, placed, scaleOf } from "./scales.js";
 import { scopeFields } from "./scope.js";
-import { valueControl } from "./value.js";
+import { countControl, valueControl } from "./value.js";
 
 const ON_NODES = new Set(["taint", "untaint", "label"]);
 const ONE_NODE = new Set(["cordon", "drain", "remove"]);
@@ -132,7 +132,7 @@ export class ChangeEditor {
     const kind = this.#kind;
     const isLabel = kind === "label";
     const noun = kind === "deviceTaint" ? "device" : "node";
-    const options = keysOf(kind, this.#hooks.nodes(), this.#hooks.facts()).map((one) => ({
+    const options = keysOf(kind, this.#hooks.facts()).map((one) => ({
       value: one.key,
       text: one.key,
       hint: [one.on ? `on ${count(one.on, noun)}` : "", one.pods ? `named by ${count(one.pods, "pod")}` : ""].filter(Boolean).join(", "),
@@ -172,8 +172,15 @@ export class ChangeEditor {
 
   #valueField(noun) {
     const kind = this.#kind;
-    const domain = domainOf(kind, this.#what.key, this.#hooks.nodes(), this.#hooks.facts());
-    const control = valueControl({ domain, value: this.#what.value ?? "", label: "Value", noun, onvalue: (value) => this.#put({ value }) });
+    const { key } = this.#what;
+    const control = valueControl({
+      scale: scaleOf(kind, key, this.#hooks.facts()),
+      value: this.#what.value ?? "",
+      label: "Value",
+      noun,
+      place: (value, signal) => placed(kind, key, value, signal),
+      onvalue: (value) => this.#put({ value }),
+    });
     control.element.dataset.part = "value";
     return control.element;
   }
@@ -192,8 +199,8 @@ export class ChangeEditor {
   }
 
   #addFields() {
-    const domain = { form: "number", min: 1, max: Math.max(10, 2 * this.#what.count), ticks: [], turns: [], values: new Map() };
-    const control = valueControl({ domain, value: String(this.#what.count), label: "How many", now: "", only: true, onvalue: (value) => Number(value) > 0 && this.#put({ count: Number(value) }) });
+    const { count: value } = this.#what;
+    const control = countControl({ least: 1, most: Math.max(10, 2 * value), value, label: "How many", now: "", oncount: (number) => this.#put({ count: number }) });
     control.element.dataset.part = "value";
     return [this.#nodeField("Like", this.#what.like, (like) => this.#put({ like })), control.element];
   }
@@ -209,8 +216,9 @@ export class ChangeEditor {
       placeholder: "deployment/default/web",
       onchange: (workload) => this.#put({ workload, replicas: workloads.find((one) => workloadName(one) === workload)?.replicas ?? 1 }, true),
     });
-    const domain = { form: "number", min: 0, max: Math.max(10, 2 * (now ?? this.#what.replicas)), ticks: [], turns: [], values: new Map() };
-    const control = valueControl({ domain, value: String(this.#what.replicas), label: "Replicas", only: true, now: now === undefined ? "" : `Now ${now}.`, onvalue: (value) => this.#put({ replicas: Number(value) }) });
+    const { replicas } = this.#what;
+    const most = Math.max(10, 2 * (now ?? replicas));
+    const control = countControl({ least: 0, most, value: replicas, label: "Replicas", now: now === undefined ? "" : `Now ${now}.`, oncount: (number) => this.#put({ replicas: number }) });
     control.element.dataset.part = "value";
     return [part("workload", box), control.element];
   }

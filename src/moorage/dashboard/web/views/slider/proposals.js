@@ -1,7 +1,7 @@
 /** Proposes changes to begin with: the key that pods compare, on a node that has it, with the value that it has. */
 import { natural } from "../../lib/format.js";
 import { EFFECTS } from "./changes.js";
-import { keysOf } from "./domain.js";
+import { keysOf } from "./scales.js";
 
 /** A change of a kind that leaves everything as it is, as far as there is one. */
 export function propose(kind, nodes, facts) {
@@ -22,13 +22,13 @@ export function propose(kind, nodes, facts) {
     case "deviceTaint":
       return { deviceTaint: proposeDevice(facts) };
     case "label":
-      return { label: onNode("label", bestKey("label", nodes, facts), nodes, first) };
+      return { label: onNode("label", keysOf("label", facts)[0]?.key ?? "", nodes, first) };
     case "untaint": {
-      const key = bestKey("untaint", nodes, facts);
+      const key = keysOf("untaint", facts)[0]?.key ?? "";
       return { untaint: { nodes: key ? { taint: key } : [first], key, effect: "" } };
     }
     default:
-      return { taint: onNode("taint", bestKey("taint", nodes, facts), nodes, first) };
+      return { taint: onNode("taint", keysOf("taint", facts)[0]?.key ?? "", nodes, first) };
   }
 }
 
@@ -52,11 +52,4 @@ function proposeDevice(facts) {
   const driver = facts?.devices?.[0]?.driver ?? "";
   const key = tainted?.key ?? Object.keys(facts?.deviceTaints ?? {})[0] ?? "";
   return { driver, pool: "", device: "", key, value: tainted?.value ?? "", effect: tainted?.effect ?? "NoExecute" };
-}
-
-/** What Kubernetes itself writes on nodes is no one's to move: such keys come last. */
-function bestKey(kind, nodes, facts) {
-  const keys = keysOf(kind, nodes, facts);
-  const own = keys.filter((one) => !/^(?:[a-z-]+\.)?kubernetes\.io\//.test(one.key) || one.compared);
-  return (own[0] ?? keys[0])?.key ?? "";
 }

@@ -132,8 +132,7 @@ export class SliderView extends HTMLElement {
   /** A saved page has the answer to one question: it is shown, and nothing can be moved. */
   #showSaved() {
     const key = Object.keys(embedded.answers).find((one) => one.startsWith("what-if "));
-    const saved = Object.keys(embedded.answers).find((one) => one.startsWith("thresholds "));
-    if (saved) this.#facts = embedded.answers[saved].at(-1);
+    this.#facts = embedded.answers["thresholds {}"]?.at(-1) ?? null;
     const why = "This is a saved page: it shows one answer, and values cannot be moved.";
     if (!key) {
       this.#tell("failed", new Error("This saved page has no answer to a what-if."));
@@ -327,7 +326,10 @@ export class SliderView extends HTMLElement {
   #askAgain() {
     this.#again = 0;
     if (document.hidden) document.addEventListener("visibilitychange", () => this.isConnected && this.#askAgain(), { once: true });
-    else if (this.#complete().length && cluster.past == null) this.#askNow(true);
+    else if (this.#complete().length && cluster.past == null) {
+      this.#askNow(true);
+      this.#readFacts().then(() => this.isConnected && this.#editors.forEach((one) => one.refresh()));
+    }
   }
 }
 

@@ -1,120 +1,158 @@
 /**
- * Builds the control for a value: a slider with ticks and a number field, a slider over versions, or a text field.
+ * Builds the control for a value: a slider over the stops of a scale with its thresholds, or a text field.
  *
- *   const control = valueControl({domain, value, label, noun: "node", onvalue: (text) => …});
+ *   const control = valueControl({scale, value, label, noun: "node", place: async (text) => scale, onvalue: (text) => …});
+ *   const control = countControl({most: 10, least: 0, value: 3, label, now: "Now 3.", oncount: (number) => …});
  *   control.element
  *
- * The keys of a range work as everywhere; Alt with an arrow key, and the buttons beside it, go to the next threshold.
+ * The keys of a range work as everywhere; Alt with an arrow key, and the buttons beside it, go to where something
+ * changes. A value that is typed and no stop is asked about: `place` answers with the scale on which it stands, or with
+ * the reason why it cannot be compared.
  */
-import { freshId, h } from "../../lib/dom.js";
-import { count, natural } from "../../lib/format.js";
-import { compareVersions, inequality, isInteger, isVersion } from "./domain.js";
+import { debounce, freshId, h, setText } from "../../lib/dom.js";
+import { count } from "../../lib/format.js";
+import { isAbort } from "../../lib/api.js";
+import { holdsAt, nextTurn } from "./scales.js";
 
 const MOST_CHIPS = 12;
-const DIGITS = /^\d+$/;
+const TYPING_PAUSE = 120;
 
 export function valueControl(options) {
-  const made = options.domain.form === "number" ? numberControl(options) : options.domain.form === "version" ? versionControl(options) : null;
-  return made ?? textControl(options);
+  return options.scale.stops.length ? scaleControl(options) : textControl(options);
 }
 
-/**
- * A slider over whole numbers. Its field takes any text, unless `only` numbers mean something: nodes may have values
- * that are none, or too large to be exact here. The slider then stands at its end.
- */
-function numberControl({ domain, value, label, noun, now, only = false, onvalue }) {
-  const start = isInteger(value) ? Number(value) : domain.min;
-  const bounds = { min: Math.min(domain.min, start), max: Math.max(domain.max, start) };
-  const range = h("input", { type: "range", class: "value-range", min: bounds.min, max: bounds.max, step: 1 });
-  const field = h(
-    "input",
-    only
-      ? { type: "number", class: "input value-field", min: 0, step: 1, inputmode: "numeric" }
-      : { type: "text", class: "input value-field", inputmode: "numeric", spellcheck: "false", autocomplete: "off" },
-  );
-  const parts = frame({ label, range, field, domain, noun, now, turn });
-  const place = (number) => (number - bounds.min) / (bounds.max - bounds.min || 1);
-  let ticks = drawTicks(parts.scale, domain, place, Number);
-
-  function show(text) {
-    const isNumber = isInteger(text);
-    const number = isNumber ? Number(text) : DIGITS.test(text) ? bounds.max : bounds.min;
-    if (number < bounds.min || number > bounds.max) {
-      bounds.min = Math.min(bounds.min, number);
-      bounds.max = Math.max(bounds.max, number);
-      range.min = bounds.min;
-      range.max = bounds.max;
-      ticks.forEach((one) => one.remove());
-      ticks = drawTicks(parts.scale, domain, place, Number);
-    }
-    range.value = number;
-    if (isNumber) range.removeAttribute("aria-valuetext");
-    else range.setAttribute("aria-valuetext", text || "empty");
-    if (field.value !== text) field.value = text;
-  }
-
-  function choose(text) {
-    show(text);
-    onvalue(text);
-  }
-
-  function turn(direction) {
-    const now = Number(range.value);
-    if (!domain.turns.length && now + direction >= 0) choose(String(now + direction));
-    const ahead = domain.turns.filter((one) => (direction > 0 ? one > now : one < now));
-    if (ahead.length) choose(String(direction > 0 ? ahead[0] : ahead.at(-1)));
-  }
-
-  range.addEventListener("input", () => choose(range.value));
-  field.addEventListener("input", () => (isInteger(field.value) || !only) && choose(field.value));
-  if (only) field.addEventListener("change", () => (field.value = range.value));
-  parts.onchip((tick) => choose(tick.value));
-  show(only && !isInteger(value) ? String(start) : value);
-  return { element: parts.element, focus: () => range.focus(), set: show };
-}
-
-function versionControl({ domain, value, label, noun, onvalue }) {
-  const stops = [...domain.stops];
-  if (isVersion(value) && !stops.includes(value)) insert(stops, value);
+function scaleControl({ scale, value, label, noun, place, onvalue }) {
   const range = h("input", { type: "range", class: "value-range", min: 0, step: 1 });
-  const list = freshId("versions");
-  const field = h("input", { type: "text", class: "input value-field", list, spellcheck: "false", autocomplete: "off" });
-  const parts = frame({ label, range, field, domain, noun, turn });
-  parts.element.append(h("datalist", { id: list }, domain.stops.map((one) => h("option", { value: one }))));
-  let ticks = [];
+  const list = scale.form === "version" ? freshId("stops") : null;
+  const field = h("input", { type: "text", class: "input value-field", list, inputmode: list ? null : "numeric", spellcheck: "false", autocomplete: "off" });
+  const known = list ? h("datalist", { id: list }) : null;
+  const marks = h("div", { class: "value-scale", "aria-hidden": "true" });
+  const why = h("p", { class: "value-why warn", role: "note", hidden: true });
+  const chips = chipsOf(scale, choose);
+  const element = frame({ label, range, field, scale, marks, turn: (direction) => turn(direction), below: [chips.element, why, h("p", { class: "value-now muted" }, valuesText(scale, noun))] });
+  if (known) element.append(known);
+  let text = value;
+  let asking = null;
 
-  function show(text) {
-    if (isVersion(text) && !stops.includes(text)) insert(stops, text);
-    range.max = Math.max(1, stops.length - 1);
-    ticks.forEach((one) => one.remove());
-    ticks = drawTicks(parts.scale, domain, (at) => at / Math.max(1, stops.length - 1), (one) => stops.indexOf(one));
-    if (stops.includes(text)) range.value = stops.indexOf(text);
-    range.setAttribute("aria-valuetext", text);
+  async function askPlace() {
+    asking?.abort();
+    asking = new AbortController();
+    const asked = text;
+    try {
+      const answer = await place(asked, asking.signal);
+      if (asked === text) draw(answer);
+    } catch (error) {
+      // What is wrong with the server, the question of the what-if will say.
+      if (!isAbort(error)) element.dataset.placed = "unknown";
+    }
+  }
+
+  const askSoon = debounce(askPlace, TYPING_PAUSE);
+
+  function draw(next) {
+    scale = next;
+    range.max = Math.max(1, scale.stops.length - 1);
+    const share = (stop) => stop / Math.max(1, scale.stops.length - 1);
+    const mark = (stop, kind, title) => h("span", { class: `value-tick ${kind}`, title, style: { "--at": share(stop).toFixed(4) } });
+    const thresholds = scale.ticks.filter((one) => one.stop !== null).map((one) => mark(one.stop, "threshold", one.rule));
+    marks.replaceChildren(...thresholds, ...scale.now.map((stop) => mark(stop, "now", scale.stops[stop])));
+    known?.replaceChildren(...scale.stops.map((one) => h("option", { value: one })));
+    show(scale.value?.text === text ? scale.value : { text, stop: scale.stops.indexOf(text), unreadable: "" });
+  }
+
+  /** Shows where the value stands. Of one that was not placed yet the slider stays where it was. */
+  function show({ stop, unreadable, holds }) {
+    const isStop = stop !== null && stop >= 0;
+    if (isStop || unreadable) range.value = isStop ? stop : 0;
+    range.classList.toggle("nowhere", Boolean(unreadable));
+    range.setAttribute("aria-valuetext", unreadable ? `${text || "empty"}, not a ${scale.form}` : text || "empty");
+    why.hidden = !unreadable;
+    setText(why, unreadable ? `${unreadable}.` : "");
+    if (isStop) chips.show(scale.ticks.map((one) => holdsAt(one, stop)));
+    else if (holds) chips.show(holds);
+    element.dataset.placed = isStop ? "stop" : unreadable ? "nowhere" : "asked";
     if (field.value !== text) field.value = text;
   }
 
-  function choose(text) {
-    show(text);
-    onvalue(text);
+  function set(next) {
+    text = next;
+    const stop = scale.stops.indexOf(text);
+    show({ text, stop, unreadable: "" });
+    if (stop < 0) askSoon();
+    else askSoon.cancel();
+  }
+
+  function choose(next) {
+    set(next);
+    onvalue(next);
   }
 
   function turn(direction) {
-    const at = Number(range.value) + direction;
-    if (stops[at] !== undefined) choose(stops[at]);
+    const from = element.dataset.placed === "nowhere" ? (direction > 0 ? -1 : scale.stops.length) : range.valueAsNumber;
+    const to = nextTurn(scale, from, direction);
+    if (scale.stops[to] !== undefined && scale.stops[to] !== text) choose(scale.stops[to]);
   }
 
-  range.addEventListener("input", () => stops[range.value] !== undefined && choose(stops[range.value]));
-  field.addEventListener("input", () => {
-    range.setAttribute("aria-valuetext", field.value);
-    onvalue(field.value);
-  });
-  field.addEventListener("change", () => show(field.value));
-  parts.onchip((tick) => choose(tick.value));
-  show(value || stops[0] || "");
-  return { element: parts.element, focus: () => range.focus(), set: show };
+  range.addEventListener("input", () => choose(scale.stops[range.valueAsNumber]));
+  field.addEventListener("input", () => choose(field.value));
+  draw(scale);
+  if (!scale.stops.includes(text)) askPlace();
+  return { element, focus: () => range.focus(), set };
 }
 
-function textControl({ domain, value, label, onvalue }) {
+/** The thresholds of most pods as buttons, in the order of the slider; each shows whether it holds. */
+function chipsOf(scale, choose) {
+  const indices = scale.ticks.map((_, at) => at).slice(0, MOST_CHIPS);
+  indices.sort((a, b) => (scale.ticks[a].stop ?? -1) - (scale.ticks[b].stop ?? -1));
+  const buttons = indices.map((at) => ({ at, button: chip(scale.ticks[at], choose) }));
+  const rest = scale.ticks.length - MOST_CHIPS;
+  const more = rest > 0 ? h("span", { class: "muted" }, `and ${rest} more`) : null;
+  const show = (holds) => {
+    for (const { at, button } of buttons) {
+      button.dataset.holds = String(holds[at]);
+      button.setAttribute("aria-description", holds[at] ? "holds" : "does not hold");
+    }
+  };
+  const element = buttons.length ? h("div", { class: "value-chips", role: "group", "aria-label": "Thresholds that pods name" }, buttons.map((one) => one.button), more) : null;
+  return { element, show };
+}
+
+function chip(tick, choose) {
+  const names = [...tick.workloads, ...(tick.moreWorkloads ? [`${tick.moreWorkloads} more`] : [])].join(", ");
+  return h(
+    "button",
+    { type: "button", class: "value-chip", title: `${tick.rule}: ${names}`, onclick: () => choose(tick.value) },
+    h("span", { class: "value-chip-rule" }, tick.rule),
+    h("span", { class: "muted" }, count(tick.pods, "pod")),
+  );
+}
+
+/** A slider and a field for how many there are of something. */
+export function countControl({ least, most, value, label, now, oncount }) {
+  const range = h("input", { type: "range", class: "value-range", min: least, max: Math.max(most, value), step: 1 });
+  const field = h("input", { type: "number", class: "input value-field", min: least, step: 1, inputmode: "numeric" });
+  const element = frame({ label, range, field, turn: (by) => choose(range.valueAsNumber + by), below: [now ? h("p", { class: "value-now muted" }, now) : null] });
+
+  function set(number) {
+    range.max = Math.max(range.max, number);
+    range.value = number;
+    if (field.valueAsNumber !== number) field.value = number;
+  }
+
+  function choose(number) {
+    if (!Number.isInteger(number) || number < least) return;
+    set(number);
+    oncount(number);
+  }
+
+  range.addEventListener("input", () => choose(range.valueAsNumber));
+  field.addEventListener("input", () => choose(field.valueAsNumber));
+  field.addEventListener("change", () => (field.value = range.value));
+  set(value);
+  return { element, focus: () => range.focus(), set };
+}
+
+function textControl({ scale, value, label, onvalue }) {
   const id = freshId("value");
   const list = freshId("values");
   const field = h("input", { id, type: "text", class: "input", value, list, spellcheck: "false", autocomplete: "off" });
@@ -124,93 +162,42 @@ function textControl({ domain, value, label, onvalue }) {
     { class: "value-control" },
     h("label", { for: id, class: "field-label" }, label),
     field,
-    h("datalist", { id: list }, (domain.suggestions ?? []).map((one) => h("option", { value: one }))),
+    h("datalist", { id: list }, (scale.suggestions ?? []).map((one) => h("option", { value: one }))),
   );
   return { element, focus: () => field.focus(), set: (text) => (field.value = text) };
 }
 
-/** Label, slider with room for ticks, the field beside it, and the thresholds as buttons below. */
-function frame({ label, range, field, domain, noun, now = null, turn }) {
+/** Label, slider with room for marks, the field beside it, and what stands below. */
+function frame({ label, range, field, scale = null, marks = null, turn, below }) {
   const id = freshId("value");
   range.id = id;
   field.setAttribute("aria-label", `${label}, typed`);
   const step = (direction, name, sign) =>
     h("button", { type: "button", class: "button small value-step", title: name, "aria-label": name, onclick: () => turn(direction) }, sign);
-  const scale = h("div", { class: "value-scale", "aria-hidden": "true" });
-  // Those of most pods, in the order of the slider.
-  const named = domain.ticks.slice(0, MOST_CHIPS).sort((a, b) => natural(a.value, b.value));
-  const chips = named.map((tick) => ({ tick, button: chip(tick) }));
   range.addEventListener("keydown", (event) => {
     const direction = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
     if (!event.altKey || !direction) return;
     event.preventDefault();
     turn(direction);
   });
-  const [below, above] = stepNames(domain);
-  const element = h(
+  const [left, right] = stepNames(scale);
+  return h(
     "div",
     { class: "value-control" },
     h("div", { class: "value-head" }, h("label", { for: id, class: "field-label" }, label), field),
-    h(
-      "div",
-      { class: "value-line" },
-      step(-1, below, "‹"),
-      h("div", { class: "value-track" }, range, scale),
-      step(1, above, "›"),
-    ),
-    chips.length
-      ? h("div", { class: "value-chips", role: "group", "aria-label": "Thresholds that pods name" }, chips.map((one) => one.button), more(domain))
-      : null,
-    h("p", { class: "value-now muted" }, now ?? valuesText(domain.values, noun)),
-  );
-  return { element, scale, onchip: (use) => chips.forEach(({ tick, button }) => button.addEventListener("click", () => use(tick))) };
-}
-
-function stepNames(domain) {
-  if (domain.form === "version") return ["To the version below", "To the version above"];
-  return domain.turns.length ? ["To the threshold below", "To the threshold above"] : ["One less", "One more"];
-}
-
-function chip(tick) {
-  const names = [...tick.workloads, ...(tick.moreWorkloads ? [`${tick.moreWorkloads} more`] : [])].join(", ");
-  return h(
-    "button",
-    { type: "button", class: "value-chip", title: `${inequality(tick)}: ${names}` },
-    h("span", { class: "value-chip-rule" }, inequality(tick)),
-    h("span", { class: "muted" }, count(tick.pods, "pod")),
+    h("div", { class: "value-line" }, step(-1, left, "‹"), h("div", { class: "value-track" }, range, marks), step(1, right, "›")),
+    below,
   );
 }
 
-function more(domain) {
-  const rest = domain.ticks.length - MOST_CHIPS;
-  return rest > 0 ? h("span", { class: "muted" }, `and ${rest} more`) : null;
+function stepNames(scale) {
+  if (scale?.turns.length) return ["To the threshold below", "To the threshold above"];
+  return scale?.form === "version" ? ["To the version below", "To the version above"] : ["One less", "One more"];
 }
 
-/** Marks thresholds above the line, and the values that nodes have now below it. */
-function drawTicks(scale, domain, place, position) {
-  const marks = [];
-  const draw = (value, kind, title) => {
-    const at = position(value);
-    if (!Number.isFinite(at) || at < 0) return;
-    const share = place(at);
-    if (share < 0 || share > 1) return;
-    marks.push(h("span", { class: `value-tick ${kind}`, title, style: { "--at": share.toFixed(4) } }));
-  };
-  for (const tick of domain.ticks) draw(tick.value, "threshold", inequality(tick));
-  for (const value of [...domain.values.keys()].slice(0, 100)) draw(value, "now", value);
-  scale.append(...marks);
-  return marks;
-}
-
-function valuesText(values, noun) {
-  const rows = [...values].sort((a, b) => b[1] - a[1]);
-  if (!rows.length) return `No ${noun} has it now.`;
-  const shown = rows.slice(0, 4).map(([value, number]) => `${value || "(empty)"} on ${number}`);
-  const rest = rows.length - shown.length;
+function valuesText({ values, moreValues }, noun) {
+  if (!values.length) return `No ${noun} has it now.`;
+  const shown = values.slice(0, 4).map(([value, number]) => `${value || "(empty)"} on ${number}`);
+  const rest = values.length - shown.length + moreValues;
   return `Now: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more ${rest === 1 ? "value" : "values"}` : ""}.`;
-}
-
-function insert(stops, value) {
-  const at = stops.findIndex((one) => compareVersions(one, value) > 0);
-  stops.splice(at < 0 ? stops.length : at, 0, value);
 }
