@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from moorage.demo.expectation import expectations, in_words
+from moorage.demo.play import expectations, in_words
 from moorage.demo.story import Sight, StoryStep, all_stories, default_shelf
 
 
