@@ -20,7 +20,7 @@ COMMANDS = {
     "plan": ["plan", "pod.yaml"],
     "explain": ["explain", "pod/web", "-f", "pod.yaml"],
     "gates": ["gates", "audit", "pod.yaml"],
-    "demo": ["demo", "spot-nodes-by-sla", "--no-kubectl"],
+    "demo": ["demo", "spot-nodes-by-sla"],
     "up": ["up", "--ephemeral", "--port", "0", "--nodes", "1"],
 }
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: a, image: b}]\n"

@@ -1,4 +1,4 @@
-"""`moorage demo`: every story comes out, with kubectl and without; what does not come out is said; nothing is left."""
+"""`moorage demo`: every story comes out; a step that does not is named; nothing is left behind."""
 
 import os
 import re
@@ -17,19 +17,6 @@ from tests.e2e.kubectl import BRIEF, Kubectl, kubectl_program
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 STORIES = sorted(file.parent.name for file in EXAMPLES.glob("*/story.md"))
-#: Every story is played in every run, some of them without kubectl, and both ways by `make test-slow`. Those without
-#: use between them every command that there is a stand-in for.
-WITHOUT_KUBECTL = {
-    "container-runtime",
-    "cost-limit",
-    "disk-iops-minimum",
-    "exclusive-tenants",
-    "gpu-claims-by-node-sla",
-    "gpu-tiers",
-    "rolling-update-with-match-label-keys",
-    "zones-by-regex",
-}
-BOTH_WAYS = {"rolling-update-with-match-label-keys"}
 SECONDS = 120
 
 
@@ -53,12 +40,7 @@ def nothing_is_left_in(directory: Path) -> bool:
     return not list(directory.glob("moorage-demo-*"))
 
 
-def quick(*stories: str) -> list[object]:
-    """All stories; those that are not named take their time."""
-    return [story if story in stories else pytest.param(story, marks=pytest.mark.slow) for story in STORIES]
-
-
-@pytest.mark.parametrize("story", quick(*(set(STORIES) - WITHOUT_KUBECTL | BOTH_WAYS)))
+@pytest.mark.parametrize("story", STORIES)
 def test_a_story_comes_out(story: str, tmp_path: Path) -> None:
     played = demo(tmp_path, story)
     assert played.returncode == 0, played.stdout + played.stderr
@@ -68,11 +50,12 @@ def test_a_story_comes_out(story: str, tmp_path: Path) -> None:
     assert nothing_is_left_in(tmp_path)
 
 
-@pytest.mark.parametrize("story", quick(*WITHOUT_KUBECTL))
-def test_a_story_comes_out_without_kubectl(story: str, tmp_path: Path) -> None:
-    played = demo(tmp_path, story, KUBECTL="no-such-kubectl")
-    assert played.returncode == 0, played.stdout + played.stderr
-    assert "there is no no-such-kubectl: moorage sends the requests of its commands itself." in played.stdout
+def test_a_story_needs_kubectl(tmp_path: Path) -> None:
+    refused = demo(tmp_path, "gpu-tiers", KUBECTL="no-such-kubectl")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "moorage: there is no no-such-kubectl: install kubectl 1.27 or newer, or name one in $KUBECTL\n"
+    )
     assert nothing_is_left_in(tmp_path)
 
 
@@ -89,7 +72,7 @@ def changed(tmp_path: Path, old: str, new: str) -> str:
 def test_a_story_that_does_not_come_out_fails_with_the_step(tmp_path: Path) -> None:
     old = "- shows `^model-training .* Running .* gpu-node-a100 `"
     folder = changed(tmp_path, old, "- shows `^model-training .* Running .* gpu-node-t4 `\n- within 1 s")
-    played = demo(tmp_path, folder, "--no-kubectl")
+    played = demo(tmp_path, folder)
     assert played.returncode == 1
     shown = played.stdout.rpartition("[3/")[2]
     assert shown.splitlines()[0].endswith("] $ kubectl get pods -o wide")
@@ -145,7 +128,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_who_interrupts_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "moorage", "demo", "gpu-tiers", "--pause", "--no-kubectl"]
+    command = [sys.executable, "-m", "moorage", "demo", "gpu-tiers", "--pause"]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -169,7 +152,7 @@ def test_who_interrupts_leaves_nothing_behind(number: signal.Signals, tmp_path: 
 
 
 def test_pauses_wait_for_enter(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "moorage", "demo", "gpu-claims-by-node-sla", "--pause", "--no-kubectl"]
+    command = [sys.executable, "-m", "moorage", "demo", "gpu-claims-by-node-sla", "--pause"]
     played = subprocess.run(
         command, input="\n\n", capture_output=True, text=True, timeout=SECONDS, env=environment(tmp_path)
     )
@@ -222,7 +205,7 @@ def test_an_installed_moorage_has_the_stories_and_the_pages_of_rules(tmp_path: P
             assert (installed / "moorage" / "examples" / file.relative_to(EXAMPLES)).read_bytes() == file.read_bytes()
     listed = demo(tmp_path, PYTHONPATH=str(installed))
     assert [line.split()[0] for line in listed.stdout.splitlines()] == STORIES
-    played = demo(tmp_path, "gpu-claims-by-node-sla", "--no-kubectl", PYTHONPATH=str(installed))
+    played = demo(tmp_path, "gpu-claims-by-node-sla", PYTHONPATH=str(installed))
     assert played.returncode == 0, played.stdout + played.stderr
     assert f"Commands are typed in {installed / 'moorage' / 'examples'}" in played.stdout
     explain = [sys.executable, "-m", "moorage", "lint", "--explain", "cel-constant"]

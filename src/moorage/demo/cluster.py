@@ -1,4 +1,4 @@
-"""Run what a story is played on: a cluster without nodes, and the kubectl of the machine.
+"""Run a cluster without nodes for a story, and the kubectl of the machine against it.
 
 The cluster is `moorage up` as a process in a temporary directory. Ctrl-C does not reach it: it is stopped here, or kept
 with `--keep`. kubectl ($KUBECTL, or in the PATH) runs with a home and a kubeconfig of its own.
@@ -88,10 +88,10 @@ class StoryCluster:
 
     def _last_words(self) -> str:
         with contextlib.suppress(OSError):
-            said = [line.removeprefix("moorage: ") for line in self._log.read_text(errors="replace").splitlines()]
-            if words := [line for line in said if line.strip()]:
-                return words[-1]
-        return "it said nothing"
+            lines = self._log.read_text(errors="replace").splitlines()
+            if words := [line for line in lines if line.strip()]:
+                return words[-1].removeprefix("moorage: ")
+        return "its log is empty"
 
 
 @contextlib.contextmanager
@@ -129,12 +129,13 @@ def _signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers)
 
 #: Older ones check fields themselves, against a description of the API that is no longer served.
 OLDEST = (1, 27)
+_OLDEST_TEXT = f"{OLDEST[0]}.{OLDEST[1]}"
 _SECONDS = 60
 _KEPT = ("PATH", "TMPDIR", "LANG", "SYSTEMROOT")
 
 
 class NoKubectl(Exception):
-    """Why the real one cannot be used."""
+    """Why there is no kubectl to run."""
 
 
 def find_kubectl(named: str = "") -> str:
@@ -142,17 +143,18 @@ def find_kubectl(named: str = "") -> str:
     wanted = named or os.environ.get("KUBECTL") or "kubectl"
     program = shutil.which(wanted)
     if program is None:
-        raise NoKubectl("there is no kubectl in the PATH" if wanted == "kubectl" else f"there is no {wanted}")
+        where = "kubectl in the PATH" if wanted == "kubectl" else wanted
+        raise NoKubectl(f"there is no {where}: install kubectl {_OLDEST_TEXT} or newer, or name one in $KUBECTL")
     try:
-        said = subprocess.run(
+        printed = subprocess.run(
             [program, "version", "--client", "--output", "json"], capture_output=True, text=True, timeout=_SECONDS
         )
-        version = json.loads(said.stdout)["clientVersion"]
+        version = json.loads(printed.stdout)["clientVersion"]
         found = (int(version["major"]), int(version["minor"].rstrip("+")))
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError, AttributeError):
         raise NoKubectl(f"{program} does not say which version it is") from None
     if found < OLDEST:
-        raise NoKubectl(f"{program} is version {found[0]}.{found[1]}, and {OLDEST[0]}.{OLDEST[1]} or newer is needed")
+        raise NoKubectl(f"{program} is version {found[0]}.{found[1]}, and {_OLDEST_TEXT} or newer is needed")
     return program
 
 

@@ -1,11 +1,13 @@
-"""Play a story on a screen: run each command, and repeat those that only look until their outcomes hold."""
+"""Play a story on a screen: run each command, and repeat those that only look until their outcomes hold.
+
+Outcomes are printed in words: the pattern `^web-.* Running .* node-[12] ` is "a pod of web runs on node-1 or node-2".
+"""
 
 import re
 import textwrap
 import time
 from collections.abc import Callable
 from itertools import product
-from typing import Protocol
 
 from moorage.demo.story import KubectlResult, Sight, Story, StoryStep
 from moorage.lint.report.printable import printable
@@ -81,15 +83,12 @@ def _plain(pattern: str) -> str:
     return re.sub(rf"\s*{_GAP}(?:\s*{_GAP})*\s*", f" {_GAP} ", text).strip()
 
 
+#: Runs what follows `kubectl` on a command line.
+RunKubectl = Callable[[list[str]], KubectlResult]
+
 _FIRST_PAUSE, _MAX_PAUSE_LENGTH = 0.1, 0.8
 _WIDTH = 100
 _BOLD, _DIM, _GREEN, _RED, _CYAN, _PLAIN = (f"\x1b[{code}m" for code in (1, 2, 32, 31, 36, 0))
-
-
-class Runs(Protocol):
-    """Runs what follows `kubectl`."""
-
-    def run(self, words: list[str]) -> KubectlResult: ...
 
 
 class Screen:
@@ -98,12 +97,12 @@ class Screen:
     def __init__(self, write: Callable[[str], None], *, coloured: bool) -> None:
         self._write, self._coloured = write, coloured
 
-    def opening(self, story: Story, folder: str, how: str) -> None:
+    def opening(self, story: Story, folder: str, program: str) -> None:
         document = f" ({printable(story.document)})" if story.document else ""
         self._write(self._in(_BOLD, story.title) + document)
         gates = f"Feature gates: {story.gates.replace(',', ', ')}." if story.gates else "No feature gate is needed."
         self._write(self._in(_DIM, gates))
-        self._write(self._in(_DIM, f"Commands are typed in {folder}; {how}"))
+        self._write(self._in(_DIM, f"Commands are typed in {folder}; kubectl is {program}."))
 
     def step(self, number: int, total: int, step: StoryStep) -> None:
         self._paragraphs(step.say)
@@ -142,7 +141,7 @@ class Screen:
 
 def play(
     story: Story,
-    kubectl: Runs,
+    kubectl: RunKubectl,
     screen: Screen,
     check_alive: Callable[[], None],
     pause: Callable[[], None] | None = None,
@@ -162,11 +161,11 @@ def play(
     return True
 
 
-def _take(step: StoryStep, kubectl: Runs, check_alive: Callable[[], None]) -> tuple[KubectlResult, list[str]]:
+def _take(step: StoryStep, kubectl: RunKubectl, check_alive: Callable[[], None]) -> tuple[KubectlResult, list[str]]:
     deadline = time.monotonic() + step.seconds
     wait = _FIRST_PAUSE
     while True:
-        ran = kubectl.run(step.words)
+        ran = kubectl(step.words)
         missing = what_is_missing(step, ran)
         if missing:
             check_alive()

@@ -55,7 +55,7 @@ def completed(line: str) -> list[str]:
         ("lint --ignore cel-constant,rejec", ["cel-constant,rejected"]),
         ("up --controllers *,-taint", ["*,-taint-eviction-controller"]),
         ("demo gpu-t", ["gpu-tiers", "<dir>"]),
-        ("demo gpu-tiers --no-k", ["--no-kubectl"]),
+        ("demo gpu-tiers --ke", ["--keep"]),
         ("lint -- --sel", ["<file>"]),
         ("nonsense --x ", []),
     ],

@@ -20,7 +20,7 @@ def version(major: str, minor: str) -> str:
 
 
 @pytest.mark.parametrize(("major", "minor"), [("1", "27"), ("1", "36+"), ("2", "0")])
-def test_one_that_is_new_enough(major: str, minor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_enough_kubectl_is_found(major: str, minor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = program(tmp_path, version(major, minor))
     assert find_kubectl(found) == found
     monkeypatch.setenv("KUBECTL", found)
@@ -40,23 +40,25 @@ def test_one_that_is_new_enough(major: str, minor: str, tmp_path: Path, monkeypa
         ("exit 1", "does not say which version it is"),
     ],
 )
-def test_one_that_will_not_do(script: str, why: str, tmp_path: Path) -> None:
+def test_an_old_or_unknown_program_is_refused(script: str, why: str, tmp_path: Path) -> None:
     found = program(tmp_path, script)
     with pytest.raises(NoKubectl) as caught:
         find_kubectl(found)
     assert str(caught.value) == f"{found} {why}"
 
 
-def test_none_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_kubectl_is_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBECTL", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NoKubectl, match=r"^there is no kubectl in the PATH$"):
+    with pytest.raises(NoKubectl, match=r"^there is no kubectl in the PATH: install kubectl 1.27 or newer"):
         find_kubectl()
-    with pytest.raises(NoKubectl, match=r"^there is no other-kubectl$"):
+    with pytest.raises(NoKubectl, match=r"^there is no other-kubectl: "):
         find_kubectl("other-kubectl")
 
 
-def test_it_is_run_in_the_folder_and_reaches_no_other_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kubectl_runs_in_the_folder_and_reaches_no_other_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KUBECONFIG", "another")
     monkeypatch.setenv("KUBE_EDITOR", "another")
     folder = tmp_path / "folder"
@@ -66,6 +68,6 @@ def test_it_is_run_in_the_folder_and_reaches_no_other_cluster(tmp_path: Path, mo
     assert ran == (3, f"{tmp_path}/kubeconfig {tmp_path} \n{folder}\n", "get a b\n")
 
 
-def test_one_that_has_gone(tmp_path: Path) -> None:
+def test_a_kubectl_that_was_removed_fails_the_command(tmp_path: Path) -> None:
     ran = Kubectl(str(tmp_path / "gone"), tmp_path / "kubeconfig", tmp_path, tmp_path).run(["get"])
     assert ran == (1, "", "kubectl cannot be run: No such file or directory\n")

@@ -50,14 +50,14 @@ def played(kubectl: Scripted, *, coloured: bool = False) -> tuple[bool, list[str
     shown: list[str] = []
     screen = Screen(shown.append, coloured=coloured)
     story: Story = read_story("one", TEXT, "story.md")
-    screen.opening(story, "/folder", "how.")
-    held = play(story, kubectl, screen, nothing, lambda: shown.append("PAUSE"))
+    screen.opening(story, "/folder", "/bin/kubectl")
+    held = play(story, kubectl.run, screen, nothing, lambda: shown.append("PAUSE"))
     if held:
         screen.ending(story)
     return held, shown
 
 
-def test_a_look_is_repeated_until_it_shows_what_it_should() -> None:
+def test_a_get_is_repeated_until_its_outcomes_hold() -> None:
     kubectl = Scripted(
         KubectlResult(0, "done\n"),
         KubectlResult(0, "Pending\n"),
@@ -69,7 +69,7 @@ def test_a_look_is_repeated_until_it_shows_what_it_should() -> None:
         [
             "Title\\x1b[2J (KEP-1)",
             "No feature gate is needed.",
-            "Commands are typed in /folder; how.",
+            "Commands are typed in /folder; kubectl is /bin/kubectl.",
             "",
             "Say \\x07 it.",
             "[1/3] $ kubectl apply -f a.yaml",

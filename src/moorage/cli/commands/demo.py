@@ -1,4 +1,4 @@
-"""`moorage demo`: play the KEPs' user stories on a cluster of their own.
+"""Play the KEPs' user stories on a cluster of their own: `moorage demo`.
 
 Exit code: 0 if every outcome holds, 1 if one does not, 2 if the story cannot be played.
 """
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from moorage.demo.cluster import StoryCluster
-    from moorage.demo.play import Runs
     from moorage.demo.story import OnShelf
 
 _DID_NOT_HOLD, _CANNOT_PLAY = 1, 2
@@ -33,13 +32,12 @@ _DID_NOT_HOLD, _CANNOT_PLAY = 1, 2
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="The port; 0 for any that is free."
 )
-@click.option("--no-kubectl", is_flag=True, help="Play without kubectl even if there is one.")
 @click.option("--no-color", "--no-colour", "plain", is_flag=True, help="No colours; also by NO_COLOR.")
-def command(wanted: str, pauses: bool | None, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
-    """Play a user story of a KEP: a cluster, the commands one would type, and what must come of each.
+def command(wanted: str, pauses: bool | None, keeps: bool, port: int, plain: bool) -> int:
+    """Play a user story of a KEP on a cluster of its own: run its commands, and check the outcome of each.
 
-    Without a STORY the stories are listed. A STORY is a name, or a folder with a story.md. Commands are run by kubectl;
-    the one in $KUBECTL or in the PATH; without one, the same requests are sent by moorage itself.
+    Without a STORY the stories are listed. A STORY is a name, or a folder with a story.md. Commands are run by the
+    kubectl in $KUBECTL or in the PATH, which reaches no other cluster.
 
     \b
     Try:
@@ -48,7 +46,7 @@ def command(wanted: str, pauses: bool | None, keeps: bool, port: int, no_kubectl
       moorage demo inference-eviction-on-sla-drop --no-pause --keep
     """
     from moorage.cli.shared import say
-    from moorage.demo.cluster import NoCluster
+    from moorage.demo.cluster import NoCluster, NoKubectl
     from moorage.demo.story import NoSuchStory, StoryError, default_shelf, find_story
 
     try:
@@ -58,8 +56,8 @@ def command(wanted: str, pauses: bool | None, keeps: bool, port: int, no_kubectl
             return 0
         if pauses is None:
             pauses = sys.stdin.isatty() and sys.stdout.isatty()
-        return _play(find_story(shelf, wanted), pauses, keeps, port, no_kubectl, plain)
-    except (NoSuchStory, StoryError, NoCluster) as error:
+        return _play(find_story(shelf, wanted), pauses, keeps, port, plain)
+    except (NoSuchStory, StoryError, NoCluster, NoKubectl) as error:
         say(str(error))
         raise click.exceptions.Exit(_CANNOT_PLAY) from None
 
@@ -74,47 +72,23 @@ def _list(shelf: Path) -> None:
         click.echo(f"{story.name:{names}}  {story.title:{titles}}  {story.document}".rstrip())
 
 
-def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, no_kubectl: bool, plain: bool) -> int:
+def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, plain: bool) -> int:
     from moorage.cli.shared import coloured
-    from moorage.demo.cluster import story_cluster
+    from moorage.demo.cluster import Kubectl, find_kubectl, story_cluster
     from moorage.demo.play import Screen, play
 
     screen = Screen(click.echo, coloured=not plain and coloured("auto"))
-    program, how = _kubectl(no_kubectl)
-    screen.opening(found.story, str(found.folder), how)
+    program = find_kubectl()
+    screen.opening(found.story, str(found.folder), program)
     held = False
     with story_cluster(found.story.gates, port, keeps=lambda: keeps) as cluster:
-        kubectl = _runs(program, cluster, found)
-        held = play(found.story, kubectl, screen, cluster.check_alive, _pause if pauses else None)
+        kubectl = Kubectl(program, cluster.kubeconfig, cluster.directory, found.folder)
+        held = play(found.story, kubectl.run, screen, cluster.check_alive, _pause if pauses else None)
         if held:
             screen.ending(found.story)
         if keeps:
             click.echo(_how_to_talk_to(cluster))
     return 0 if held else _DID_NOT_HOLD
-
-
-def _kubectl(no_kubectl: bool) -> tuple[str, str]:
-    """Return the program, or an empty string, and a remark about it."""
-    from moorage.demo.cluster import NoKubectl, find_kubectl
-
-    stands_in = "moorage sends the requests of its commands itself"
-    if no_kubectl:
-        return "", f"without kubectl: {stands_in}."
-    try:
-        program = find_kubectl()
-    except NoKubectl as error:
-        return "", f"{error}: {stands_in}."
-    return program, f"kubectl is {program}."
-
-
-def _runs(program: str, cluster: StoryCluster, found: OnShelf) -> Runs:
-    from moorage.demo.cluster import Kubectl
-
-    if program:
-        return Kubectl(program, cluster.kubeconfig, cluster.directory, found.folder)
-    from moorage.demo.kubectl_stand_in import StandIn
-
-    return StandIn(cluster.kubeconfig, found.folder)
 
 
 def _pause() -> None:
