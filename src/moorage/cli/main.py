@@ -1,4 +1,4 @@
-"""`moorage`: the commands, and their exit code when one ends badly: 2, or 130 after Ctrl-C; never a traceback.
+"""Run the commands of `moorage`. The exit code of one that ends badly is 2, or 130 after Ctrl-C; never a traceback.
 
 Commands are imported when they are called, so that `moorage --help` answers at once.
 """
@@ -24,31 +24,28 @@ _BAD_USAGE, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141
 
 #: Each command: its module, with the name in it unless that is `command`, and what it does in one line.
 _COMMANDS = {
-    "lint": ("lint", "What the API server would say, and what will surprise you although it does not."),
-    "plan": ("plan", "Where every pod lands, what stays Pending and why, and what a change would do."),
-    "explain": ("explain", "Why one pod goes where it goes or nowhere, node by node, and what would help."),
-    "gates": ("gates", "Feature gates of a live cluster, and what depends on them."),
-    "watch": ("watch", "A live view of a cluster: what is Pending and why, what moved, what was evicted."),
-    "dashboard": ("dashboard", "A page in the browser: the map, why pods wait, what a threshold would do."),
-    "demo": ("demo", "The KEPs' user stories, played on a cluster of their own."),
-    "up": ("up", "A cluster in one process, for kubectl and every other client."),
-    "list": ("clusters:list_clusters", "Clusters that run, and those that are kept."),
+    "lint": ("lint", "Find what the API server rejects, and valid manifests that behave unexpectedly."),
+    "plan": ("plan", "Show where every pod lands, what stays Pending and why, and what a change would do."),
+    "explain": ("explain", "Explain where a pod goes, or why it is Pending, node by node."),
+    "gates": ("gates", "List the feature gates of a live cluster, and what depends on them."),
+    "watch": ("watch", "Watch a cluster: what is Pending and why, what moved, what was evicted."),
+    "dashboard": ("dashboard", "Show a cluster in the browser: the map, why pods wait, what a change would do."),
+    "demo": ("demo", "Play the KEPs' user stories on a cluster of their own."),
+    "up": ("up", "Start a cluster in one process, for kubectl and every other client."),
+    "list": ("clusters:list_clusters", "List the clusters that run, and those that are kept."),
     "stop": ("clusters:stop", "Stop a cluster; it is kept."),
     "delete": ("clusters:delete", "Delete a cluster, and its context in kubeconfigs."),
     "kubeconfig": ("clusters:kubeconfig", "Print the kubeconfig of a cluster, or add it to another one."),
     "snapshot": ("snapshot", "Save a cluster to a file, and restore it."),
     "store": ("store", "Move objects between a data directory and etcd, and check them."),
-    "apiserver": ("processes.apiserver:apiserver", "The API server and its store as a process of its own."),
-    "scheduler": ("processes.components:scheduler", "The scheduler as a process of its own, against any API server."),
-    "controller-manager": (
-        "processes.components:controller_manager",
-        "The controllers as a process of their own, against any API server.",
-    ),
-    "kubelet": ("processes.components:kubelet", "Simulated nodes as a process of its own, against any API server."),
-    "roles": ("processes.components:roles", "The ClusterRoles that Moorage's components need on a cluster."),
-    "completion": ("completion", "A script that completes words of moorage in bash, zsh or fish."),
-    "help": ("about:show_help", "The help of a command."),
-    "version": ("about:show_version", "The versions of Moorage, Kubernetes and Python."),
+    "apiserver": ("processes.apiserver:apiserver", "Run the API server and its store as a process of its own."),
+    "scheduler": ("processes.components:scheduler", "Run the scheduler against any API server."),
+    "controller-manager": ("processes.components:controller_manager", "Run the controllers against any API server."),
+    "kubelet": ("processes.components:kubelet", "Run simulated nodes against any API server."),
+    "roles": ("processes.components:roles", "Print the ClusterRoles that Moorage's components need on a cluster."),
+    "completion": ("completion", "Print a script that completes words of moorage in bash, zsh or fish."),
+    "help": ("about:show_help", "Print the help of a command."),
+    "version": ("about:show_version", "Print the versions of Moorage, Kubernetes and Python."),
 }
 #: What works whatever the settings are.
 _ABOUT = ("completion", "help", "version", "__complete")
@@ -104,7 +101,9 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", prog_name="moorage")
 def moorage() -> None:
-    """Find every pod its mooring: scheduling for Kubernetes in which every decision can be explained.
+    """Answer scheduling questions about your manifests and clusters.
+
+    Why is this pod Pending, what happens if I drain this node, will this rollout finish?
 
     \b
     Try:
@@ -115,8 +114,8 @@ def moorage() -> None:
       moorage demo spot-nodes-by-sla
       moorage up --nodes 5
 
-    Every option has a setting, too: the environment variable MOORAGE_UP_NODES, or `nodes` in the table [up] of
-    ./moorage.toml or ~/.config/moorage/config.toml, is what --nodes of `moorage up` is by default.
+    Defaults of options can be set: those of `moorage up --nodes` by the environment variable MOORAGE_UP_NODES, or by
+    `nodes` in the table [up] of ./moorage.toml or ~/.config/moorage/config.toml.
     """
 
 

@@ -29,17 +29,20 @@ config_option = click.option(
     help="A KubeSchedulerConfiguration: profiles, plugins, weights and arguments of the scheduler.",
 )
 namespace_option = click.option(
-    "-n", "--namespace", default="", help="Of objects that name none.  [default: the context's, or 'default']"
+    "-n",
+    "--namespace",
+    default="",
+    help="The namespace of objects that name none.  [default: the context's, or 'default']",
 )
 seed_option = click.option(
-    "--seed", type=int, default=0, show_default=True, help="Decides between nodes that are equally good."
+    "--seed", type=int, default=0, show_default=True, help="Seed of the choice between nodes with equal scores."
 )
 controllers_option = click.option(
     "--controllers",
     default="*",
     show_default=True,
     metavar="CONTROLLER,...",
-    help="Which controllers run: * for all, name for one, -name for all but it.",
+    help="The controllers to run: * for all, name for one, -name for all but it.",
 )
 all_option = click.option("--all", "everything", is_flag=True, help="Print long lists in full.")
 colour_option = click.option(
@@ -55,14 +58,14 @@ context_option = click.option(
     "--context",
     default="",
     metavar="CONTEXT",
-    help="A context of --kubeconfig, else of $KUBECONFIG or ~/.kube/config, if not the current one.",
+    help="The context to use, of --kubeconfig or else of $KUBECONFIG or ~/.kube/config; the current one by default.",
 )
 scrape_option = click.option(
     "--scrape",
     "endpoints",
     multiple=True,
     metavar="URL",
-    help="Where another component serves its metrics, such as http://127.0.0.1:10251, to read its gates. Repeatable.",
+    help="Read the gates of another component from its metrics, such as http://127.0.0.1:10251. Repeatable.",
 )
 bind_address_option = click.option(
     "--bind-address", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all of them."
@@ -73,7 +76,7 @@ _authorization_mode_option = click.option(
     default="Node,RBAC",
     show_default=True,
     metavar="MODES",
-    help="What decides what users may do, asked in this order: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node.",
+    help="How to decide what users may do, in this order: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node.",
 )
 _policy_file_option = click.option(
     "--authorization-policy-file",
@@ -96,13 +99,13 @@ port_option = click.option(
     type=click.IntRange(0, 65535),
     default=6443,
     show_default=True,
-    help="The port; 0 for any that is free.",
+    help="The port; 0 for any free one.",
 )
 kubeconfig_option = click.option(
     "--kubeconfig",
     default="",
     metavar="FILE",
-    help="How to reach the API server.  [default: $KUBECONFIG, ~/.kube/config]",
+    help="The kubeconfig of the API server.  [default: $KUBECONFIG, ~/.kube/config]",
 )
 _wait_option = click.option(
     "--wait-for-kubeconfig",
@@ -110,10 +113,14 @@ _wait_option = click.option(
     default="1m",
     show_default=True,
     metavar="DURATION",
-    help="How long to wait for a kubeconfig that does not exist yet; 0 for not at all.",
+    help="How long to wait for a kubeconfig that does not exist yet; 0 to fail at once.",
 )
 _log_format_option = click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Lines of logs."
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="The format of log lines.",
 )
 devices_option = click.option(
     "--devices",
@@ -133,7 +140,7 @@ def simulate_storage_option(*, default: bool) -> Callable[[Command], Command]:
         "simulates_storage",
         default=default,
         show_default=True,
-        help="Whether volumes of every provisioner are simulated, and not only those of moorage.dev/simulated.",
+        help="Simulate volumes of every provisioner, not only those of moorage.dev/simulated.",
     )
 
 
@@ -157,8 +164,10 @@ def live_kubeconfig_option(function: Command) -> Command:
     return click.option(
         "--kubeconfig",
         metavar="FILE",
-        help="Read the cluster that this kubeconfig leads to; files then say what would be applied to it.  [default: "
-        "$KUBECONFIG if no files are named and nothing is piped in]",
+        help=(
+            "Read the cluster of this kubeconfig; files are then what would be applied to it.  [default: "
+            "$KUBECONFIG if no files are named and nothing is piped in]"
+        ),
     )(command)
 
 
@@ -250,7 +259,7 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
             type=click.IntRange(-1, 65535),
             default=metrics_port,
             show_default=True,
-            help="Where /metrics, /healthz and /readyz are served, by HTTP; 0 for any free port, -1 for nowhere.",
+            help="The HTTP port of /metrics, /healthz and /readyz; 0 for any free one, -1 for none.",
         )
         made = log_options(command)
         added: list[Callable[[Command], Command]] = [served, bind_address_option]
@@ -262,9 +271,9 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
 
 
 _ELECTION_TIMES = (
-    ("retry-period", "retry", "2s", "How often to try."),
-    ("renew-deadline", "deadline", "10s", "How long to try to renew it."),
-    ("lease-duration", "lease_duration", "15s", "How long the Lease is good for."),
+    ("retry-period", "retry", "2s", "How often to try to renew or take the Lease."),
+    ("renew-deadline", "deadline", "10s", "How long to try to renew the Lease."),
+    ("lease-duration", "lease_duration", "15s", "How long the Lease is valid."),
 )
 
 
@@ -292,7 +301,7 @@ def _election_options(lease_name: str) -> tuple[Callable[[Command], Command], ..
             "--leader-elect/--no-leader-elect",
             default=True,
             show_default=True,
-            help="Whether to work only while holding a Lease, so that another process can take over.",
+            help="Work only while holding a Lease, so that another process can take over.",
         ),
     )
 
@@ -375,12 +384,12 @@ def etcd_access_options(function: Command) -> Command:
         return function(*arguments, etcd=make, **others)
 
     values = (
-        ("password-file", "FILE", "", "The file with its password."),
-        ("username", "NAME", "", "A user of etcd's own authentication, if a client certificate does not name it."),
-        ("keyfile", "FILE", "", "The key that belongs to it, in PEM."),
-        ("certfile", "FILE", "", "The client certificate that is shown to etcd, in PEM."),
-        ("cafile", "FILE", "", "Certificates to trust where etcd is https, in PEM; else those of the system."),
-        ("prefix", "PREFIX", "/registry", "What all keys in etcd begin with."),
+        ("password-file", "FILE", "", "The file with that user's password."),
+        ("username", "NAME", "", "A user of etcd's own authentication, if the client certificate does not name one."),
+        ("keyfile", "FILE", "", "Its private key, in PEM."),
+        ("certfile", "FILE", "", "The client certificate for etcd, in PEM."),
+        ("cafile", "FILE", "", "CA certificates of etcd, in PEM; the system's by default."),
+        ("prefix", "PREFIX", "/registry", "The prefix of all keys in etcd."),
     )
     made: Command = command
     for name, metavar, default, text in values:

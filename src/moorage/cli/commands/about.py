@@ -29,7 +29,13 @@ def show_help(ctx: click.Context, names: tuple[str, ...]) -> None:
 
 @click.command("version")
 @click.option(
-    "-o", "--output", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
 )
 def show_version(form: str) -> None:
     """Print the version, the Kubernetes version whose behaviour it has, and what it runs on."""

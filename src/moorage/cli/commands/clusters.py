@@ -20,7 +20,7 @@ _CANNOT = 1
 data_dir_option = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The cluster in this directory, in place of a NAME.",
+    help="The directory of the cluster, instead of a NAME.",
 )
 
 
@@ -60,7 +60,7 @@ def refusal(error: Exception) -> click.exceptions.Exit:
     type=click.Choice(["text", "json", "name"]),
     default="text",
     show_default=True,
-    help="Form of the list.",
+    help="Output format.",
 )
 def list_clusters(form: str) -> None:
     """List clusters, those that run and those that are kept.
@@ -117,9 +117,13 @@ def _table(rows: list[dict[str, Any]]) -> str:
 
 
 _timeout_option = click.option(
-    "--timeout", default="30s", show_default=True, metavar="DURATION", help="How long to wait until it has ended."
+    "--timeout",
+    default="30s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long to wait until the cluster has ended.",
 )
-_kill_option = click.option("--force", is_flag=True, help="Kill it if it has not ended by then.")
+_kill_option = click.option("--force", is_flag=True, help="Kill the cluster if it has not ended by then.")
 
 
 @click.command("stop")
@@ -179,16 +183,16 @@ def delete(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
     "--write",
     "file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Add the cluster's context to this kubeconfig, in place of printing one.",
+    help="Add the cluster's context to this kubeconfig instead of printing one.",
 )
-@click.option("--force", is_flag=True, help="Replace the file of --write although it is no kubeconfig.")
-@click.option("--user", metavar="NAME", help="Print one of this user, with a new client certificate.")
-@click.option("--group", "groups", metavar="GROUP", multiple=True, help="A group of the --user; may be repeated.")
+@click.option("--force", is_flag=True, help="Replace the file of --write even if it is not a kubeconfig.")
+@click.option("--user", metavar="NAME", help="Print a kubeconfig of this user, with a new client certificate.")
+@click.option("--group", "groups", metavar="GROUP", multiple=True, help="A group of the --user. Repeatable.")
 @click.option(
     "--cert-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where the authority of the --user's certificate is, if the API server was started with a --cert-dir.",
+    help="The directory of the authority that signs the --user's certificate, if the API server has a --cert-dir.",
 )
 def kubeconfig(
     name: str,

@@ -46,19 +46,17 @@ _CANNOT_SHOW = 2
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="The address to listen on. Beyond loopback, all that is sent can be read on the network.",
+    help="The address to listen on. Beyond loopback, traffic can be read on the network.",
 )
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="The port; 0 for any that is free.  [default: 0]"
-)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; 0 for any free one.  [default: 0]")
 @click.option(
     "--allow-host",
     "host_names",
     multiple=True,
     metavar="NAME",
-    help="A name by which browsers may call this server, besides its addresses and localhost. Repeatable.",
+    help="A host name that browsers may use for this server, besides its addresses and localhost. Repeatable.",
 )
-@click.option("--open/--no-open", "opens", default=None, help="Open a browser.  [default: on a desktop]")
+@click.option("--open/--no-open", "opens", default=None, help="Open the page in a browser.  [default: on a desktop]")
 @quiet_log_options
 def command(
     paths: tuple[str, ...],

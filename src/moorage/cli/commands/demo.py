@@ -26,13 +26,17 @@ _DID_NOT_HOLD, _CANNOT_PLAY = 1, 2
     "--pause/--no-pause",
     "pauses",
     default=None,
-    help="Whether to wait for Enter before each command.  [default: on a terminal]",
+    help="Wait for Enter before each command.  [default: on a terminal]",
 )
 @click.option("--keep", "keeps", is_flag=True, help="Leave the cluster running at the end.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="The port; 0 for any that is free."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default=True,
+    help="The port; 0 for any free one.",
 )
-@click.option("--no-color", "--no-colour", "plain", is_flag=True, help="No colours; also by NO_COLOR.")
+@click.option("--no-color", "--no-colour", "plain", is_flag=True, help="Print without colours, as NO_COLOR does.")
 def command(wanted: str, pauses: bool | None, keeps: bool, port: int, plain: bool) -> int:
     """Play a user story of a KEP on a cluster of its own: run its commands, and check the outcome of each.
 

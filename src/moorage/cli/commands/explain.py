@@ -75,7 +75,7 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
     type=click.Choice(["text", "json", "html"]),
     default="text",
     show_default=True,
-    help="Form of the explanation.",
+    help="Output format.",
 )
 @all_option
 @colour_option
@@ -96,7 +96,7 @@ def command(
     everything: bool,
     colour: str,
 ) -> int:
-    """Say why a pod is where it is, goes where it goes, or goes nowhere, and what would help.
+    """Explain where a pod goes, or why it is Pending, node by node, and what would help.
 
     Names every reason of every node, not only the first; the scores of the nodes that fit; whom preemption would evict;
     and the smallest changes that would make the pod fit, each of which was tried. deployment/NAME (and replicaset,

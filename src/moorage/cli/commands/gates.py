@@ -31,7 +31,7 @@ _UNBROKEN = 100_000  # what is piped into another program is searched by line
     default="",
     type=click.Path(),
     metavar="FILE",
-    help="Certificates to trust where --scrape is https, in PEM; else those of the system.",
+    help="CA certificates of --scrape by https, in PEM; the system's by default.",
 )
 @click.option(
     "--scrape-token-file",
@@ -41,7 +41,9 @@ _UNBROKEN = 100_000  # what is piped into another program is searched by line
     metavar="FILE",
     help="A bearer token for --scrape, sent by https only.",
 )
-@click.option("-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form.")
+@click.option(
+    "-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Output format."
+)
 @colour_option
 @click.pass_context
 def command(
@@ -101,9 +103,11 @@ def _readers(gate: Gate) -> list[str]:
     "names",
     multiple=True,
     metavar="GATE",
-    help="Only this gate.  [default: all that objects can depend on]  Repeatable.",
+    help="Audit only this gate.  [default: all that objects can depend on]  Repeatable.",
 )
-@click.option("-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Form.")
+@click.option(
+    "-o", "--output", "form", type=click.Choice(_FORMS), default="text", show_default=True, help="Output format."
+)
 @all_option
 @colour_option
 def audit(

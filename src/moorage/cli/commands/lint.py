@@ -68,15 +68,25 @@ def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> N
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
 @gates_option
 @click.option(
-    "--strict", is_flag=True, help="Unknown and duplicate fields are errors, as for a server that validates strictly."
+    "--strict",
+    is_flag=True,
+    help="Report unknown and duplicate fields as errors, as a server that validates strictly does.",
 )
-@click.option("--select", multiple=True, metavar="RULE,...", help="Only these rules; cel-* for a family. Repeatable.")
-@click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these rules. Repeatable.")
 @click.option(
-    "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Form of the report."
+    "--select", multiple=True, metavar="RULE,...", help="Run only these rules; cel-* for a family. Repeatable."
+)
+@click.option("--ignore", multiple=True, metavar="RULE,...", help="Skip these rules. Repeatable.")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(FORMS),
+    default="text",
+    show_default=True,
+    help="Output format.",
 )
 @colour_option
-@click.option("--exit-zero", is_flag=True, help="Exit 0 also with findings. Unreadable input still exits 2.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 even with findings. Unreadable input still exits 2.")
 @click.option(
     "--rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List the rules and exit."
 )
@@ -98,7 +108,7 @@ def command(
     colour: str,
     exit_zero: bool,
 ) -> int:
-    """Say what the API server would say about manifests, and what will surprise you although it says nothing.
+    """Find what the API server rejects in manifests, and valid manifests that behave unexpectedly.
 
     Reads files, directories (*.yaml, *.yml, *.json below them) and standard input (-): Kubernetes objects in YAML or
     JSON, as written by hand, by Helm or Kustomize, or as kubectl get prints them. Nothing needs to be running.

@@ -59,21 +59,21 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
 @_what_if("change", "files", "FILE", "these manifests were applied on top")
 @_what_if("taint", "taints", "NODE=KEY=VALUE:EFFECT", "a node got this taint")
-@_what_if("untaint", "untaints", "NODE=KEY[:EFFECT]", "it lost this taint")
-@_what_if("label", "labels", "NODE=KEY=VALUE", "it got this label, or with KEY- lost it")
+@_what_if("untaint", "untaints", "NODE=KEY[:EFFECT]", "a node lost this taint")
+@_what_if("label", "labels", "NODE=KEY=VALUE", "a node got this label, or with KEY- lost it")
 @_what_if("drain", "drains", "NODE", "a node were drained")
 @_what_if("remove", "removes", "NODE", "a node were gone")
 @_what_if("cordon", "cordons", "NODE", "a node were cordoned")
 @_what_if("scale", "scales", "KIND/[NAMESPACE/]NAME=REPLICAS", "a deployment, statefulset, rs or rc were scaled")
 @click.option("--add-nodes", type=int, metavar="N", help="What if there were N more nodes, --like NODE?")
-@click.option("--like", default="", metavar="NODE", help="Which node the added ones are like.")
+@click.option("--like", default="", metavar="NODE", help="The node that the added ones are copies of.")
 @click.option(
     "--at",
     default="",
     metavar="DURATION",
-    help="Show the state after so much time, such as 10m: containers end, CronJobs run, evictions happen.",
+    help="Show the state after this time, such as 10m: containers end, CronJobs run, evictions happen.",
 )
-@click.option("--headroom", is_flag=True, help="Say how many more pods of each workload would fit, up to 1,000.")
+@click.option("--headroom", is_flag=True, help="Count how many more pods of each workload would fit, up to 1,000.")
 @click.option(
     "--rollout",
     metavar="KIND/[NAMESPACE/]NAME",
@@ -89,7 +89,7 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @seed_option
 @click.option("--strict", is_flag=True, help="Exit 1 if anything stays Pending or is refused, or a rollout stops.")
 @click.option(
-    "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Form of the plan."
+    "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format."
 )
 @all_option
 @colour_option
@@ -120,7 +120,7 @@ def command(
     everything: bool,
     colour: str,
 ) -> int:
-    """Say where every pod lands, what stays Pending and why, and how full the nodes become.
+    """Show where every pod lands, what stays Pending and why, and how full the nodes become.
 
     Reads nodes, pods, workloads, volumes and claims from files, directories and standard input (-), written by hand or
     printed by kubectl get; or, with --kubeconfig, from a live cluster, and files say what would be applied to it.

@@ -21,7 +21,7 @@ def command() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("name", default="", metavar="[NAME]")
 @data_dir_option
-@click.option("--kubeconfig", default="", metavar="FILE", help="Any running cluster of Moorage's, by its kubeconfig.")
+@click.option("--kubeconfig", default="", metavar="FILE", help="Save the running Moorage cluster of this kubeconfig.")
 @click.option("--context", default="", metavar="CONTEXT", help="The kubeconfig's context, if not its current one.")
 @click.option("--force", is_flag=True, help="Replace the file if there is one.")
 def save(file: Path, name: str, data_dir: Path | None, kubeconfig: str, context: str, force: bool) -> None:

@@ -35,11 +35,11 @@ def command() -> None:
 @click.argument("source", metavar="SOURCE")
 @click.argument("target", metavar="TARGET")
 @etcd_access_options
-@click.option("--force", is_flag=True, help="Delete the objects that the target has.")
+@click.option("--force", is_flag=True, help="Delete the objects that the target has already.")
 @click.option(
     "--renumber",
     is_flag=True,
-    help="Let etcd give objects new resourceVersions, which may be lower; every client must then be started anew.",
+    help="Let etcd give objects new resourceVersions, which may be lower; every client must then be restarted.",
 )
 @click.option(
     "--max-raise",
@@ -128,7 +128,7 @@ class _Bar:
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Form of the report.",
+    help="Output format.",
 )
 def check(data_dir: Path | None, etcd: EtcdSettings | None, form: str) -> None:
     """Check every object: it decodes as its kind, its key and its name agree, uids, addresses and owners fit.

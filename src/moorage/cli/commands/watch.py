@@ -17,8 +17,8 @@ _CANNOT_WATCH = 2
 @click.command("watch")
 @kubeconfig_option
 @context_option
-@click.option("-n", "--namespace", default="", help="Only the pods of this namespace.")
-@click.option("--plain", is_flag=True, help="Lines of a log instead of a screen; always so in a pipe.")
+@click.option("-n", "--namespace", default="", help="Show only the pods of this namespace.")
+@click.option("--plain", is_flag=True, help="Print log lines instead of a screen; the default in a pipe.")
 @click.option("--once", is_flag=True, help="Print what is Pending and how full the nodes are, and exit.")
 @click.option(
     "--rate",
@@ -26,7 +26,7 @@ _CANNOT_WATCH = 2
     default=4.0,
     show_default=True,
     metavar="N",
-    help="Write at most N times a second.",
+    help="Redraw at most N times a second.",
 )
 @colour_option
 def command(kubeconfig: str, context: str, namespace: str, plain: bool, once: bool, rate: float, colour: str) -> int:

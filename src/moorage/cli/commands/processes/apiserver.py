@@ -77,7 +77,7 @@ def storage_options(function: Command) -> Command:
             default=60,
             show_default=True,
             metavar="SECONDS",
-            help="Events written within so many seconds share a lease of etcd.",
+            help="Events written within this many seconds share a lease of etcd.",
         ),
         click.option(
             "--etcd-compaction-interval",
@@ -131,7 +131,11 @@ def certificate_options(function: Command) -> Command:
             help="Authorities of client certificates to accept besides the cluster's own, in PEM.",
         ),
         click.option(
-            "--tls-private-key-file", "tls_key", type=_FILE, metavar="FILE", help="The key that belongs to it, in PEM."
+            "--tls-private-key-file",
+            "tls_key",
+            type=_FILE,
+            metavar="FILE",
+            help="Its private key, in PEM.",
         ),
         click.option(
             "--tls-cert-file",
@@ -162,7 +166,7 @@ def certificate_options(function: Command) -> Command:
     "--advertise-address",
     default="",
     metavar="ADDRESS",
-    help="The address at which the cluster finds this server.  [default: --bind-address]",
+    help="The address at which the cluster reaches this server.  [default: --bind-address]",
 )
 @certificate_options
 @click.option(
@@ -171,7 +175,7 @@ def certificate_options(function: Command) -> Command:
     default="0s",
     show_default=True,
     metavar="DURATION",
-    help="How long to go on after SIGTERM, while /readyz says that the server stops: for load balancers to notice.",
+    help="How long to serve on after SIGTERM, while /readyz fails: time for load balancers to notice.",
 )
 @click.option("--event-ttl", default="1h", show_default=True, metavar="DURATION", help="How long events are kept.")
 @authorization_options
@@ -181,7 +185,7 @@ def certificate_options(function: Command) -> Command:
     type=bool,
     default=True,
     show_default=True,
-    help="Whether deletions may wait for the garbage collector of a controller manager.",
+    help="Let deletions wait for the garbage collector of a controller manager.",
 )
 @click.option(
     "--service-account-signing-key-file",
@@ -194,7 +198,7 @@ def certificate_options(function: Command) -> Command:
     "verification_keys",
     multiple=True,
     type=_FILE,
-    help="Keys that verify tokens beside the one that signs them, such as the one before; repeatable.",
+    help="Keys that also verify tokens, such as the previous signing key. Repeatable.",
 )
 @click.option(
     "--service-account-issuer",
@@ -204,7 +208,11 @@ def certificate_options(function: Command) -> Command:
     help="The issuer of tokens; those after the first are accepted.  [default: https://kubernetes.default.svc]",
 )
 @click.option(
-    "--api-audiences", "audiences", default="", metavar="NAME,…", help="Whom tokens are for.  [default: the issuers]"
+    "--api-audiences",
+    "audiences",
+    default="",
+    metavar="NAME,…",
+    help="The audiences of tokens.  [default: the issuers]",
 )
 @click.option(
     "--service-account-max-token-expiration",
@@ -218,8 +226,11 @@ def certificate_options(function: Command) -> Command:
     "plugins",
     multiple=True,
     type=click.Choice([_TAINTS_NODES, _PROTECTS_STORAGE]),
-    help="Also run this one; repeatable. Nodes then begin as not ready, until the node lifecycle controller has seen "
-    "them; volumes and claims are kept while in use, until the protection controllers let them go.",
+    help=(
+        "Also run this admission plugin; repeatable. Nodes then begin as not ready, until the node "
+        "lifecycle controller has seen them; volumes and claims are kept while in use, until the "
+        "protection controllers release them."
+    ),
 )
 @gates_option
 @log_options

@@ -65,7 +65,11 @@ def scheduler(process: ProcessMaker, gates: GateSet, config: str | None, seed: i
     help="The certificate, in PEM, of the authority that signs CertificateSigningRequests; without, none is signed.",
 )
 @click.option(
-    "--cluster-signing-key-file", "signing_key", type=_FILE, metavar="FILE", help="The key that belongs to it, in PEM."
+    "--cluster-signing-key-file",
+    "signing_key",
+    type=_FILE,
+    metavar="FILE",
+    help="Its private key, in PEM.",
 )
 @click.option(
     "--service-account-private-key-file",
@@ -223,21 +227,21 @@ def _run(
     default="system:kube-scheduler",
     show_default=True,
     metavar="USER",
-    help="Whom the scheduler's role is bound to.",
+    help="The user that the scheduler's role is bound to.",
 )
 @click.option(
     "--controller-manager-user",
     default="system:kube-controller-manager",
     show_default=True,
     metavar="USER",
-    help="Whom the controller manager's role is bound to.",
+    help="The user that the controller manager's role is bound to.",
 )
 @click.option(
     "--kubelet-user",
     default="moorage:kubelet",
     show_default=True,
     metavar="USER",
-    help="The user of simulated kubelets.",
+    help="The user that the role of simulated kubelets is bound to.",
 )
 def roles(scheduler_user: str, controller_manager_user: str, kubelet_user: str) -> None:
     """Print the roles that `moorage scheduler`, `controller-manager` and `kubelet` need, bound to their users.
