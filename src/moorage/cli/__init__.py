@@ -1,1 +1,1 @@
-"""The command line: the only place that wires things together."""
+"""Parse command lines, and wire the parts of Moorage together: no other place does."""

@@ -1,4 +1,4 @@
-"""What several commands do: read gates, configuration and clusters, choose colours, print reports and complaints."""
+"""Do what several commands need: read gates, configuration and clusters, choose colours, print reports and errors."""
 
 from __future__ import annotations
 

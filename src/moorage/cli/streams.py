@@ -1,4 +1,4 @@
-"""Standard output and error: opened if the parent closed them, in the locale's encoding, with one kind of failure.
+"""Open standard output and error if the parent closed them, in the locale's encoding, with one kind of failure.
 
 In an encoding that lacks a mark such as `→`, a plain one (`->`) is written; other characters it lacks are escaped.
 """

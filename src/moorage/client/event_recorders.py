@@ -1,4 +1,4 @@
-"""Recorders of events, which never wait and never fail. Kubernetes: client-go's tools/events and tools/record.
+"""Record events, without ever waiting or failing. Kubernetes: client-go's tools/events and tools/record.
 
 Kubelets and controllers use `CountingRecorder` (core/v1): a repeated event raises the first one's count, ten different
 messages for one reason within ten minutes are combined, and of one source about one object 25 events are sent at once

@@ -1,4 +1,4 @@
-"""The `Client` protocol over HTTP. Kubernetes: client-go's rest package.
+"""Speak the `Client` protocol over HTTP. Kubernetes: client-go's rest package.
 
 Connections are reused; a GET on a connection that turns out to be closed is repeated, a write never is. Retry-After
 (429 and 5xx) is obeyed up to ten times, except for evictions. Expired credentials are renewed. Differs: objects keep

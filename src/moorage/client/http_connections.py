@@ -1,4 +1,4 @@
-"""HTTP connections to one API server, and their pool. Kubernetes: Go's http.Transport.
+"""Keep a pool of HTTP connections to one API server. Kubernetes: Go's http.Transport.
 
 A connection sends a request as bytes and returns an `Answer`, or a `Stream` for a watch. At most `most` of a pool are
 open, further requests wait in line; watches have connections of their own that do not count.

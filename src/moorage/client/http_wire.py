@@ -1,4 +1,4 @@
-"""Paths and bodies of requests, and decoding of answers. Kubernetes: client-go's rest.Request and rest.Result.
+"""Write paths and bodies of requests, and decode answers. Kubernetes: client-go's rest.Request and rest.Result.
 
 Of an object only name and revision are decoded.
 """

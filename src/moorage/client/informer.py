@@ -1,4 +1,4 @@
-"""Cache of one kind, kept up to date by list and watch. Kubernetes: reflector, delta FIFO and shared informer.
+"""Cache the objects of one kind by list and watch. Kubernetes: reflector, delta FIFO and shared informer.
 
 Every change of the cache is reported to the handler as a `Delta`, in order. If a watch cannot be resumed (410, or a
 server that started over), the changes follow from comparison with a new list. Differs: the handler gets whole batches;

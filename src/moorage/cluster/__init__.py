@@ -1,1 +1,1 @@
-"""A running control plane in this process: what `moorage up` and the component commands start."""
+"""Start and keep clusters: what `moorage up` and the component commands run."""

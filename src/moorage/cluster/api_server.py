@@ -1,4 +1,4 @@
-"""Starts the API server: store, certificates, the listening socket, and the kubeconfig that lets clients in."""
+"""Start the API server: store, certificates, the listening socket, and the kubeconfig that lets clients in."""
 
 import asyncio
 import datetime

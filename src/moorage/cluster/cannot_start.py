@@ -1,4 +1,4 @@
-"""The error with which a component or a cluster does not start."""
+"""Define the error of a component or a cluster that does not start."""
 
 
 class CannotStart(Exception):

@@ -1,4 +1,4 @@
-"""Components that are processes of their own: scheduler, controller manager and simulated kubelets.
+"""Run a component as a process of its own: scheduler, controller manager, simulated kubelets.
 
 The base has the client, events, leader election, metrics and health; a subclass says in `work` what it does. /metrics,
 /healthz, /livez and /readyz are served by plain HTTP; profiles, too, to clients with the component's own token.

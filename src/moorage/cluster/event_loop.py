@@ -1,4 +1,4 @@
-"""Runs a component on an event loop until SIGINT or SIGTERM, then stops it; a second signal does not wait."""
+"""Run a component on an event loop until SIGINT or SIGTERM, then stop it; a second signal does not wait."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Wait until a cluster has done what it was told: nodes ready, pods created and running, or found not to fit.
+"""Wait until a cluster has settled: nodes ready, pods created and running, or found not to fit.
 
 Kubernetes: kind's --wait, kubectl wait.
 """

@@ -1,4 +1,4 @@
-"""What signs certificates and tokens for the controllers of a process of its own, from files.
+"""Read the keys that sign certificates and tokens for a controller manager of its own.
 
 Kubernetes: `--cluster-signing-cert-file`, `--cluster-signing-key-file` and `--service-account-private-key-file` of
 kube-controller-manager.

@@ -1,1 +1,1 @@
-"""Logs and metrics under Kubernetes' names."""
+"""Write logs, metrics and profiles under Kubernetes' names."""

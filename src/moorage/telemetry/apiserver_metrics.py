@@ -1,4 +1,4 @@
-"""Request metrics of the API server. Kubernetes: apiserver's endpoints/metrics."""
+"""Count and time the requests of the API server. Kubernetes: apiserver's endpoints/metrics."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Structured messages through the standard `logging` module, with klog's text format and a JSON format.
+"""Write structured log messages through the standard `logging` module, as klog's text or as JSON.
 
 `get_logger("scheduler").info("Bound", pod="default/web-0", node="n1")` goes to the logger `moorage.scheduler`; the
 record has the keys and values as `record.fields`. Verbosity n (`-v`) is the level INFO - n. As a library this installs

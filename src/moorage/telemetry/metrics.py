@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms with labels, and the metrics of every process. Kubernetes: component-base/metrics.
+"""Keep counters, gauges and histograms with labels, and render them. Kubernetes: component-base/metrics.
 
 No locks: everything is counted on one event loop. Keep the result of `labels(…)` and call `.inc()` on it, or `.value +=
 1` in hot code; `counter_function` and `gauge_function` read numbers that exist anyway. Differs:

@@ -1,4 +1,4 @@
-"""Clusters for the tests of other programs; `moorage.testing.plugin` is a pytest plugin with a fixture.
+"""Give clusters to the tests of other programs; `moorage.testing.plugin` is a pytest plugin with a fixture.
 
 Documented in docs/library.md. Names are imported when they are first used: pytest imports this package at every start.
 """

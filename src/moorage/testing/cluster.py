@@ -1,4 +1,4 @@
-"""A cluster with the clients that tests use: kubectl and the official Python client."""
+"""Start a cluster with the clients that tests use: kubectl and the official Python client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `moorage_cluster` and the marker `moorage`.
+"""Plug into pytest: the fixture `moorage_cluster` and the marker `moorage`.
 
 Registered by the entry point group pytest11. Imports nothing but pytest until a test wants a cluster.
 """

@@ -1,1 +1,1 @@
-"""One module per command."""
+"""Define the commands, one module each."""

@@ -1,4 +1,4 @@
-"""`moorage help` and `moorage version`: what a command does, and what this program is and stands for."""
+"""Print the help of a command (`moorage help`), and versions (`moorage version`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`moorage list`, `stop`, `delete` and `kubeconfig`: the clusters of this user.
+"""List, stop and delete the clusters of this user, and print their kubeconfigs.
 
 Exit code: 0 if it is done, 1 if there is no such cluster or it cannot be done, 2 if the command line is wrong.
 """

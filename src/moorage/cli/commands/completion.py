@@ -1,4 +1,4 @@
-"""`moorage completion`: print a shell's script; `moorage __complete`: what that script asks."""
+"""Print a shell's completion script (`moorage completion`), and answer what it asks (`moorage __complete`)."""
 
 from __future__ import annotations
 

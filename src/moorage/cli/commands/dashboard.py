@@ -1,4 +1,4 @@
-"""`moorage dashboard`: serve the page until SIGINT or SIGTERM. Exit code: 0, 2 if there is nothing to show."""
+"""Serve the page of `moorage dashboard` until SIGINT or SIGTERM. Exit code: 0, 2 if there is nothing to show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`moorage explain`: the options, and the exit code.
+"""Read the options of `moorage explain`, and print the explanation in the form that is asked for.
 
 In: the command line. Out: the explanation on standard output, complaints on standard error; exit 0 if the pod is
 explained, 1 with --strict if it stays Pending, 2 if there is no such pod, something could not be read, or the command

@@ -1,4 +1,4 @@
-"""`moorage lint`: the options, and the exit code. The linter itself is imported when it is needed."""
+"""Read the options of `moorage lint`, and print findings. The linter itself is imported when it is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`moorage plan`: the options, and the exit code.
+"""Read the options of `moorage plan`, and print the plan in the form that is asked for.
 
 In: the command line. Out: the plan on standard output, complaints about unreadable files on standard error; exit 0 if
 a plan was made, 1 with --strict if it leaves something Pending or refused, 2 if something could not be read or the

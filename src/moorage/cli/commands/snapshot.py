@@ -1,4 +1,4 @@
-"""`moorage snapshot save` and `restore`: a cluster in a file.
+"""Save a cluster to a file and restore it: `moorage snapshot save` and `restore`.
 
 Exit code: 0 if it is done, 1 if it cannot be done, 2 if the command line is wrong.
 """

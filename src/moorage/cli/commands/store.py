@@ -1,4 +1,4 @@
-"""`moorage store migrate` and `check`: what a cluster's store has, in a data directory or in etcd.
+"""Move and check the objects of a data directory or an etcd: `moorage store migrate` and `check`.
 
 Exit code: 0 if it is done or all is well, 1 if it cannot be done or something is wrong with an object, 2 if the command
 line is wrong.

@@ -1,4 +1,4 @@
-"""`moorage up`: a cluster in one process, or in several with `--ha`, until SIGINT or SIGTERM.
+"""Run `moorage up`: a cluster in one process, or in several with `--ha`, until SIGINT or SIGTERM.
 
 Exit code 1 if it cannot start, 2 if the command line is wrong.
 """
@@ -30,7 +30,7 @@ from moorage.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from moorage.cli.recalled import RecalledOptions
+    from moorage.cli.up_options import UpOptions
     from moorage.cluster.control_plane import ControlPlane, Settings
     from moorage.cluster.dashboard_process import DashboardProcess
     from moorage.cluster.event_loop import SignalEnding
@@ -188,8 +188,8 @@ def command(
     """Start a cluster that kubectl, client libraries and operators can talk to.
 
     Everything runs in this process: the API server with admission, the scheduler, and simulated nodes that run what is
-    bound to them. Objects are kept in SQLite and are there again at the next start, and so is what the cluster was told
-    at its last start: gates, configuration and other options need not be given again.
+    bound to them. Objects are kept in SQLite for the next start, and so are gates, configuration and other options, which
+    need not be given again.
 
     With --ha it is a cluster of several processes, any of which may be killed; with --etcd-servers objects are kept in
     an etcd that several `moorage up` may share.
@@ -224,9 +224,9 @@ def command(
             _detach(cluster, seconds, keeps_input="-" in (*manifests, source))
             return
         gc.disable()  # until everything is there: what is made before stays
-        from moorage.cli.recalled import recalled_options
+        from moorage.cli.up_options import merged_up_options
 
-        told = recalled_options(click.get_current_context(), options, cluster, ephemeral=ephemeral)
+        start = merged_up_options(click.get_current_context(), options, cluster, ephemeral=ephemeral)
         fixed = {"manifests": manifests, "force": force, "wait_seconds": seconds}
         fixed |= {"source": source, "skips_unserved": skip_unserved}
         beside = None
@@ -234,7 +234,7 @@ def command(
             from moorage.cluster.dashboard_process import DashboardProcess
 
             beside = DashboardProcess(port=dashboard_port, allow_changes=dashboard_allow_changes, tell=_tell)
-        _run(told, cluster, beside, **fixed)
+        _run(start, cluster, beside, **fixed)
     except CannotStart as error:
         for line in str(error).splitlines():
             say(line)
@@ -273,7 +273,7 @@ def _tell(text: str) -> None:
     sys.stdout.flush()
 
 
-def _run(told: RecalledOptions, cluster: KeptCluster | None, dashboard: DashboardProcess | None, **fixed: Any) -> None:
+def _run(start: UpOptions, cluster: KeptCluster | None, dashboard: DashboardProcess | None, **fixed: Any) -> None:
     """Raises CannotStart."""
     from moorage.cluster.control_plane import Settings
     from moorage.cluster.event_loop import run_until_signal
@@ -281,7 +281,7 @@ def _run(told: RecalledOptions, cluster: KeptCluster | None, dashboard: Dashboar
     from moorage.cluster.kept.processes import is_detached_child, say_ready
     from moorage.telemetry.logs import fall_silent
 
-    settings = Settings(**told.settings, **fixed)
+    settings = Settings(**start.settings, **fixed)
 
     def started(kept: KeptPlane) -> None:
         from moorage.cli.shared import say
@@ -291,12 +291,12 @@ def _run(told: RecalledOptions, cluster: KeptCluster | None, dashboard: Dashboar
             say(note)
         page = f"The dashboard: {dashboard.address}\n" if dashboard is not None else ""
         if is_detached_child():
-            say_ready(f"{warning}{_as_before(told.again)}{page}")
+            say_ready(f"{warning}{_as_before(start.unchanged)}{page}")
         else:
-            _announce(kept.plane, warning, f"{_as_before(told.again)}{page}")
+            _announce(kept.plane, warning, f"{_as_before(start.unchanged)}{page}")
             fall_silent()
 
-    ending = run_until_signal(lambda: KeptPlane(settings, cluster, told.description, dashboard), started)
+    ending = run_until_signal(lambda: KeptPlane(settings, cluster, start.description, dashboard), started)
     _say_how_it_ended(ending, settings)
 
 

@@ -1,4 +1,4 @@
-"""`moorage watch`: a live view of a cluster. Exit code: 0 after q, 2 if it cannot be watched, 130 after Ctrl-C."""
+"""Show `moorage watch`, a live view. Exit code: 0 after q, 2 if the cluster cannot be watched, 130 after Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A kubeconfig file to a server address and credentials."""
+"""Read and write kubeconfig files: server addresses and credentials."""

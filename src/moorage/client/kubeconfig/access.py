@@ -1,4 +1,4 @@
-"""Address, TLS context and credentials of an API server. Kubernetes: rest.Config, TLSClientConfig, auth/exec.
+"""Hold address, TLS context and credentials of an API server. Kubernetes: rest.Config, TLSClientConfig, auth/exec.
 
 A token file is read again every minute, a plugin run again when its credentials expire or are refused.
 """

@@ -1,4 +1,4 @@
-"""Keep a process running: start it again when it ends, after a while that grows, and stop it within bounded time.
+"""Keep a process running: restart it with growing pauses when it ends, and stop it within bounded time.
 
 What it writes goes to its own log. It is tied to this process: it does not outlive it (see `tether`). Kubernetes: the
 kubelet's restarts of static pods, with their back-off.

@@ -1,4 +1,4 @@
-"""Run a command that ends when the process ends which started it, even if that one is killed.
+"""Run a command that ends with the process that started it, even if that one is killed.
 
 Run as a script: `python -I -S tether.py PARENT COMMAND...`. On Linux the kernel is asked to kill the command, which
 replaces this process. Elsewhere this process stays, starts the command, and looks whether its own parent is there.

@@ -1,1 +1,1 @@
-"""Keep clusters: where each is, what it was told, whether it runs; stop and delete them."""
+"""Keep clusters: their directories, options and processes; stop and delete them."""

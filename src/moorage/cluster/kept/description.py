@@ -1,4 +1,4 @@
-"""Remember with a cluster's data what `moorage up` was told, so that the next start makes the same cluster.
+"""Store the options of `moorage up` with a cluster's data, so that the next start makes the same cluster.
 
 Options that were given are kept by name, and files that they name with their text, because the file may be changed or
 gone. What the command line says wins over what is remembered.
@@ -34,12 +34,12 @@ class Description(msgspec.Struct, frozen=True):
     ephemeral: bool = False
 
 
-class Recalled(NamedTuple):
-    """Options for a start: those given, and those of the last start. `differences` and `again` are for the user."""
+class MergedOptions(NamedTuple):
+    """The options of a start: new ones over those of the last start, and for the user which differ and which stay."""
 
     options: dict[str, Any]
     differences: dict[str, tuple[Any, Any]]
-    again: dict[str, Any]
+    unchanged: dict[str, Any]
 
 
 def read_description(directory: Path) -> Description | None:
@@ -57,16 +57,16 @@ def read_description(directory: Path) -> Description | None:
 def parse_description(content: bytes, source: str) -> Description:
     """Raises DescriptionError."""
     try:
-        found = msgspec.json.decode(content, type=Description)
+        description = msgspec.json.decode(content, type=Description)
     except msgspec.MsgspecError as error:
         raise DescriptionError(
             f"{source} is damaged ({error}): remove it to forget what the cluster was told at its last start"
         ) from None
-    if found.format > FORMAT:
+    if description.format > FORMAT:
         raise DescriptionError(
-            f"{source} was written by a newer release ({found.version}): use that release, or another cluster"
+            f"{source} was written by a newer release ({description.version}): use that release, or another cluster"
         )
-    return found
+    return description
 
 
 def write_description(directory: Path, description: Description) -> None:
@@ -75,13 +75,13 @@ def write_description(directory: Path, description: Description) -> None:
     write_private(directory / DESCRIPTION_FILE, text + b"\n")
 
 
-def recall(given: Mapping[str, Any], remembered: Description | None) -> Recalled:
-    """Put what is given over what is remembered."""
+def merge_options(given: Mapping[str, Any], remembered: Description | None) -> MergedOptions:
+    """Merge new options over stored ones."""
     known = remembered.options if remembered is not None else {}
     plain = {name: _plain(value) for name, value in given.items()}
     differences = {name: (value, known[name]) for name, value in plain.items() if known.get(name, value) != value}
-    again = {name: value for name, value in known.items() if name not in plain}
-    return Recalled({**known, **plain}, differences, again)
+    unchanged = {name: value for name, value in known.items() if name not in plain}
+    return MergedOptions({**known, **plain}, differences, unchanged)
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Run a cluster, and keep beside its objects which process runs it and what it was told, for the next start."""
+"""Run a cluster, and store beside its objects which process runs it and with which options, for the next start."""
 
 import asyncio
 from contextlib import suppress

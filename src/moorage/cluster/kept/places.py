@@ -1,4 +1,4 @@
-"""Say where clusters are kept: a cluster is a directory, and its name says which.
+"""Find the directories that clusters are kept in, by their names.
 
 Named clusters are in `moorage/clusters` of the user's data directory; the one without a name, called `default`, is in
 `moorage` of the state directory, where release 0.1 has put it.

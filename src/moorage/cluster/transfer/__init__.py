@@ -1,1 +1,1 @@
-"""Bring in objects from elsewhere: manifests to apply at start, the state of another cluster, snapshots."""
+"""Move objects into and out of clusters: manifests, the state of another cluster, snapshots, migrations."""

@@ -1,4 +1,4 @@
-"""Bring the objects of another cluster into this one (`--from`), as they are there.
+"""Import the objects of another cluster into this one (`--from`), unchanged where possible.
 
 They keep their uids, by which owners, claims, volumes, Jobs and pods know each other; where an object exists here
 already, such as a namespace, its uid here takes the place of the other one wherever that occurs. Objects written by

@@ -1,4 +1,4 @@
-"""Save a cluster to a file and restore it, running or stopped: all objects as of one revision, and what it was told.
+"""Save a cluster, running or stopped, to a file and restore it: all objects as of one revision, and its options.
 
 A running cluster is asked for a copy, and goes on meanwhile; the file of a stopped one is read under its lock.
 Certificates and tokens are no part of a snapshot.

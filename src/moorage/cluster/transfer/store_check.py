@@ -1,4 +1,4 @@
-"""Check a store: every value is an object of its key's kind, names agree, and what objects say of each other fits.
+"""Check a store: every value is an object of its key's kind, names agree, owners, addresses and claims fit.
 
 An error is something that an API server would not serve rightly, or that no API server would have written. A note is
 something that controllers or the next start put right. Kubernetes: nothing alike; the API server logs what it cannot

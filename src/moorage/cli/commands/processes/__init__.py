@@ -1,1 +1,1 @@
-"""Commands for the parts of a control plane as processes of their own, and the rights they need."""
+"""Run the parts of a control plane as processes of their own, and print the rights they need."""

@@ -1,6 +1,6 @@
-"""Put the options of `moorage up` together: those of the command line, then those of the cluster's last start.
+"""Merge the options of `moorage up` over those of the cluster's last start, and turn them into settings.
 
-What differs is said on standard error. Files that options name are remembered with their text.
+Differences are printed on standard error. Files that options name are stored with their text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from moorage.cli.options import COMPONENTS, chosen_controllers, etcd_urls, password_in
 from moorage.cli.shared import election_times, gates_of_components, read_configuration, read_devices, say
 from moorage.cluster.cannot_start import CannotStart
-from moorage.cluster.kept.description import Description, DescriptionError, read_description, recall
+from moorage.cluster.kept.description import Description, DescriptionError, merge_options, read_description
 from moorage.cluster.kept.places import DEFAULT, default_kubeconfig
 from moorage.model.gates import Component
 
@@ -37,52 +37,52 @@ _FILES = (
 )
 
 
-class RecalledOptions(NamedTuple):
+class UpOptions(NamedTuple):
     """Arguments of the control plane's settings, what to remember of them, and what is as at the last start."""
 
     settings: dict[str, Any]
     description: Description
-    again: str
+    unchanged: str
 
 
-def recalled_options(
+def merged_up_options(
     ctx: click.Context, options: dict[str, Any], cluster: KeptCluster | None, *, ephemeral: bool
-) -> RecalledOptions:
+) -> UpOptions:
     """Return what the cluster is to be. Raises CannotStart, and click's errors for options that are wrong."""
     try:
-        remembered = read_description(cluster.directory) if cluster is not None and not ephemeral else None
+        stored = read_description(cluster.directory) if cluster is not None and not ephemeral else None
     except DescriptionError as error:
         raise CannotStart(str(error)) from None
     given = {name: value for name, value in options.items() if _is_given(ctx, name)}
     given, files = _with_files(given)
-    told = recall(given, remembered)
-    for name, (now, before) in told.differences.items():
+    merged = merge_options(given, stored)
+    for name, (now, before) in merged.differences.items():
         say(f"{_written(ctx, name, now)}: at the last start it was {_written(ctx, name, before)}")
-    texts = dict(remembered.files) if remembered is not None else {}
-    _note_changed_files(told.again, texts)
+    texts = dict(stored.files) if stored is not None else {}
+    _note_changed_files(merged.unchanged, texts)
     texts |= files
-    values = {**options, **told.options}
+    values = {**options, **merged.options}
     named_files = {str(values.get("config")), *map(str, values["devices"])}
     description = Description(
         name=cluster.name if cluster is not None else "",
-        options=told.options,
+        options=merged.options,
         files={path: text for path, text in texts.items() if path in named_files},
-        contexts=remembered.contexts if remembered is not None else (),
+        contexts=stored.contexts if stored is not None else (),
         ephemeral=ephemeral,
     )
-    settings = _settings(values, texts, cluster, remembered, makes_nodes="nodes" in given)
+    settings = _settings(values, texts, cluster, stored, makes_nodes="nodes" in given)
     settings["data_dir"] = None if ephemeral or cluster is None else cluster.directory
     settings["directory"] = cluster.directory if cluster is not None else None
     settings["description"] = msgspec.json.encode(description)
-    again = " ".join(_written(ctx, name, value) for name, value in told.again.items())
-    return RecalledOptions(settings, description, again)
+    unchanged = " ".join(_written(ctx, name, value) for name, value in merged.unchanged.items())
+    return UpOptions(settings, description, unchanged)
 
 
 def _settings(
     values: dict[str, Any],
     texts: dict[str, str],
     cluster: KeptCluster | None,
-    remembered: Description | None,
+    stored: Description | None,
     *,
     makes_nodes: bool,
 ) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _settings(
     switched = gates_of_components(tuple(values["gates"]), {name: tuple(values[name]) for name in only})
     has_name = cluster is not None and cluster.name not in ("", DEFAULT)
     port = values["port"]
-    nodes = values["nodes"] if makes_nodes else 0 if remembered is not None else None
+    nodes = values["nodes"] if makes_nodes else 0 if stored is not None else None
     config = values["config"]
     times = election_times(values["lease_duration"], values["deadline"], values["retry"])
     kubeconfig = values["kubeconfig"] or (default_kubeconfig() if has_name else None)
@@ -104,7 +104,7 @@ def _settings(
         "bind_address": values["bind_address"],
         "authorization_mode": values["authorization_mode"],
         "policy_file": Path(values["policy_file"]) if values["policy_file"] else None,
-        "port": port if port is not None else _preferred_port(remembered) if has_name else _DEFAULT_PORT,
+        "port": port if port is not None else _preferred_port(stored) if has_name else _DEFAULT_PORT,
         "prefers_port": port is None and has_name,
         "kubeconfig": Path(kubeconfig) if kubeconfig else None,
         "simulates_storage": values["simulates_storage"],
@@ -145,8 +145,8 @@ def _ha(values: dict[str, Any], texts: dict[str, str], times: ElectionTimes) -> 
     return HaSettings(values["ha"], values["etcd_binary"], text, devices, files, times)
 
 
-def _preferred_port(remembered: Description | None) -> int:
-    return remembered.port if remembered is not None else 0
+def _preferred_port(stored: Description | None) -> int:
+    return stored.port if stored is not None else 0
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:
@@ -171,8 +171,8 @@ def _with_files(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     return given, texts
 
 
-def _note_changed_files(again: dict[str, Any], texts: dict[str, str]) -> None:
-    for path in (again.get("config") or "", *again.get("devices", ())):
+def _note_changed_files(unchanged: dict[str, Any], texts: dict[str, str]) -> None:
+    for path in (unchanged.get("config") or "", *unchanged.get("devices", ())):
         with suppress(OSError, UnicodeDecodeError):
             if path in texts and Path(path).read_text("utf-8") != texts[path]:
                 say(f"{path} has changed since the last start, and is used as it was: name it again to use it as it is")
