@@ -188,8 +188,8 @@ def command(
     """Start a cluster that kubectl, client libraries and operators can talk to.
 
     Everything runs in this process: the API server with admission, the scheduler, and simulated nodes that run what is
-    bound to them. Objects are kept in SQLite for the next start, and so are gates, configuration and other options, which
-    need not be given again.
+    bound to them. Objects are kept in SQLite for the next start, and so are gates, configuration and other options,
+    which need not be given again.
 
     With --ha it is a cluster of several processes, any of which may be killed; with --etcd-servers objects are kept in
     an etcd that several `moorage up` may share.
