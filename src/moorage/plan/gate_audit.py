@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.admit.raw import Raw
+from moorage.admit.world import AdmissionWorld
 from moorage.lint.facts.requirements import gates_needed
 from moorage.lint.subject import pod_part_of
 from moorage.match.daemon_pods import DaemonTemplate
@@ -65,11 +66,12 @@ class Finding(NamedTuple):
 class Nodes:
     """Nodes that a pod may use and that a volume can be reached from; each distinct question is answered once.
 
-    Only taints and node affinity count: what else a node lacks may be there tomorrow.
+    Only taints and node affinity count: what else a node lacks may be there tomorrow. `world` is what new pods are
+    admitted by.
     """
 
-    def __init__(self, by_name: dict[str, Node]) -> None:
-        self.by_name = by_name
+    def __init__(self, by_name: dict[str, Node], world: AdmissionWorld) -> None:
+        self.by_name, self.world = by_name, world
         self._compiled: dict[tuple[tuple[Toleration, ...], GateSet], TolerationSet] = {}
         self._found: dict[tuple[bytes, GateSet], list[str]] = {}
         self.programs = ProgramCache(evaluations=Evaluations(EVALUATION_BUDGET))
@@ -117,7 +119,7 @@ def order_of_disabling(gate: Gate) -> tuple[Component, ...]:
 
 
 def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
-    nodes = Nodes({item.key.name: item.view for item in inventory.of_kind("Node")})
+    nodes = Nodes({item.key.name: item.view for item in inventory.of_kind("Node")}, inventory.world())
     devices = DeviceAudit(inventory)
     wanted = {gate.name for gate in gates}
     findings: list[Finding] = []
@@ -146,7 +148,7 @@ def _consequences(item: Item, gate: Gate, on: GateSet, nodes: Nodes) -> Iterator
     elif kind == "Pod" and item.existing:
         yield from _of_pod(item.view, gate, on, off, nodes)
     elif kind in ("Pod", "PersistentVolume"):
-        yield from _of_new(item, gate, on, off)
+        yield from _of_new(item, gate, on, off, nodes.world)
     else:
         yield from _of_template(item, gate, on, off, nodes)
 
@@ -191,11 +193,11 @@ def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: Nodes
     return Consequence(SCHEDULER, "the same nodes satisfy its node affinity", breaks=False)
 
 
-def _of_new(item: Item, gate: Gate, on: GateSet, off: GateSet) -> Iterator[Consequence]:
+def _of_new(item: Item, gate: Gate, on: GateSet, off: GateSet, world: AdmissionWorld) -> Iterator[Consequence]:
     """A manifest that no cluster has yet."""
     if gate.name in _DROPPED_SILENTLY:
         yield Consequence(API, "loses the keys without a word when it is created", breaks=True)
-    elif refused := refusal(item.raw, on, off):
+    elif refused := refusal(item.raw, on, off, world):
         yield Consequence(API, f"would be rejected: {refused}", breaks=True)
 
 
@@ -236,7 +238,7 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes
         yield Consequence(API, unless + text, breaks=not unless)
         return
     made, what = what_it_makes(item)
-    refused = refusal(made, on, off)
+    refused = refusal(made, on, off, nodes.world)
     if refused:
         text = f"the template stays, but new {what} of it are rejected: {refused}"
         yield Consequence(API, unless + text, breaks=not unless)

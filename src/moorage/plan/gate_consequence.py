@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
-from moorage.admit.admission import Rejected, admit
-from moorage.admit.raw import Raw, copy_document
+from moorage.admit.admission import Rejected
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
+from moorage.admit.raw import Raw
+from moorage.admit.world import AdmissionWorld
 from moorage.model.gates import Component, GateSet
 
 API, SCHEDULER = Component.API_SERVER, Component.SCHEDULER
@@ -18,22 +21,26 @@ class Consequence(NamedTuple):
     breaks: bool
 
 
-def refusal(made: Raw, on: GateSet, off: GateSet) -> str:
-    """Return what the API server would say of a new object without the gate, and does not say with it."""
-    said, also = (_complaints(copy_document(made), gates) for gates in (off, on))
-    return "; ".join(text for text in said if text not in also)
+def refusal(new: Raw, on: GateSet, off: GateSet, world: AdmissionWorld | None = None) -> str:
+    """Return what the API server would say of a new object without the gate, and does not say with it.
+
+    Without a `world`, what the object names is taken to exist.
+    """
+    world = world or ObjectsWorld()
+    without, with_it = (_complaints(new, Admission(world, gates)) for gates in (off, on))
+    return "; ".join(text for text in without if text not in with_it)
 
 
-def loses_fields(made: Raw, on: GateSet, off: GateSet) -> bool:
+def loses_fields(new: Raw, on: GateSet, off: GateSet) -> bool:
     """True if the API server would accept a new object without the gate, but drop some of its fields."""
-    with_it, without = (admit(copy_document(made), None, gates, plugins=()) for gates in (on, off))
+    with_it, without = (Admission(ObjectsWorld(), gates).admit(new) for gates in (on, off))
     if isinstance(with_it, Rejected) or isinstance(without, Rejected):
         return False
     return bool(with_it.object.get("spec") != without.object.get("spec"))
 
 
-def _complaints(made: Raw, gates: GateSet) -> list[str]:
-    result = admit(made, None, gates, plugins=())
+def _complaints(new: Raw, chain: Admission) -> list[str]:
+    result = chain.admit(new)
     if not isinstance(result, Rejected):
         return []
     return [str(error) for error in result.errors] or [str(result.status["message"])]

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from moorage.admit.admission import Rejected, admit
+from moorage.admit.admission import Rejected
+from moorage.admit.chain import Admission
 from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.world import controller_of
 from moorage.lint.sources import Source
@@ -178,7 +179,7 @@ def _with_keys(inventory: Inventory, item: Item, paths: list[str]) -> Inventory 
     for path, term in _terms(raw["spec"]["template"]["spec"]):
         if path in paths:
             term[_KEYS] = [*(term.get(_KEYS) or []), POD_TEMPLATE_HASH]
-    result = admit(raw, None, inventory.gates, plugins=())
+    result = Admission(inventory.world(), inventory.gates).admit(raw)
     if isinstance(result, Rejected):
         return None
     changed = inventory.copy()

@@ -41,6 +41,16 @@ def charges_of(
         raise forbidden(kind, name, str(refusal)) from None
 
 
+def without_object(balance: QuotaBalance, kind: Kind, view: Any, now: float) -> QuotaBalance:
+    """Return a balance as if an object that was charged did not exist."""
+    counting = usage_of(kind)
+    if counting is None or not counting.matches(balance.quota, view):
+        return balance
+    freed = counting.usage(view, now)
+    used = {name: amount.sub(freed[name]) if name in freed else amount for name, amount in balance.used.items()}
+    return balance._replace(used=used)
+
+
 def quota_charges(
     counting: QuotaUsage, new: Any, old: Any, balances: Iterable[QuotaBalance], subresource: str, now: float
 ) -> list[QuotaCharge]:

@@ -121,7 +121,8 @@ class _Explaining:
 
     def __init__(self, simulation: Simulation, inventory: Inventory, target: Target, node: str) -> None:
         self.inventory, self.target, self.node = inventory, target, node
-        self.world = simulation.world
+        self.world, self.now = simulation.world, simulation.clock.now
+        self.chain = simulation.api.registry.admission
         self.scheduler, self.cluster, self.gates = simulation.scheduler, simulation.cluster, simulation.gates
         self.settings = simulation.settings
         self.programs = program_cache(simulation.gates, simulation.evaluations)
@@ -256,7 +257,7 @@ class _Explaining:
         made.suggestions = (*found, *self._priority(made, record))
 
     def _acceptance(self, pod: Pod) -> AdmissionCheck:
-        return AdmissionCheck(pod, self.settings.gates, self.world.get)
+        return AdmissionCheck(pod, self.chain, self.world.get, self.now)
 
     def _daemons_node(self) -> str:
         """Return the node that a DaemonSet made the pod for; empty for other pods."""

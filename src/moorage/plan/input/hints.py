@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
-from moorage.admit.admission import Rejected, admit
-from moorage.admit.raw import Raw, copy_document
+from moorage.admit.admission import Rejected
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
+from moorage.admit.raw import Raw
 from moorage.lint.rules.decoding import rejections
 from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet
@@ -22,7 +24,7 @@ def template_hints(item: Item, gates: GateSet) -> str | UnsetType:
     if not item.kind.template and item.key.kind != "CronJob":
         return UNSET
     made, _ = what_it_makes(item)
-    result = admit(copy_document(made), None, gates, plugins=())
+    result = Admission(ObjectsWorld(), gates).admit(made)  # of errors in fields only: plugins have no hints
     return hints_of(result.errors, gates) if isinstance(result, Rejected) else UNSET
 
 
@@ -33,5 +35,5 @@ def what_it_makes(item: Item) -> tuple[Raw, str]:
     for step in ("spec", "jobTemplate") if is_cron_job else item.kind.template or ():
         template = template[step]
     version, kind, what = (item.kind.api_version, "Job", "Jobs") if is_cron_job else ("v1", "Pod", "pods")
-    metadata = {**(template.get("metadata") or {}), "name": "new", "namespace": "default"}
+    metadata = {**(template.get("metadata") or {}), "name": "new", "namespace": item.key.namespace}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": template.get("spec") or {}}, what

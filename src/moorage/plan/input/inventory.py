@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Template
 from moorage.lint.finding import Severity
@@ -125,6 +126,11 @@ class Inventory:
         """Note why an object is left out of the plan."""
         self.rejected += 1
         self.note(Severity.ERROR, subject, message, place)
+
+    def world(self) -> ObjectsWorld:
+        """Return what admission looks up among these objects; what they do not have is assumed, unless all are here."""
+        views = ((item.kind, item.view) for item in self.items.values())
+        return ObjectsWorld.of(views, is_complete=self.is_live)
 
     def copy(self) -> "Inventory":
         """Return an inventory with the same objects, and without notes and counts."""

@@ -11,12 +11,16 @@ from tests.unit.plan.planning import Raw, node, pod
 from tests.unit.plan.test_explanation_suggestions import expression, requires
 
 from moorage.admit.admission import Rejected, admit
+from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.model.gates import GateSet, default_gates, gates_from
-from moorage.model.kinds import view_of
+from moorage.model.kinds import KINDS, view_of
 from moorage.plan.explain.explanation import plain
 from moorage.plan.explain.remedies.acceptance import AdmissionCheck
 from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.text import ExplanationText
+
+ALPHA = gates_from({"AllAlpha": True})
 
 
 def asking(*containers: Raw, **fields: Any) -> Raw:
@@ -64,13 +68,49 @@ def test_what_needs_a_gate_that_is_off_in_the_api_server_is_not_suggested() -> N
     """A pod of an earlier time, whose threshold the scheduler still understands: it cannot be created anew."""
     old = admitted(pod("p"), default_gates())
     toleration = {"key": "sla", "operator": "Gt", "value": "1"}
-    new = admitted(pod("p", tolerations=[toleration]), gates_from({"AllAlpha": True}))
+    new = admitted(pod("p", tolerations=[toleration]), ALPHA)
     change = Change(ChangeKind.TOLERATION, "t", "t", 1, pod=with_spec(old, tolerations=new.spec.tolerations))
-    assert AdmissionCheck(old, default_gates(), lambda kind, key: None)(change) is None
-    accepted = AdmissionCheck(old, gates_from({"AllAlpha": True}), lambda kind, key: None)(change)
+    by_default, with_gates = (Admission(ObjectsWorld(), gates) for gates in (default_gates(), ALPHA))
+    assert AdmissionCheck(old, by_default, lambda kind, key: None)(change) is None
+    accepted = AdmissionCheck(old, with_gates, lambda kind, key: None)(change)
     assert accepted is not None
     # What it has already does not count against a change.
-    assert AdmissionCheck(new, default_gates(), lambda kind, key: None)(change) is not None
+    assert AdmissionCheck(new, by_default, lambda kind, key: None)(change) is not None
+
+
+def limits(**item: Any) -> Raw:
+    spec = {"limits": [{"type": "Container", **item}]}
+    return {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}, "spec": spec}
+
+
+def test_a_request_below_the_minimum_of_a_limit_range_is_not_suggested() -> None:
+    found = told(explained(limits(min={"cpu": "5"}), node("a"), asking({"requests": {"cpu": "6"}})))
+    assert not [text for text in found if "cpu" in text]
+    allowed = told(explained(limits(min={"cpu": "3"}), node("a"), asking({"requests": {"cpu": "6"}})))
+    assert [text for text in allowed if "cpu 6 → at most 4" in text]
+
+
+def quota(**hard: str) -> Raw:
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}
+
+
+def test_a_change_takes_the_room_of_the_pod_in_a_quota() -> None:
+    """The quota is full with the pod as it is; the changed pod replaces it."""
+    full = quota(pods="1", **{"requests.cpu": "6"})
+    found = told(explained(full, node("a"), asking({"requests": {"cpu": "6"}})))
+    assert [text for text in found if "cpu 6 → at most 4" in text]
+
+
+def test_a_change_beyond_a_quota_is_not_accepted() -> None:
+    small = admitted(asking({"requests": {"cpu": "1"}}), ALPHA)
+    large = admitted(asking({"requests": {"cpu": "3"}}), ALPHA)
+    hard = {"requests.cpu": "2"}
+    view = view_of({**quota(**hard), "status": {"hard": hard, "used": {"requests.cpu": "0"}}})
+    world = ObjectsWorld()
+    world.put(KINDS.RESOURCE_QUOTA, "default/q", view)
+    change = Change(ChangeKind.TOLERATION, "t", "t", 1, pod=large)
+    assert AdmissionCheck(small, Admission(world, ALPHA), lambda kind, key: None)(change) is None
+    assert AdmissionCheck(small, Admission(ObjectsWorld(), ALPHA), lambda kind, key: None)(change) is not None
 
 
 # -- distance ---------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Ask admission about proposed changes: what the API server would refuse is not suggested.
+"""Ask the admission chain about proposed changes: what the API server would refuse is not suggested.
 
-A changed pod or claim is admitted as one created anew, since most of its spec cannot be updated; a changed node as an
-update. What the API server would say of the object as it is does not count against a change. Kubernetes: none.
+A changed pod or claim is admitted as a new one in place of the old, since most of its spec cannot be updated; a changed
+node as an update. The world is the simulated cluster, with its LimitRanges, namespaces, classes and quotas. What the
+API server would say of the object as it is does not count against a change.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,10 +10,12 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.admission import Rejected, admit
-from moorage.admit.raw import Raw, copy_document
+from moorage.admit.admission import Rejected
+from moorage.admit.chain import Admission
+from moorage.admit.plugins.quota import charges_of, without_object
+from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
-from moorage.model.gates import GateSet
+from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import Quantity
 from moorage.model.types.devices import DeviceClass, ResourceClaim
@@ -32,11 +35,12 @@ FindObject = Callable[[Kind, str], Object | None]
 
 
 class AdmissionCheck:
-    """The API server's opinion of changes for one pod, with the gates that it has."""
+    """Whether the API server accepts changes for one pod, which may be in the cluster already. `now` is for quotas."""
 
-    def __init__(self, pod: Pod, gates: GateSet, find: FindObject) -> None:
-        self._pod, self._gates, self._find = pod, gates, find
+    def __init__(self, pod: Pod, chain: Admission, find: FindObject, now: float = 0.0) -> None:
+        self._pod, self._chain, self._find, self._now = pod, chain, find, now
         stored = find(KINDS.POD, f"{pod.metadata.namespace}/{pod.metadata.name}")
+        self._stored = None if stored is None else stored.view
         self._raw = _as_new(stored.raw if stored is not None else document_of(pod), KINDS.POD)
         self._before = document_of(pod)
         self._accepted_anyway = set(self._complaints(self._raw)[0])
@@ -57,10 +61,22 @@ class AdmissionCheck:
 
     def _complaints(self, raw: Raw, old: Raw | None = None) -> tuple[Sequence[str], Any]:
         """Return what the API server objects to, or else what it would store."""
-        result = admit(copy_document(raw), old, self._gates, plugins=())
+        result = self._chain.admit(raw, old)
         if isinstance(result, Rejected):
             return list(dict.fromkeys(map(str, result.errors))) or [str(result.status["message"])], None
+        if isinstance(result.view, Pod):
+            try:
+                self._check_quotas(result.view)
+            except ApiError as refusal:
+                return [str(refusal.message)], None
         return (), result.view
+
+    def _check_quotas(self, pod: Pod) -> None:
+        """Raise ApiError if the quotas of its namespace have no room for a pod in place of the one that is there."""
+        balances = self._chain.world.quota_balances(pod.metadata.namespace)
+        if balances and self._stored is not None:
+            balances = [without_object(balance, KINDS.POD, self._stored, self._now) for balance in balances]
+        charges_of(KINDS.POD, pod.metadata.name, pod, None, balances, "", self._now)
 
     def _takes_node(self, node: Node) -> bool:
         stored = self._find(KINDS.NODE, node.metadata.name)
