@@ -64,13 +64,38 @@ class Gate(msgspec.Struct, frozen=True):
         return next((release.minor for release in self.releases if release.default), None)
 
 
-TAINT_TOLERATION_COMPARISON_OPERATORS = Gate(
-    "TaintTolerationComparisonOperators",
-    Stage.ALPHA,
-    False,
-    ALL_COMPONENTS,
-    "operators Lt and Gt in tolerations",
-    (Release(35, Stage.ALPHA, False),),
+def _alpha(minor: int) -> Release:
+    return Release(minor, Stage.ALPHA, default=False)
+
+
+def _beta(minor: int, *, on: bool = True) -> Release:
+    return Release(minor, Stage.BETA, default=on)
+
+
+def _ga(minor: int) -> Release:
+    return Release(minor, Stage.GA, default=True)
+
+
+def _released(
+    name: str,
+    components: frozenset[Component],
+    feature: str,
+    releases: tuple[Release, ...],
+    needs: tuple[str, ...] = (),
+    locked: bool = False,
+) -> Gate:
+    """Return a gate as the newest Kubernetes release has it."""
+    newest = releases[-1]
+    return Gate(name, newest.stage, newest.default, components, feature, releases, needs, locked)
+
+
+_SERVER = frozenset({Component.API_SERVER})
+_SERVER_AND_SCHEDULER = _SERVER | {Component.SCHEDULER}
+_CONTROL_PLANE = _SERVER_AND_SCHEDULER | {Component.CONTROLLER_MANAGER}
+_DRA = ("DynamicResourceAllocation",)
+
+TAINT_TOLERATION_COMPARISON_OPERATORS = _released(
+    "TaintTolerationComparisonOperators", ALL_COMPONENTS, "operators Lt and Gt in tolerations", (_alpha(35),)
 )
 SEMVER_COMPARISON_OPERATORS = Gate(
     "TaintTolerationNodeAffinitySemverComparisonOperators",
@@ -79,216 +104,138 @@ SEMVER_COMPARISON_OPERATORS = Gate(
     ALL_COMPONENTS,
     "operators SemverLt, SemverGt and SemverEq in tolerations, node affinity and PersistentVolume node affinity",
 )
-TAINT_TOLERATION_CEL = Gate(
-    "TaintTolerationCEL",
-    Stage.ALPHA,
-    False,
-    ALL_COMPONENTS,
-    "CEL expressions in tolerations",
-)
+TAINT_TOLERATION_CEL = Gate("TaintTolerationCEL", Stage.ALPHA, False, ALL_COMPONENTS, "CEL expressions in tolerations")
 MATCH_LABEL_KEYS_IN_POD_AFFINITY = Gate(
     "MatchLabelKeysInPodAffinity",
     Stage.BETA,
     True,
-    frozenset({Component.API_SERVER}),
+    _SERVER,
     "matchLabelKeys and mismatchLabelKeys in pod affinity and anti-affinity",
-    (Release(29, Stage.ALPHA, False), Release(31, Stage.BETA, True), Release(33, Stage.GA, True)),
+    (_alpha(29), _beta(31), _ga(33)),
 )
-MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD = Gate(
+MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD = _released(
     "MatchLabelKeysInPodTopologySpread",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    _SERVER_AND_SCHEDULER,
     "matchLabelKeys in topology spread constraints",
-    (Release(25, Stage.ALPHA, False), Release(27, Stage.BETA, True)),
+    (_alpha(25), _beta(27)),
 )
-MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE = Gate(
+MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE = _released(
     "MatchLabelKeysInPodTopologySpreadSelectorMerge",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    _SERVER_AND_SCHEDULER,
     "merging of a spread constraint's matchLabelKeys into its labelSelector when the pod is created",
-    (Release(34, Stage.BETA, True),),
+    (_beta(34),),
     needs=("MatchLabelKeysInPodTopologySpread",),
 )
-POD_TOPOLOGY_LABELS_ADMISSION = Gate(
+POD_TOPOLOGY_LABELS_ADMISSION = _released(
     "PodTopologyLabelsAdmission",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER}),
+    _SERVER,
     "zone and region of their node as labels of bound pods",
-    (Release(33, Stage.ALPHA, False), Release(35, Stage.BETA, True)),
+    (_alpha(33), _beta(35)),
 )
-DYNAMIC_RESOURCE_ALLOCATION = Gate(
+DYNAMIC_RESOURCE_ALLOCATION = _released(
     "DynamicResourceAllocation",
-    Stage.GA,
-    True,
     ALL_COMPONENTS,
     "devices claimed by ResourceClaims",
-    (Release(26, Stage.ALPHA, False), Release(32, Stage.BETA, False), Release(34, Stage.GA, True)),
+    (_alpha(26), _beta(32, on=False), _ga(34)),
     locked=True,
 )
-DRA_ADMIN_ACCESS = Gate(
+DRA_ADMIN_ACCESS = _released(
     "DRAAdminAccess",
-    Stage.GA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.CONTROLLER_MANAGER}),
+    _CONTROL_PLANE,
     "adminAccess in device requests",
-    (Release(32, Stage.ALPHA, False), Release(34, Stage.BETA, True), Release(36, Stage.GA, True)),
-    needs=("DynamicResourceAllocation",),
+    (_alpha(32), _beta(34), _ga(36)),
+    needs=_DRA,
     locked=True,
 )
-DRA_CONSUMABLE_CAPACITY = Gate(
+DRA_CONSUMABLE_CAPACITY = _released(
     "DRAConsumableCapacity",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    _SERVER_AND_SCHEDULER,
     "devices that several claims share by capacity",
-    (Release(34, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
-    needs=("DynamicResourceAllocation",),
+    (_alpha(34), _beta(36)),
+    needs=_DRA,
 )
-DRA_DEVICE_BINDING_CONDITIONS = Gate(
+DRA_DEVICE_BINDING_CONDITIONS = _released(
     "DRADeviceBindingConditions",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    _SERVER_AND_SCHEDULER,
     "binding conditions of devices, which delay the binding of pods",
-    (Release(34, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
+    (_alpha(34), _beta(36)),
     needs=("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
 )
-DRA_DEVICE_TAINT_RULES = Gate(
+DRA_DEVICE_TAINT_RULES = _released(
     "DRADeviceTaintRules",
-    Stage.BETA,
-    False,
-    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.CONTROLLER_MANAGER}),
+    _CONTROL_PLANE,
     "DeviceTaintRules, which taint devices",
-    (Release(35, Stage.ALPHA, False), Release(36, Stage.BETA, False)),
+    (_alpha(35), _beta(36, on=False)),
     needs=("DRADeviceTaints",),
 )
-DRA_DEVICE_TAINTS = Gate(
+DRA_DEVICE_TAINTS = _released(
     "DRADeviceTaints",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.CONTROLLER_MANAGER}),
+    _CONTROL_PLANE,
     "taints of devices and tolerations in device requests",
-    (Release(33, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
-    needs=("DynamicResourceAllocation",),
+    (_alpha(33), _beta(36)),
+    needs=_DRA,
 )
-DRA_EXTENDED_RESOURCE = Gate(
+DRA_EXTENDED_RESOURCE = _released(
     "DRAExtendedResource",
-    Stage.BETA,
-    True,
     frozenset({Component.API_SERVER, Component.SCHEDULER, Component.KUBELET}),
     "extended resources backed by device classes",
-    (Release(34, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
-    needs=("DynamicResourceAllocation",),
+    (_alpha(34), _beta(36)),
+    needs=_DRA,
 )
-DRA_LIST_TYPE_ATTRIBUTES = Gate(
-    "DRAListTypeAttributes",
-    Stage.ALPHA,
-    False,
-    frozenset({Component.API_SERVER, Component.SCHEDULER}),
-    "lists as values of device attributes",
-    (Release(36, Stage.ALPHA, False),),
-    needs=("DynamicResourceAllocation",),
+DRA_LIST_TYPE_ATTRIBUTES = _released(
+    "DRAListTypeAttributes", _SERVER_AND_SCHEDULER, "lists as values of device attributes", (_alpha(36),), needs=_DRA
 )
-DRA_NODE_ALLOCATABLE_RESOURCES = Gate(
+DRA_NODE_ALLOCATABLE_RESOURCES = _released(
     "DRANodeAllocatableResources",
-    Stage.ALPHA,
-    False,
-    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    _SERVER_AND_SCHEDULER,
     "devices that take from their node's allocatable resources",
-    (Release(36, Stage.ALPHA, False),),
-    needs=("DynamicResourceAllocation",),
+    (_alpha(36),),
+    needs=_DRA,
 )
-DRA_PARTITIONABLE_DEVICES = Gate(
+DRA_PARTITIONABLE_DEVICES = _released(
     "DRAPartitionableDevices",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER}),
+    _SERVER_AND_SCHEDULER,
     "devices that consume shared counters, and per-device node selection",
-    (Release(33, Stage.ALPHA, False), Release(36, Stage.BETA, True)),
-    needs=("DynamicResourceAllocation",),
+    (_alpha(33), _beta(36)),
+    needs=_DRA,
 )
-DRA_PRIORITIZED_LIST = Gate(
+DRA_PRIORITIZED_LIST = _released(
     "DRAPrioritizedList",
-    Stage.GA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER, Component.CONTROLLER_MANAGER}),
+    _CONTROL_PLANE,
     "firstAvailable in device requests",
-    (Release(33, Stage.ALPHA, False), Release(34, Stage.BETA, True), Release(36, Stage.GA, True)),
-    needs=("DynamicResourceAllocation",),
+    (_alpha(33), _beta(34), _ga(36)),
+    needs=_DRA,
 )
-DRA_RESOURCE_CLAIM_DEVICE_STATUS = Gate(
-    "DRAResourceClaimDeviceStatus",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER, Component.SCHEDULER}),
-    "status.devices of ResourceClaims",
-    (Release(32, Stage.ALPHA, False), Release(33, Stage.BETA, True)),
+DRA_RESOURCE_CLAIM_DEVICE_STATUS = _released(
+    "DRAResourceClaimDeviceStatus", _SERVER_AND_SCHEDULER, "status.devices of ResourceClaims", (_alpha(32), _beta(33))
 )
-DRA_RESOURCE_CLAIM_GRANULAR_STATUS_AUTHORIZATION = Gate(
+DRA_RESOURCE_CLAIM_GRANULAR_STATUS_AUTHORIZATION = _released(
     "DRAResourceClaimGranularStatusAuthorization",
-    Stage.BETA,
-    True,
-    frozenset({Component.API_SERVER}),
+    _SERVER,
     "separate permissions for the parts of a ResourceClaim's status",
-    (Release(36, Stage.BETA, True),),
+    (_beta(36),),
     needs=("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
 )
-DRA_RESOURCE_POOL_STATUS = Gate(
+DRA_RESOURCE_POOL_STATUS = _released(
     "DRAResourcePoolStatus",
-    Stage.ALPHA,
-    False,
     frozenset({Component.API_SERVER, Component.CONTROLLER_MANAGER}),
     "ResourcePoolStatusRequests",
-    (Release(36, Stage.ALPHA, False),),
-    needs=("DynamicResourceAllocation",),
+    (_alpha(36),),
+    needs=_DRA,
 )
-DRA_SCHEDULER_FILTER_TIMEOUT = Gate(
+DRA_SCHEDULER_FILTER_TIMEOUT = _released(
     "DRASchedulerFilterTimeout",
-    Stage.BETA,
-    True,
     frozenset({Component.SCHEDULER}),
     "a limit on the search for devices on one node",
-    (Release(34, Stage.BETA, True),),
-    needs=("DynamicResourceAllocation",),
+    (_beta(34),),
+    needs=_DRA,
 )
-DRA_WORKLOAD_RESOURCE_CLAIMS = Gate(
-    "DRAWorkloadResourceClaims",
-    Stage.ALPHA,
-    False,
-    ALL_COMPONENTS,
-    "ResourceClaims of whole PodGroups",
-    (Release(36, Stage.ALPHA, False),),
-    needs=("DynamicResourceAllocation",),
+DRA_WORKLOAD_RESOURCE_CLAIMS = _released(
+    "DRAWorkloadResourceClaims", ALL_COMPONENTS, "ResourceClaims of whole PodGroups", (_alpha(36),), needs=_DRA
 )
 
-GATES = (
-    TAINT_TOLERATION_COMPARISON_OPERATORS,
-    SEMVER_COMPARISON_OPERATORS,
-    TAINT_TOLERATION_CEL,
-    MATCH_LABEL_KEYS_IN_POD_AFFINITY,
-    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
-    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE,
-    POD_TOPOLOGY_LABELS_ADMISSION,
-    DYNAMIC_RESOURCE_ALLOCATION,
-    DRA_ADMIN_ACCESS,
-    DRA_CONSUMABLE_CAPACITY,
-    DRA_DEVICE_BINDING_CONDITIONS,
-    DRA_DEVICE_TAINT_RULES,
-    DRA_DEVICE_TAINTS,
-    DRA_EXTENDED_RESOURCE,
-    DRA_LIST_TYPE_ATTRIBUTES,
-    DRA_NODE_ALLOCATABLE_RESOURCES,
-    DRA_PARTITIONABLE_DEVICES,
-    DRA_PRIORITIZED_LIST,
-    DRA_RESOURCE_CLAIM_DEVICE_STATUS,
-    DRA_RESOURCE_CLAIM_GRANULAR_STATUS_AUTHORIZATION,
-    DRA_RESOURCE_POOL_STATUS,
-    DRA_SCHEDULER_FILTER_TIMEOUT,
-    DRA_WORKLOAD_RESOURCE_CLAIMS,
-)
+#: Every gate above, in this order.
+GATES = tuple(gate for gate in list(vars().values()) if isinstance(gate, Gate))
 _BY_NAME = {gate.name: gate for gate in GATES}
 _ALL_OF_STAGE = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
