@@ -85,7 +85,7 @@ class Cluster:
 
     def _facts(self, pod: Pod, by_name: bool = False) -> tuple[ClaimFacts, ...]:
         facts = tuple(self.storage.claim_facts(pod, use, by_name) for use in claims_of(pod))
-        volumes = [one.attachable for one in facts if one.attachable is not None]
+        volumes = [fact.attachable for fact in facts if fact.attachable is not None]
         if len(set(volumes)) < len(volumes):  # two claims on one volume, which a count of volumes has to know
             return facts if by_name else self._facts(pod, by_name=True)
         return facts

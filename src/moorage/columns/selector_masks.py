@@ -200,5 +200,7 @@ def preferred_sum(preferred: PreferredTerms, nodes: NodeTable) -> WeightedSum:
 def _term(term: NodeSelectorTermMatcher, nodes: NodeTable) -> NodePredicate:
     if term.errors or term.labels.nothing:
         return any_of((), nodes)
-    labels: tuple[NodePredicate, ...] = tuple(LabelPredicate(one, nodes) for one in term.labels.requirements)
-    return all_of((*labels, *(NamePredicate(one, nodes) for one in term.fields)), nodes)
+    labels: tuple[NodePredicate, ...] = tuple(
+        LabelPredicate(requirement, nodes) for requirement in term.labels.requirements
+    )
+    return all_of((*labels, *(NamePredicate(field, nodes) for field in term.fields)), nodes)

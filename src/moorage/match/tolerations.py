@@ -298,10 +298,11 @@ def compile_tolerations(
     component: str = "",
 ) -> TolerationSet:
     """Compile a pod's tolerations, whose expressions share one account."""
-    expressions = tuple(one.expression for one in tolerations if one.expression)
+    expressions = tuple(toleration.expression for toleration in tolerations if toleration.expression)
     if not expressions or not gates.enabled(TAINT_TOLERATION_CEL):
         return TolerationSet(
-            compile_toleration(one, gates, programs, on_evaluation_failed, component) for one in tolerations
+            compile_toleration(toleration, gates, programs, on_evaluation_failed, component)
+            for toleration in tolerations
         )
     programs = ProgramCache(len(expressions)) if programs is None else programs
     # Expensive ones are kept: pods that wait for their answers are compiled again and again.
@@ -311,10 +312,10 @@ def compile_tolerations(
             return kept
     account = programs.evaluations.account(expressions)
     matchers = (
-        _compile_expression(one, gates, programs, account, on_evaluation_failed, component)
-        if one.expression
-        else _compile_comparison(one, gates, component)
-        for one in tolerations
+        _compile_expression(toleration, gates, programs, account, on_evaluation_failed, component)
+        if toleration.expression
+        else _compile_comparison(toleration, gates, component)
+        for toleration in tolerations
     )
     made = TolerationSet(matchers, account)
     if made.is_expensive and on_evaluation_failed is None:

@@ -387,7 +387,10 @@ class KubeletState:
     def _of_containers(self, pod: Pod, reason: str, text: str, kind: str = "Normal") -> Iterable[ReportEvent]:
         if not self._reports:
             return ()
-        return [ReportEvent(pod, kind, reason, text.format(one.name), one.name) for one in pod.spec.containers]
+        return [
+            ReportEvent(pod, kind, reason, text.format(container.name), container.name)
+            for container in pod.spec.containers
+        ]
 
     def _write(self, key: str, life: SimulatedPod, doing: Doing, now: float) -> WriteStatus:
         host = host_address(self._nodes.get(life.pod.spec.nodeName))

@@ -111,7 +111,7 @@ def new_lease(node: Node, now: float) -> Raw:
 def host_address(node: Node | None) -> str:
     """Return the node's internal address."""
     addresses = node.status.addresses if node is not None else ()
-    return next((one.address for one in addresses if one.type == "InternalIP"), "10.0.0.1")
+    return next((address.address for address in addresses if address.type == "InternalIP"), "10.0.0.1")
 
 
 def pod_address(number: int) -> str:

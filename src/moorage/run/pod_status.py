@@ -64,17 +64,19 @@ def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) ->
     if reason:
         status |= {"reason": reason, "message": message}
     if pod.spec.initContainers:
-        status["initContainerStatuses"] = [_init_container(pod, one, doing) for one in pod.spec.initContainers]
+        status["initContainerStatuses"] = [
+            _init_container(pod, container, doing) for container in pod.spec.initContainers
+        ]
     status["containerStatuses"] = [
-        _container(pod, one, _named(state, pod, one), doing.is_ready, doing.restarts, doing.last)
-        for one in pod.spec.containers
+        _container(pod, container, _named(state, pod, container), doing.is_ready, doing.restarts, doing.last)
+        for container in pod.spec.containers
     ]
     if pod.spec.ephemeralContainers:
         status["ephemeralContainerStatuses"] = [
-            _ephemeral_container(pod, one, doing, now) for one in pod.spec.ephemeralContainers
+            _ephemeral_container(pod, container, doing, now) for container in pod.spec.ephemeralContainers
         ]
     conditions = _conditions(pod, doing.phase, doing.is_ready, time_text(now))
-    status["conditions"] = [one.copy() for one in conditions]
+    status["conditions"] = [condition.copy() for condition in conditions]
     return status
 
 
@@ -135,7 +137,7 @@ def _init_container(pod: Pod, container: Container, doing: Doing) -> Raw:
 
 def _ephemeral_container(pod: Pod, container: EphemeralContainer, doing: Doing, now: float) -> Raw:
     """Return the status of a container for debugging: it runs as long as the pod, and is never ready."""
-    known = next((one for one in pod.status.ephemeralContainerStatuses if one.name == container.name), None)
+    known = next((status for status in pod.status.ephemeralContainerStatuses if status.name == container.name), None)
     started = known.state.running.startedAt if known is not None and known.state.running is not None else None
     state: Raw = {"running": {"startedAt": started or time_text(now)}}
     if doing.phase in FINISHED_PHASES:
@@ -213,8 +215,12 @@ def _conditions(pod: Pod, phase: str, is_ready: bool, now: str) -> list[Raw]:
 
 
 def _unready(pod: Pod, started: bool) -> str:
-    sidecars = () if started else (one.name for one in pod.spec.initContainers if one.restartPolicy == "Always")
-    return f"containers with unready status: [{' '.join([*sidecars, *(one.name for one in pod.spec.containers)])}]"
+    sidecars = (
+        ()
+        if started
+        else (container.name for container in pod.spec.initContainers if container.restartPolicy == "Always")
+    )
+    return f"containers with unready status: [{' '.join([*sidecars, *(container.name for container in pod.spec.containers)])}]"
 
 
 def _closed_gates(pod: Pod, known: dict[str, PodCondition]) -> str:
@@ -243,7 +249,7 @@ def is_resized(old: Pod, new: Pod) -> bool:
 
 
 def _resources(pod: Pod) -> list[Any]:
-    return [one.resources for one in (*pod.spec.containers, *pod.spec.initContainers)]
+    return [container.resources for container in (*pod.spec.containers, *pod.spec.initContainers)]
 
 
 def resize(old: Pod, new: Pod, node: Node, load: Load) -> PodResize:
@@ -271,12 +277,15 @@ def _deferred(pod: Pod, node: Node, load: Load) -> Refusal | None:
 
 def report_resize(status: Raw, pod: Pod, resized: PodResize, now: float) -> None:
     """Write into a status what the containers have, and whether a resize is pending."""
-    allocated = {one.name: one for one in (*resized.allocated.spec.containers, *resized.allocated.spec.initContainers)}
+    allocated = {
+        container.name: container
+        for container in (*resized.allocated.spec.containers, *resized.allocated.spec.initContainers)
+    }
     for container in (*status["containerStatuses"], *status.get("initContainerStatuses", ())):
         given = allocated.get(container["name"])
         if given is not None:
             container.update(_reported(given))
-    old = next((one for one in pod.status.conditions if one.type == PENDING), None)
+    old = next((condition for condition in pod.status.conditions if condition.type == PENDING), None)
     if resized.problem is not None:
         reason, message = resized.problem
         changed = time_text(now) if old is None else old.lastTransitionTime

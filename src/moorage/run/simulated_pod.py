@@ -66,7 +66,7 @@ def _until_stopped(pod: Pod) -> float:
 
 def _until_ready(pod: Pod) -> float:
     """Return the seconds until the last container has passed its probes."""
-    sidecars = (one for one in pod.spec.initContainers if one.restartPolicy == "Always")
+    sidecars = (container for container in pod.spec.initContainers if container.restartPolicy == "Always")
     return max(
         (
             _until_passed(container.startupProbe) + _until_passed(container.readinessProbe)
@@ -242,7 +242,9 @@ def life_found(pod: Pod, now: float) -> SimulatedPod:
     status = pod.status
     life = SimulatedPod(pod, PodStage.RUNNING, now, status.podIP)
     life.began = life.since = seconds_of(status.startTime) or now
-    life.is_ready = any(one.type == "ContainersReady" and one.status == "True" for one in status.conditions)
+    life.is_ready = any(
+        condition.type == "ContainersReady" and condition.status == "True" for condition in status.conditions
+    )
     if not status.containerStatuses:
         return life
     container = status.containerStatuses[0]

@@ -395,7 +395,7 @@ class SchedulingQueue:
     def next_time(self) -> float:
         """Return when the next timer ends; infinity if there is none."""
         timers = (self._in_backoff, self._after_error, self._longest_waiting, self._without_claims)
-        return min(one.next_time() for one in timers)
+        return min(timer.next_time() for timer in timers)
 
     def _pass_time(self, now: float) -> None:
         for timers in (self._in_backoff, self._after_error):

@@ -48,7 +48,7 @@ class Pool:
     def settle(self, contents: Interner[bytes], rules: Rules, gates: GateSet) -> None:
         """Derive the rest after the slices changed."""
         self.slices = dict(sorted(self.slices.items()))
-        self.published = tuple(PublishedSlice(one, gates, rules.values()) for one in self.slices.values())
+        self.published = tuple(PublishedSlice(slice_, gates, rules.values()) for slice_ in self.slices.values())
         self._gathered.clear()
         nodes = {published.spec.nodeName or "" for published in self.slices.values()}
         self.node = nodes.pop() if len(nodes) == 1 and not self._troubles_others() else ""

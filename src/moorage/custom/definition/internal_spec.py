@@ -43,7 +43,7 @@ class InternalSpec(msgspec.Struct, frozen=True):
                 yield version.schema.openAPIV3Schema
 
     def subresources_of(self, version: CustomResourceDefinitionVersion) -> CustomResourceSubresources | None:
-        has_own = any(one.subresources is not None for one in self.versions)
+        has_own = any(version.subresources is not None for version in self.versions)
         return version.subresources if has_own else self.subresources
 
 
@@ -113,7 +113,7 @@ def _children(node: JSONSchemaProps) -> list[JSONSchemaProps]:
         found += several
     for named in (node.properties, node.patternProperties, node.definitions):
         found += named.values()
-    found += [one for one in node.dependencies.values() if isinstance(one, JSONSchemaProps)]
+    found += [dependency for dependency in node.dependencies.values() if isinstance(dependency, JSONSchemaProps)]
     return found
 
 

@@ -213,7 +213,9 @@ TIMED_OUT = "device binding timeout"
 def waiting_devices(claim: ResourceClaim) -> Iterator[DeviceRequestAllocationResult]:
     """Return the claim's devices that have binding conditions."""
     allocation = claim.status.allocation
-    return (one for one in (allocation.devices.results if allocation is not None else ()) if one.bindingConditions)
+    return (
+        result for result in (allocation.devices.results if allocation is not None else ()) if result.bindingConditions
+    )
 
 
 def has_binding_conditions(claim: ResourceClaim) -> bool:
@@ -264,8 +266,10 @@ def _is_ready(status: AllocatedDeviceStatus, device: DeviceRequestAllocationResu
 
 def _status(claim: ResourceClaim, device: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
     wanted = (device.driver, device.pool, device.device)
-    return next((one for one in claim.status.devices if (one.driver, one.pool, one.device) == wanted), None)
+    return next(
+        (device for device in claim.status.devices if (device.driver, device.pool, device.device) == wanted), None
+    )
 
 
 def _condition(status: AllocatedDeviceStatus, name: str) -> Condition | None:
-    return next((one for one in status.conditions if one.type == name), None)
+    return next((condition for condition in status.conditions if condition.type == name), None)

@@ -37,7 +37,7 @@ def may_be_backed(name: str) -> bool:
 def classes_by_resource(classes: Mapping[str, DeviceClass]) -> dict[str, DeviceClass]:
     """Return the class of every resource that one serves: of several the newest, then the first by name."""
     found = {f"{_IMPLICIT}{name}": one for name, one in classes.items()}
-    for one in sorted(classes.values(), key=lambda one: one.metadata.name, reverse=True):
+    for one in sorted(classes.values(), key=lambda class_: class_.metadata.name, reverse=True):
         resource = one.spec.extendedResourceName
         if resource is None:
             continue
@@ -91,7 +91,7 @@ def requests_and_mappings(
                     mapping["requestName"] = largest["name"]
         requests += [request for request in own if request is not None]
         mappings += of_short_lived
-    return RequestsAndMappings(tuple(sorted(requests, key=lambda one: str(one["name"]))), tuple(mappings))
+    return RequestsAndMappings(tuple(sorted(requests, key=lambda request: str(request["name"]))), tuple(mappings))
 
 
 def _request(

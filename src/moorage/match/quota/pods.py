@@ -94,7 +94,7 @@ def has_pod_level_resources(spec: PodSpec) -> bool:
 
 
 def is_resize_infeasible(pod: Pod) -> bool:
-    pending = next((one for one in pod.status.conditions if one.type == RESIZE_PENDING), None)
+    pending = next((condition for condition in pod.status.conditions if condition.type == RESIZE_PENDING), None)
     return pending is not None and pending.reason == INFEASIBLE
 
 
@@ -104,15 +104,15 @@ def pod_amounts(pod: Pod, side: Literal["requests", "limits"], *, with_overhead:
     Requests get the pod's overhead; so do limits, if they are not zero.
     """
     spec = pod.spec
-    statuses = {one.name: one for one in (*pod.status.containerStatuses, *pod.status.initContainerStatuses)}
+    statuses = {status.name: status for status in (*pod.status.containerStatuses, *pod.status.initContainerStatuses)}
     infeasible = bool(statuses) and is_resize_infeasible(pod)
     total = total_amounts(
-        [_effective(one, statuses.get(one.name), side, infeasible) for one in spec.containers],
+        [_effective(container, statuses.get(container.name), side, infeasible) for container in spec.containers],
         [
-            (True, _effective(one, statuses.get(one.name), side, infeasible))
-            if one.restartPolicy == "Always"
-            else (False, getattr(one.resources, side))
-            for one in spec.initContainers
+            (True, _effective(container, statuses.get(container.name), side, infeasible))
+            if container.restartPolicy == "Always"
+            else (False, getattr(container.resources, side))
+            for container in spec.initContainers
         ],
     )
     if spec.resources is not None:

@@ -145,7 +145,9 @@ def is_counted_pod(pod: Pod, now: float) -> bool:
 
 
 def _container_resources(pod: Pod) -> list[Any]:
-    return [(one.name, one.resources) for one in (*pod.status.containerStatuses, *pod.status.initContainerStatuses)]
+    return [
+        (status.name, status.resources) for status in (*pod.status.containerStatuses, *pod.status.initContainerStatuses)
+    ]
 
 
 def _compute_amounts(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) -> ResourceAmounts:

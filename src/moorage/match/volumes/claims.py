@@ -181,7 +181,7 @@ def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
 
     Kubernetes: pkg/volume/util, GetDefaultClass.
     """
-    marked = sorted((one for one in classes if is_default(one)), key=lambda one: one.metadata.name)
+    marked = sorted((class_ for class_ in classes if is_default(class_)), key=lambda one: one.metadata.name)
     marked.sort(key=lambda one: one.metadata.creationTimestamp or "", reverse=True)
     return marked[0] if marked else None
 

@@ -220,9 +220,9 @@ def custom_kinds(definition: Raw) -> list[CustomKind]:
 def _served_versions(definition: Raw) -> list[Raw]:
     if not has_condition(definition, "Established"):
         return []
-    return [one for one in definition["spec"].get("versions") or () if one.get("served")]
+    return [version for version in definition["spec"].get("versions") or () if version.get("served")]
 
 
 def has_condition(definition: Raw, name: str) -> bool:
     conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == name and one.get("status") == "True" for one in conditions)
+    return any(condition.get("type") == name and condition.get("status") == "True" for condition in conditions)

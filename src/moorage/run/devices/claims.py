@@ -164,7 +164,7 @@ def device_statuses(claim: Object, now: float, simulates: Simulates, *, is_prepa
     Binding conditions are met by drivers that are simulated, devices of a prepared claim are Ready.
     """
     view: ResourceClaim = claim.view
-    told = {_device(one): one for one in claim.raw["status"]["devices"]} if view.status.devices else {}
+    told = {_device(device): device for device in claim.raw["status"]["devices"]} if view.status.devices else {}
     statuses, changed = [], False
     for result in _results(view):
         status: Raw = {"driver": result.driver, "pool": result.pool, "device": result.device}
@@ -173,7 +173,7 @@ def device_statuses(claim: Object, now: float, simulates: Simulates, *, is_prepa
         device = _device(status)
         status = told.get(device, status)
         conditions = status.get("conditions") or []
-        known = {one.get("type") for one in conditions}
+        known = {condition.get("type") for condition in conditions}
         added = [
             {"type": kind, "status": "True", "lastTransitionTime": time_text(now), "reason": reason, "message": message}
             for kind, reason, message in _wanted_conditions(result, simulates, is_prepared)

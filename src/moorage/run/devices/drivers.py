@@ -180,7 +180,7 @@ class DeviceDrivers:
 
     async def _publish_once(self, found: _NodeDevices) -> None:
         for node, driver, slices, devices in list(_differences(found)):
-            generation = 1 + max((one.view.spec.pool.generation for one in slices), default=0)
+            generation = 1 + max((slice_.view.spec.pool.generation for slice_ in slices), default=0)
             wanted = new_slices(node, driver, devices, generation, self._simulator) if devices is not None else []
             await self._replace(found, slices, wanted)
 
@@ -189,12 +189,12 @@ class DeviceDrivers:
         indices = [one["metadata"]["generateName"].partition("-")[0] for one in wanted]
         owner = wanted[0]["metadata"]["ownerReferences"][0]["uid"] if wanted else ""
         kept: dict[str, Object] = {}
-        for one in slices:
-            index = one.name.partition("-")[0]
-            if index in indices and index not in kept and _owner(one) == owner:
-                kept[index] = one
+        for slice_ in slices:
+            index = slice_.name.partition("-")[0]
+            if index in indices and index not in kept and _owner(slice_) == owner:
+                kept[index] = slice_
             else:
-                await self._delete(found, one)
+                await self._delete(found, slice_)
         for index, document in zip(indices, wanted, strict=True):
             old = kept.get(index)
             if old is None:
@@ -225,7 +225,7 @@ def _differences(found: _NodeDevices) -> Iterator[tuple[Node, str, list[Object],
         published.setdefault(one.view.spec.driver, []).append(one)
     for driver in {**found.devices, **published}:
         slices = published.get(driver, [])
-        ours = [one for one in slices if SIMULATOR_LABEL in one.view.metadata.labels]
+        ours = [slice_ for slice_ in slices if SIMULATOR_LABEL in slice_.view.metadata.labels]
         devices = found.devices.get(driver) if len(ours) == len(slices) else None
         if not _is_published(node, ours, devices):
             yield node, driver, ours, devices
@@ -236,7 +236,7 @@ def _is_published(node: Node, slices: list[Object], devices: list[Raw] | None) -
     if devices is None or not slices:
         return not slices and devices is None
     published = digest(devices)
-    views: list[ResourceSlice] = [one.view for one in slices]
+    views: list[ResourceSlice] = [slice_.view for slice_ in slices]
     return len({view.spec.pool.generation for view in views}) == 1 and all(
         view.metadata.annotations.get(PUBLISHED) == published
         and view.spec.pool.resourceSliceCount == len(views)

@@ -65,7 +65,7 @@ def parse_devices(text: str, source: str = "devices") -> tuple[DeviceSet, ...]:
 
 def annotation(sets: Iterable[DeviceSet], labels: dict[str, str]) -> str:
     """Return the text that gives a node with these labels its devices; empty without any."""
-    here = [one for one in sets if one.on(labels)]
+    here = [device_set for device_set in sets if device_set.on(labels)]
     if all(one.written.keys() == {"driver", "count"} for one in here):
         return ",".join(f"{one.driver}={one.count}" for one in here)
     return json.dumps([one.written for one in here], separators=(",", ":"))
@@ -73,17 +73,20 @@ def annotation(sets: Iterable[DeviceSet], labels: dict[str, str]) -> str:
 
 def devices_of(sets: Sequence[DeviceSet]) -> dict[str, list[Raw]]:
     """Return the devices of each driver, numbered by their name. Raises DeviceSpecError if there are too many."""
-    if sum(one.count for one in sets) > MAX_COUNT:
+    if sum(device_set.count for device_set in sets) > MAX_COUNT:
         raise DeviceSpecError(f"a node has at most {MAX_COUNT} devices")
-    if sum(one.count * len(json.dumps(one.device)) for one in sets) > MAX_BYTES:
+    if sum(device_set.count * len(json.dumps(device_set.device)) for device_set in sets) > MAX_BYTES:
         raise DeviceSpecError(f"the devices of a node take at most {MAX_BYTES // 1024} KiB")
     devices: dict[str, list[Raw]] = {}
     numbers: dict[tuple[str, str], int] = {}
-    for one in sets:
-        first = numbers.get((one.driver, one.name), 0)
-        numbers[one.driver, one.name] = first + one.count
-        found = devices.setdefault(one.driver, [])
-        found += ({"name": f"{one.name}-{number}", **one.device} for number in range(first, first + one.count))
+    for device_set in sets:
+        first = numbers.get((device_set.driver, device_set.name), 0)
+        numbers[device_set.driver, device_set.name] = first + device_set.count
+        found = devices.setdefault(device_set.driver, [])
+        found += (
+            {"name": f"{device_set.name}-{number}", **device_set.device}
+            for number in range(first, first + device_set.count)
+        )
     return devices
 
 

@@ -74,7 +74,10 @@ class Configuration(msgspec.Struct, frozen=True):
         sliced: SlicedSearches | None = None,
     ) -> dict[str, Profile]:
         shared = Shared(gates, program_cache(gates, evaluations), selectors, sliced, evaluations)
-        return {one.name: make_profile(one.name, shared, one.order, one.args, one.third_party) for one in self.profiles}
+        return {
+            profile.name: make_profile(profile.name, shared, profile.order, profile.args, profile.third_party)
+            for profile in self.profiles
+        }
 
     def make_scheduler(
         self,
@@ -85,7 +88,7 @@ class Configuration(msgspec.Struct, frozen=True):
         sliced: SlicedSearches | None = None,
     ) -> Scheduler:
         """Make the scheduler of all profiles; `evaluations` and `sliced` take care of what may take long."""
-        preemption = {one.name: one.preemption for one in self.profiles}
+        preemption = {profile.name: profile.preemption for profile in self.profiles}
         profiles = self.make_profiles(gates, selectors, evaluations, sliced)
         return Scheduler(profiles, cluster, preemption=preemption, backoff=self.backoff)
 

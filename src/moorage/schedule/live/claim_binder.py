@@ -255,8 +255,8 @@ class ClaimBinder:
         if not self._has_conditions:
             return False
         promised = self._devices.promises.of(assumption.key).values()
-        results = (one for raw in promised for one in raw["devices"].get("results", ()))
-        return any(one.get("bindingConditions") for one in results) or any(
+        results = (result for raw in promised for result in raw["devices"].get("results", ()))
+        return any(result.get("bindingConditions") for result in results) or any(
             has_binding_conditions(claim) and not is_ready_for_binding(claim) for claim in self._claims(assumption)
         )
 
@@ -363,7 +363,7 @@ class ClaimBinder:
         try:
             if found is not None and RESOURCE_CLAIM_IN_USE in found.view.metadata.finalizers:
                 document = _document(found)
-                kept = [one for one in found.view.metadata.finalizers if one != RESOURCE_CLAIM_IN_USE]
+                kept = [finalizer for finalizer in found.view.metadata.finalizers if finalizer != RESOURCE_CLAIM_IN_USE]
                 document["metadata"]["finalizers"] = kept
                 await self._client.update(KINDS.RESOURCE_CLAIM, document)
             if found is not None:

@@ -53,7 +53,7 @@ class PodStatusWriter:
         """Set a condition, the nomination, or both; None leaves it. Return whether anything changed."""
         said = self._said.get(key)
         if said is None or said.uid != pod.metadata.uid:
-            conditions = {one.type: one for one in pod.status.conditions}
+            conditions = {condition.type: condition for condition in pod.status.conditions}
             said = _Said(pod.metadata.uid, conditions, pod.status.nominatedNodeName)
         news = set()
         if condition is not None and (changed := self._changed(said.conditions.get(condition.type), condition, pod)):

@@ -77,7 +77,7 @@ class DisruptionBudgets:
         """Split pods into those whose eviction, in this order, violates a budget, and the rest."""
         if not self._budgets:
             return [], list(records)
-        left = {one: one.budget.status.disruptionsAllowed for one in self._budgets.values()}
+        left = {budget: budget.budget.status.disruptionsAllowed for budget in self._budgets.values()}
         violating: list[PodRecord] = []
         others: list[PodRecord] = []
         for record in records:

@@ -93,7 +93,7 @@ def _violates(amount: Quantity, policy: CapacityRequestPolicy) -> bool:
         if valid.step is None or valid.min is None or valid.step.value() == 0:
             return False
         return (amount.value() - valid.min.value()) % valid.step.value() != 0
-    return bool(policy.validValues) and all(amount != one for one in policy.validValues)
+    return bool(policy.validValues) and all(amount != value for value in policy.validValues)
 
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ class CounterBudget:
         }
         if in_use:
             for devices in (pool.devices, pool.elsewhere):
-                for one in devices:
-                    if one.id[2] in in_use:
-                        self._subtract(one.device)
+                for device in devices:
+                    if device.id[2] in in_use:
+                        self._subtract(device.device)
 
     def _subtract(self, device: Device) -> None:
         for key, amount in _counters_of(device):

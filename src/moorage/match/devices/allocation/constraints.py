@@ -277,7 +277,8 @@ def _can_match_alike(needs: list[_Need], claim: int, constraint: DeviceConstrain
     bound = [
         need
         for need in needs
-        if need.claim == claim and all(not names or names & {one.full_name, one.parent} for one in need.alternatives)
+        if need.claim == claim
+        and all(not names or names & {alternative.full_name, alternative.parent} for alternative in need.alternatives)
     ]
     others = [need for need in needs if need not in bound]
     groups: dict[object, set[PublishedDevice]] = {}

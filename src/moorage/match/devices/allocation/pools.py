@@ -98,9 +98,9 @@ def gather_pool(
         return _built(identity, relevant, (), features)
     # Slices that are for other nodes only count too, and may tell that the generation seen here is out of date.
     generation = relevant[0].generation
-    if any(one.generation > generation for one in slices):
+    if any(slice_.generation > generation for slice_ in slices):
         return None
-    everything = [one for one in slices if one.generation == generation]
+    everything = [slice_ for slice_ in slices if slice_.generation == generation]
     if len(everything) != wanted:
         return DevicePool(identity, incomplete=True)
     here = {one.name for one in relevant}
@@ -111,8 +111,8 @@ def _relevant(
     slices: Sequence[PublishedSlice], node: AllocationNode, features: AllocatorFeatures
 ) -> list[PublishedSlice]:
     """Return the slices of the newest generation that have something for the node, the node's own first."""
-    own = [one for one in slices if one.nodes.node_name == node.name and not one.counter_sets]
-    shared = [one for one in slices if not one.nodes.node_name or one.counter_sets]
+    own = [slice_ for slice_ in slices if slice_.nodes.node_name == node.name and not slice_.counter_sets]
+    shared = [slice_ for slice_ in slices if not slice_.nodes.node_name or slice_.counter_sets]
     found: list[PublishedSlice] = []
     for one in own + shared:
         if not features.partitionable_devices and (one.per_device_is_set or one.counter_sets):
@@ -136,7 +136,7 @@ def _built(
     relevant = sorted(relevant, key=lambda one: one.name)
     partitionable = features.partitionable_devices
     slices = [one for one in relevant if not (partitionable and one.counter_sets)]
-    devices = tuple(device for one in slices for device in one.devices)
+    devices = tuple(device for slice_ in slices for device in slice_.devices)
     elsewhere = tuple(device for one in others for device in one.devices) if partitionable else ()
     counter_sets: dict[str, CounterSet] = {}
     invalid = _duplicate_name(devices)
@@ -152,7 +152,7 @@ def _built(
         return DevicePool(identity, invalid=invalid)
     pool = DevicePool(identity)
     pool.devices, pool.elsewhere, pool.counter_sets = devices, elsewhere, counter_sets
-    pool.has_binding_conditions = any(one.has_binding_conditions for one in slices)
+    pool.has_binding_conditions = any(slice_.has_binding_conditions for slice_ in slices)
     return pool
 
 

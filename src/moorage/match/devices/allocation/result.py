@@ -156,12 +156,12 @@ def node_selector(picked: Sequence[PickedDevice], node: str, claim: str) -> RawA
 
 def _merge(requirements: Sequence[NodeSelectorRequirement], into: list[RawAllocation]) -> None:
     """Add the requirements that are not there yet, with the same values in any order."""
-    for one in requirements:
+    for requirement in requirements:
         known = (
-            other["key"] == one.key
-            and other["operator"] == one.operator
-            and set(other.get("values", ())) == set(one.values)
+            other["key"] == requirement.key
+            and other["operator"] == requirement.operator
+            and set(other.get("values", ())) == set(requirement.values)
             for other in into
         )
         if not any(known):
-            into.append(_raw(one) | ({"values": list(one.values)} if one.values else {}))
+            into.append(_raw(requirement) | ({"values": list(requirement.values)} if requirement.values else {}))

@@ -160,7 +160,11 @@ class Search:
                 raise AllocationError(f"{where} {pool} is currently being updated")
             if pool.invalid:
                 raise AllocationError(f"{where} {pool} is currently invalid")
-            found += (one for one in pool.devices if self._selects(request, one, claim) and self._fits(request, one))
+            found += (
+                device
+                for device in pool.devices
+                if self._selects(request, device, claim) and self._fits(request, device)
+            )
         return found
 
     # -- the levels: claims, requests, devices ------------------------------------------------------------------
@@ -219,7 +223,7 @@ class Search:
             if not self._selects(request, device, name):
                 self._note_hopeless(request, device, position)
                 continue
-            if constraints and not all(one.allows(request, device) for one in constraints):
+            if constraints and not all(constraint.allows(request, device) for constraint in constraints):
                 continue
             if not self._fits(request, device):
                 self._note_hopeless(request, device, position)
@@ -423,7 +427,7 @@ class Search:
         view = device.device
         selected: list[object] = []
         for claim in self._claims:
-            for request in (one for alternatives in claim.compiled.requests for one in alternatives):
+            for request in (alternative for alternatives in claim.compiled.requests for alternative in alternatives):
                 try:
                     selected.append(self._selects(request, device, claim.name))
                 except SearchLimitError:

@@ -127,7 +127,9 @@ class DeviceNeeds:
         self.namespace = namespace
         self.features = features
         self._base_score = sum(one.score for one in allocated)
-        self.scores = bool(self._base_score) or any(one[0].parent for _, claim in waiting for one in claim.requests)
+        self.scores = bool(self._base_score) or any(
+            request[0].parent for _, claim in waiting for request in claim.requests
+        )
         self._generation: tuple[int, int, int] = (-1, -1, -1)
         self._answers: dict[int, Answer] = {}
         self._in_vain = 0  # steps of searches that were given up

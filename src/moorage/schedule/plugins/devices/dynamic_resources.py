@@ -293,7 +293,9 @@ def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> tuple[s
     for facts, compiled in want.waiting:
         for alternatives in compiled.requests:
             where = f'claim "{facts.name}"'
-            reasons = [why for one in alternatives if (why := _why_not(one, want, cluster, pools, slot, where))]
+            reasons = [
+                why for alternative in alternatives if (why := _why_not(alternative, want, cluster, pools, slot, where))
+            ]
             if len(reasons) == len(alternatives):
                 said += reasons
     return tuple(said) or _together(want)
@@ -335,7 +337,10 @@ def _together(want: DeviceNeeds) -> tuple[str, ...]:
 def _constraints(compiled: CompiledClaim) -> list[str]:
     return [
         f"{name} {attribute}"
-        for one in compiled.spec.devices.constraints
-        for name, attribute in (("matchAttribute", one.matchAttribute), ("distinctAttribute", one.distinctAttribute))
+        for constraint in compiled.spec.devices.constraints
+        for name, attribute in (
+            ("matchAttribute", constraint.matchAttribute),
+            ("distinctAttribute", constraint.distinctAttribute),
+        )
         if attribute is not None
     ]
